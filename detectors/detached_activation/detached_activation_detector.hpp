@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/detect/detector.hpp"
+
+namespace stepleak {
+
+/// Computed tensors kept without a graph, whole: bytes and blocks grow, nodes do not.
+/// The rule with its thresholds and known errors: detached_activation_detector.md.
+class DetachedActivationDetector final : public Detector {
+ public:
+  [[nodiscard]] Kind kind() const override { return Kind::detached_activation; }
+  [[nodiscard]] std::vector<Finding> detect(const Trace& trace) const override;
+};
+
+}  // namespace stepleak

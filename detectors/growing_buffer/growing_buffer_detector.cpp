@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "detectors/growing_buffer/growing_buffer_detector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/bytes.hpp"
+#include "harness/detect/evidence.hpp"
+#include "harness/detect/storage_growth.hpp"
+
+namespace stepleak {
+namespace {
+
+// The newest lineage: the largest survivor of the last step, which is the buffer as it is now.
+std::vector<const Survivor*> newest_buffer(const Trace& trace, Device device) {
+  const Survivor* largest = nullptr;
+  for (const auto& survivor : trace.survivors) {
+    if (survivor.type != SurvivorType::block || survivor.device != device) continue;
+    if (largest == nullptr || survivor.bytes > largest->bytes) largest = &survivor;
+  }
+  if (largest == nullptr) return {};
+  // The tensor over it knows operator and holder; the block knows only the place.
+  auto suspects = survivors_where(trace, [&](const Survivor& s) {
+    return s.type == SurvivorType::tensor && s.storage == largest->storage;
+  });
+  suspects.push_back(largest);
+  return suspects;
+}
+
+}  // namespace
+
+std::vector<Finding> GrowingBufferDetector::detect(const Trace& trace) const {
+  std::vector<Finding> findings;
+  for (const auto& growth : storage_growths_of(trace)) {
+    if (growth.cause != StorageGrowth::Cause::buffer) continue;
+    auto finding = storage_finding(trace, growth, kind(), newest_buffer(trace, growth.device));
+    finding.what = fmt::format("a buffer is made anew {} larger every step since step {}",
+                               format_bytes(finding.bytes_per_step), finding.since_step);
+    finding.kept_count = finding.explained_steps = 0;  // one buffer at a time: nothing is kept of each step
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/detect/detector.hpp"
+
+namespace stepleak {
+
+/// Host memory outside tensors grows: malloc'ed bytes, or objects that Python's collector tracks.
+/// The rule with its thresholds and known errors: host_heap_detector.md.
+class HostHeapDetector final : public Detector {
+ public:
+  [[nodiscard]] Kind kind() const override { return Kind::host_heap; }
+  [[nodiscard]] std::vector<Finding> detect(const Trace& trace) const override;
+};
+
+}  // namespace stepleak

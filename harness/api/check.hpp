@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/judge/policy.hpp"
+#include "harness/runner/runner.hpp"
+#include "harness/trace/result.hpp"
+
+namespace stepleak {
+
+/// How a step is judged; the defaults are the front doors' defaults.
+struct Options {
+  std::string target = "step";  ///< the name in reports
+  std::string device = "auto";  ///< "auto": the first visible GPU, else the host; "cpu"; "cuda:N"
+  std::string effort = "standard";  ///< "quick", "standard" or "nightly"
+  std::int64_t steps = 0;       ///< the most steps to judge; 0: the effort's budget
+  std::int64_t period = 0;      ///< the step repeats after so many calls (accumulation, evaluation); 0: found
+  std::uint64_t seed = 0;       ///< of torch, Python and NumPy
+  int threads = 0;              ///< torch's intra-op threads; 0: as they are
+};
+
+/// What a front door adds to the C++ core; all pointers outlive the call.
+struct Surroundings {
+  std::vector<Probe*> probes;
+  Collector* collector = nullptr;
+  std::vector<HolderSearch*> holder_searches;
+  FlightRecorder* recorder = nullptr;
+};
+
+/// Repeats a step in this process, judges it and explains what it finds. The set-up has run before.
+/// Seeds the generators, and leaves them as the step left them. Throws usage errors for wrong options; a step
+/// that throws gives the verdict `failure`. Not to be called from two threads at once: memory is the process's.
+[[nodiscard]] Result check(const Step& step, const Options& options = {}, const Surroundings& surroundings = {});
+
+/// The device that "auto" stands for here, or the parsed one. Throws a usage error where it is not visible.
+[[nodiscard]] Device device_of(const std::string& name);
+
+}  // namespace stepleak

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/api/python_step.hpp"
+
+#include <pybind11/embed.h>
+
+#include "harness/probes/python/python_probe.hpp"
+
+namespace py = pybind11;
+
+namespace stepleak {
+namespace {
+
+StepFailure step_failure(py::error_already_set& error) {
+  const bool is_exit = error.matches(PyExc_SystemExit);
+  const auto& value = error.value();
+  auto text = py::module_::import("stepleak._load").attr("format_exception")(value).cast<std::string>();
+  std::string remedy;
+  if (error.matches(PyExc_MemoryError) || text.find("can't allocate memory") != std::string::npos ||
+      text.find("out of memory") != std::string::npos) {
+    remedy = "the step ran out of memory: raise --memory, or make the step smaller";
+  } else if (is_exit) {
+    remedy = "the step must return, not end the process";
+  }
+  return StepFailure("the step raised " + text, remedy);
+}
+
+}  // namespace
+
+Step python_step(void* callable, bool takes_index) {
+  const py::gil_scoped_acquire gil;
+  // Freed under the GIL, also where the last copy of the step dies without it.
+  const std::shared_ptr<py::object> step(
+      new py::object(py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable))), [](py::object* object) {
+        const py::gil_scoped_acquire to_drop;
+        delete object;
+      });
+  return [step, takes_index](std::int64_t index) {
+    const py::gil_scoped_acquire to_call;
+    try {
+      if (takes_index) {
+        (*step)(index);
+      } else {
+        (*step)();
+      }
+    } catch (py::error_already_set& error) {
+      throw step_failure(error);
+    }
+  };
+}
+
+Result check_python(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
+  PythonProbe probe;
+  PythonCollector collector;
+  PythonHolderSearch holders(callable);
+  auto result = check(python_step(callable, takes_index), options,
+                      {.probes = {&probe}, .collector = &collector, .holder_searches = {&holders}, .recorder = recorder});
+  collector.unfreeze();
+  return result;
+}
+
+}  // namespace stepleak

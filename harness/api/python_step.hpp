@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "harness/runner/step.hpp"
+#include "harness/api/check.hpp"
+
+namespace stepleak {
+
+/// A Python callable as a step: takes the GIL for each call, and turns what Python raises into a StepFailure
+/// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number.
+[[nodiscard]] Step python_step(void* callable, bool takes_index);
+
+/// check() for a Python step, with everything that an interpreter adds: the collector, its objects, holders.
+/// Call it without the GIL.
+[[nodiscard]] Result check_python(void* callable, bool takes_index, const Options& options,
+                                  FlightRecorder* recorder = nullptr);
+
+}  // namespace stepleak

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/base/files.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/gate.hpp"
+#include "harness/report/console.hpp"
+
+namespace stepleak {
+namespace {
+
+void print_difference(const GateEntry& entry) {
+  fmt::print("{}: {}\n", entry.result.target, to_string(entry.comparison.change));
+  for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);
+}
+
+// Why a run cannot become the accepted behaviour; empty where it can.
+std::string refusal_of(const GateEntry& entry, const std::vector<Scenario>& scenarios) {
+  if (entry.result.verdict == Verdict::failure) return "it failed";
+  if (entry.result.verdict == Verdict::inconclusive) return "it has no verdict";
+  for (const auto& scenario : scenarios) {
+    if (scenario.name != entry.result.target || scenario.expected == entry.result.verdict) continue;
+    return fmt::format("it is {}, and the scenario says {}", to_string(entry.result.verdict), to_string(scenario.expected));
+  }
+  return {};
+}
+
+ExitCode update(const GateOptions& options) {
+  const auto entries = run_gate(options);
+  const Suite suite(options.scenario_folder);
+  const auto store = store_of(options);
+  auto code = ExitCode::clean;
+  fmt::print("\n");
+  for (const auto& entry : entries) {
+    const auto change = entry.comparison.change;
+    if (change == Change::same) continue;
+    print_difference(entry);
+    if (change == Change::gone) {
+      store.remove(entry.result.target);
+      continue;
+    }
+    if (const auto refusal = refusal_of(entry, suite.scenarios()); !refusal.empty()) {
+      fmt::print("  refused: {}\n{}", refusal, to_console(entry.result));
+      code = entry.result.verdict == Verdict::failure ? ExitCode::failure : ExitCode::leak;
+      continue;
+    }
+    store.save(entry.now);
+  }
+  fmt::print("baselines are in {}\n", store.file_of("x").parent_path().string());
+  return code;
+}
+
+ExitCode show(const GateOptions& options, const std::string& name) {
+  const auto store = store_of(options);
+  if (!name.empty()) {
+    const auto baseline = store.load(name);
+    if (!baseline) throw usage_error(fmt::format("'{}' has no baseline", name), "stepleak baseline show lists all");
+    fmt::print("{}", to_json(*baseline));
+    return ExitCode::clean;
+  }
+  for (const auto& scenario : store.scenarios()) {
+    const auto baseline = store.load(scenario);
+    std::string kinds;
+    for (const auto& kind : baseline->kinds) kinds += " " + kind;
+    fmt::print("{:<48} {:<12}{}\n", scenario, to_string(baseline->verdict), kinds);
+  }
+  return ExitCode::clean;
+}
+
+ExitCode diff(const GateOptions& options) {
+  auto code = ExitCode::clean;
+  const auto entries = run_gate(options);
+  fmt::print("\n");
+  for (const auto& entry : entries) {
+    if (entry.comparison.change == Change::same) continue;
+    print_difference(entry);
+    code = ExitCode::leak;
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_baseline_command(CLI::App& app, Command& chosen) {
+  auto* verb = app.add_subcommand("baseline", "Accept, show or compare the stored behaviour of scenarios");
+  verb->require_subcommand(1);
+  auto options = std::make_shared<GateOptions>();
+  auto name = std::make_shared<std::string>();
+  auto* update_verb = verb->add_subcommand("update", "Run scenarios and store what they do; shows every difference");
+  add_gate_options(*update_verb, *options);
+  update_verb->footer("Refuses what has no verdict, and what contradicts the scenario.\n"
+                      "Example: stepleak baseline update --suite 'loss_*'");
+  update_verb->callback([&chosen, options] { chosen = [options] { return update(*options); }; });
+  auto* show_verb = verb->add_subcommand("show", "Print the stored baselines, or one of them whole");
+  show_verb->add_option("scenario", *name, "a scenario's name; all in short where none is given");
+  show_verb->add_option("--baselines", options->baseline_folder, "folder with one folder a device class");
+  show_verb->footer("Example: stepleak baseline show loss_sum_attached");
+  show_verb->callback([&chosen, options, name] { chosen = [options, name] { return show(*options, *name); }; });
+  auto* diff_verb = verb->add_subcommand("diff", "Run scenarios and print what differs, storing nothing; exit 1 if any");
+  add_gate_options(*diff_verb, *options);
+  diff_verb->footer("Example: stepleak baseline diff --suite 'cpp_*'");
+  diff_verb->callback([&chosen, options] { chosen = [options] { return diff(*options); }; });
+}
+
+}  // namespace stepleak

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "harness/base/errors.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace stepleak {
+
+/// What a verb does once its options are parsed.
+using Command = std::function<ExitCode()>;
+
+/// Each adds one verb to the application and sets `chosen` when the user picks it.
+void add_run_command(CLI::App& app, Command& chosen);
+void add_gate_command(CLI::App& app, Command& chosen);
+void add_baseline_command(CLI::App& app, Command& chosen);
+void add_list_command(CLI::App& app, Command& chosen);
+void add_doctor_command(CLI::App& app, Command& chosen);
+
+struct RunOptions;
+
+/// The options of every verb that runs targets: --device, --effort, --steps, --timeout, ...
+void add_run_options(CLI::App& verb, RunOptions& options);
+
+}  // namespace stepleak

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/cli/embedded_python.hpp"
+
+#include <fmt/format.h>
+#include <pybind11/embed.h>
+#include <pybind11/stl.h>
+
+#include <cstdlib>
+
+#include "harness/base/errors.hpp"
+#include "harness/api/python_step.hpp"
+
+namespace py = pybind11;
+
+namespace stepleak {
+namespace {
+
+[[noreturn]] void rethrow(py::error_already_set& error, const std::string& what) {
+  const auto load = py::module_::import("stepleak._load");
+  if (error.matches(load.attr("UsageError"))) {
+    throw usage_error(py::str(error.value()).cast<std::string>(), error.value().attr("remedy").cast<std::string>());
+  }
+  throw StepFailure(what + load.attr("format_exception")(error.value()).cast<std::string>(),
+                    "the set-up must run on its own: try python3 on the file");
+}
+
+Result failed_set_up(const StepFailure& failure, const Options& options) {
+  Result result;
+  result.target = options.target;
+  result.device = device_of(options.device);
+  result.verdict = Verdict::failure;
+  result.reason = "the set-up failed";
+  result.failure = RunFailure{failure.what(), failure.remedy(), {}};
+  return result;
+}
+
+// Called with the GIL; releases it for the run.
+Result check_callable(const py::object& callable, bool takes_index, const Options& options, FlightRecorder& recorder) {
+  const py::gil_scoped_release without_gil;
+  return check_python(callable.ptr(), takes_index, options, &recorder);
+}
+
+void check_status(const PyStatus& status) {
+  if (PyStatus_Exception(status) != 0) {
+    throw failure_error(fmt::format("Python does not start: {}", status.err_msg != nullptr ? status.err_msg : "?"),
+                        "is " STEPLEAK_PYTHON " still there? run ci/setup, then build again");
+  }
+}
+
+}  // namespace
+
+void EmbeddedPython::start() {
+  if (Py_IsInitialized() != 0) return;
+  // OpenBLAS would start its threads on import, and a fork copies none of them.
+  for (const auto* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(name, "1", 0);
+  // torch asks NVML for devices instead of starting CUDA, which would not survive the fork.
+  ::setenv("PYTORCH_NVML_BASED_CUDA_CHECK", "1", 0);
+  PyPreConfig before;
+  PyPreConfig_InitPythonConfig(&before);
+  // malloc for all objects: the host heap's ledger then sees them.
+  before.allocator = PYMEM_ALLOCATOR_MALLOC;
+  check_status(Py_PreInitialize(&before));
+  PyConfig config;
+  PyConfig_InitPythonConfig(&config);
+  config.parse_argv = 0;
+  config.install_signal_handlers = 0;
+  config.use_hash_seed = 1;
+  config.hash_seed = 0;
+  const auto* python = std::getenv("STEPLEAK_PYTHON");
+  check_status(PyConfig_SetBytesString(&config, &config.executable, python != nullptr ? python : STEPLEAK_PYTHON));
+  check_status(Py_InitializeFromConfig(&config));
+  PyConfig_Clear(&config);
+  try {
+    py::module_::import("sys").attr("path").attr("insert")(0, STEPLEAK_PACKAGE_FOLDER);
+    py::module_::import("torch");
+    // Every optimizer imports it, which takes seconds: once here instead of once a worker.
+    py::module_::import("torch._dynamo");
+    py::module_::import("stepleak._load");
+    // Old objects are set apart once here, so that collections in workers need not walk them.
+    const auto gc = py::module_::import("gc");
+    gc.attr("collect")();
+    gc.attr("freeze")();
+  } catch (py::error_already_set& error) {
+    throw failure_error(fmt::format("torch does not import: {}", error.what()), "run ci/setup, then ci/build");
+  }
+}
+
+void EmbeddedPython::after_fork() {
+  PyOS_AfterFork_Child();
+  try {
+    py::module_::import("faulthandler").attr("enable")(py::arg("all_threads") = true);
+  } catch (py::error_already_set&) {
+    // stderr may be closed; a crash is reported without Python's stacks then
+  }
+}
+
+Result EmbeddedPython::check_file(const std::filesystem::path& file, const std::string& callable, const Options& options,
+                                  FlightRecorder& recorder) try {
+  const auto load = py::module_::import("stepleak._load");
+  py::object step;
+  bool takes_index = false;
+  try {
+    load.attr("seed_everything")(options.seed);
+    py::list arguments;
+    arguments.append(file.string());
+    py::module_::import("sys").attr("argv") = arguments;
+    step = load.attr("load_step")(file.string(), callable);
+    takes_index = load.attr("takes_index")(step, options.target).cast<bool>();
+  } catch (py::error_already_set& error) {
+    rethrow(error, "the set-up raised ");
+  }
+  return check_callable(step, takes_index, options, recorder);
+} catch (const StepFailure& failure) {
+  return failed_set_up(failure, options);
+}
+
+std::vector<Scenario> EmbeddedPython::load_scenarios(const std::filesystem::path& folder) {
+  std::vector<Scenario> scenarios;
+  try {
+    for (const auto& item : py::module_::import("stepleak._load").attr("load_scenarios")(folder.string())) {
+      Scenario scenario;
+      scenario.name = item.attr("name").cast<std::string>();
+      scenario.story = item.attr("story").cast<std::string>();
+      scenario.report = item.attr("report").cast<std::string>();
+      scenario.file = item.attr("file").cast<std::string>();
+      scenario.expected = parse_verdict(item.attr("expected").cast<std::string>()).value_or(Verdict::failure);
+      for (const auto& kind : item.attr("kinds")) {
+        const auto parsed = parse_kind(kind.cast<std::string>());
+        if (!parsed) throw failure_error(fmt::format("{}: no kind '{}'", scenario.file, kind.cast<std::string>()));
+        scenario.kinds.push_back(*parsed);
+      }
+      scenario.bytes_per_step = item.attr("bytes_per_step").cast<double>();
+      scenario.needs_cuda = item.attr("needs_cuda").cast<bool>();
+      scenario.min_gpus = item.attr("min_gpus").cast<int>();
+      scenarios.push_back(std::move(scenario));
+    }
+  } catch (py::error_already_set& error) {
+    throw failure_error(fmt::format("a scenario of {} does not load: {}", folder.string(), error.what()),
+                        "run the file with python3");
+  }
+  return scenarios;
+}
+
+Result EmbeddedPython::check_scenario(const std::string& name, const Options& options, FlightRecorder& recorder) try {
+  py::object step;
+  try {
+    py::module_::import("stepleak._load").attr("seed_everything")(options.seed);
+    for (const auto& item : py::module_::import("stepleak.scenario").attr("registered")()) {
+      if (item.attr("name").cast<std::string>() == name) {
+        step = item.attr("set_up")(to_string(device_of(options.device)));
+      }
+    }
+  } catch (py::error_already_set& error) {
+    rethrow(error, "the set-up raised ");
+  }
+  return check_callable(step, false, options, recorder);
+} catch (const StepFailure& failure) {
+  return failed_set_up(failure, options);
+}
+
+std::vector<std::pair<std::string, std::string>> EmbeddedPython::facts() {
+  const auto torch = py::module_::import("torch");
+  const auto sys = py::module_::import("sys");
+  return {{"python", py::str(sys.attr("version")).cast<std::string>()},
+          {"executable", py::str(sys.attr("executable")).cast<std::string>()},
+          {"torch", py::str(torch.attr("__version__")).cast<std::string>()},
+          {"torch folder", py::str(torch.attr("__path__")[py::int_(0)]).cast<std::string>()}};
+}
+
+}  // namespace stepleak

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/cli/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "harness/base/files.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/report/console.hpp"
+
+namespace stepleak {
+namespace {
+
+std::vector<Scenario> shard_of(std::vector<Scenario> scenarios, const std::string& text) {
+  int index = 0;
+  int count = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%d/%d%c", &index, &count, &rest) != 2 || index < 1 || index > count) {
+    throw usage_error(fmt::format("'{}' is no shard", text), "write i/n with 1 <= i <= n, such as 2/4");
+  }
+  std::vector<Scenario> shard;
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    if (static_cast<int>(i % static_cast<std::size_t>(count)) == index - 1) shard.push_back(std::move(scenarios[i]));
+  }
+  return shard;
+}
+
+// A changed scenario is another scenario: its old behaviour says nothing about it.
+std::string scenario_hash(const Scenario& scenario) {
+  const auto file = std::filesystem::path(scenario.file).is_absolute()
+                        ? std::filesystem::path(scenario.file)
+                        : std::filesystem::path(STEPLEAK_SOURCE_ROOT) / scenario.file;
+  return fnv1a_hex(read_file(file));
+}
+
+GateEntry entry_of(const Scenario& scenario, const Result& result, const BaselineStore& store) {
+  GateEntry entry{result, baseline_of(result, {{"scenario hash", scenario_hash(scenario)}}), {}};
+  const auto stored = store.load(scenario.name);
+  entry.comparison = stored ? compare(*stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
+  return entry;
+}
+
+}  // namespace
+
+BaselineStore store_of(const GateOptions& options) {
+  return BaselineStore(std::filesystem::path(options.baseline_folder) / "cpu");
+}
+
+std::vector<GateEntry> run_gate(const GateOptions& options) {
+  const Suite suite(options.scenario_folder);
+  const auto scenarios = shard_of(suite.matching(options.suite), options.shard);
+  const auto store = store_of(options);
+  std::vector<Target> targets;
+  for (const auto& scenario : scenarios) {
+    (void)store.load(scenario.name);  // a corrupt baseline is told before minutes of work, not after
+    targets.push_back(Suite::to_target(scenario));
+  }
+  const auto results = run_targets(targets, options.run, [](const Result& result) {
+    fmt::print("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict), result.steps,
+               result.seconds);
+    std::fflush(stdout);
+  });
+  std::vector<GateEntry> entries;
+  for (std::size_t i = 0; i < scenarios.size(); ++i) entries.push_back(entry_of(scenarios[i], results[i], store));
+  if (options.suite != "*" || options.shard != "1/1") return entries;
+  for (const auto& name : store.scenarios()) {
+    const auto& all = suite.scenarios();
+    if (std::any_of(all.begin(), all.end(), [&](const Scenario& known) { return known.name == name; })) continue;
+    GateEntry gone;
+    gone.result.target = name;
+    gone.comparison = {Change::gone, {"has a baseline and no scenario"}};
+    entries.push_back(std::move(gone));
+  }
+  return entries;
+}
+
+void add_gate_options(CLI::App& verb, GateOptions& options) {
+  add_run_options(verb, options.run);
+  verb.add_option("--suite", options.suite, "glob over scenario names")->capture_default_str();
+  verb.add_option("--baselines", options.baseline_folder, "folder with one folder a device class")->capture_default_str();
+  verb.add_option("--scenarios", options.scenario_folder, "folder of Python scenarios")->capture_default_str();
+  verb.add_option("--shard", options.shard, "i/n: every n-th scenario, from the i-th on")->capture_default_str();
+}
+
+}  // namespace stepleak

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/cli/target.hpp"
+#include "harness/judge/baseline.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace stepleak {
+
+/// One scenario of a gate with what it did and how that compares.
+struct GateEntry {
+  Result result;
+  Baseline now;
+  Comparison comparison;
+};
+
+/// What gate and baseline update have in common: run scenarios, compare them with stored baselines.
+struct GateOptions {
+  RunOptions run;
+  std::string suite = "*";
+  std::string baseline_folder = default_baseline_folder();
+  std::string scenario_folder = default_scenario_folder();
+  std::string shard = "1/1";
+};
+
+[[nodiscard]] BaselineStore store_of(const GateOptions& options);
+
+/// Runs and compares, printing one line a scenario. Entries of stored scenarios that are no more are appended
+/// as gone, where the whole suite is run. Throws what run_targets() and the store throw.
+[[nodiscard]] std::vector<GateEntry> run_gate(const GateOptions& options);
+
+void add_gate_options(CLI::App& verb, GateOptions& options);
+
+}  // namespace stepleak

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "harness/base/files.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/gate.hpp"
+#include "harness/report/console.hpp"
+#include "harness/report/junit.hpp"
+
+namespace stepleak {
+namespace {
+
+struct GateCommand {
+  GateOptions options;
+  std::string junit_file;
+  bool fails_on_other_key = false;
+
+  // Why an entry turns the gate red; empty where it does not.
+  [[nodiscard]] std::string failure_of(const GateEntry& entry) const {
+    const auto change = entry.comparison.change;
+    const bool is_red = change == Change::worse || change == Change::fresh || change == Change::gone ||
+                        (change == Change::other_key && fails_on_other_key) ||
+                        entry.result.verdict == Verdict::failure;
+    if (!is_red) return {};
+    std::string text(to_string(change));
+    for (const auto& difference : entry.comparison.differences) text += fmt::format("; {}", difference);
+    return text;
+  }
+
+  [[nodiscard]] ExitCode code_of(const std::vector<GateEntry>& entries) const {
+    bool is_worse = false;
+    bool is_doubtful = false;
+    for (const auto& entry : entries) {
+      if (failure_of(entry).empty()) continue;
+      if (entry.result.verdict == Verdict::failure) return ExitCode::failure;
+      if (entry.result.verdict == Verdict::inconclusive && entry.comparison.change == Change::worse) {
+        is_doubtful = true;
+      } else {
+        is_worse = true;
+      }
+    }
+    if (is_worse) return ExitCode::leak;
+    return is_doubtful ? ExitCode::inconclusive : ExitCode::clean;
+  }
+
+  ExitCode operator()() const {
+    const auto start = std::chrono::steady_clock::now();
+    const auto entries = run_gate(options);
+    const bool colours = use_colours(options.run.colours);
+    std::map<std::string_view, int> counts;
+    std::vector<JunitCase> cases;
+    fmt::print("\n");
+    for (const auto& entry : entries) {
+      ++counts[to_string(entry.comparison.change)];
+      const auto failure = failure_of(entry);
+      cases.push_back({&entry.result, failure});
+      if (entry.comparison.change == Change::same && failure.empty()) continue;
+      fmt::print("{}{}: {}{}\n", colours && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
+                 to_string(entry.comparison.change), colours && !failure.empty() ? "\x1b[0m" : "");
+      for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);
+      if (!failure.empty() && entry.comparison.change != Change::gone) fmt::print("{}", to_console(entry.result, {colours, {}}));
+    }
+    if (!junit_file.empty()) write_file(junit_file, to_junit("stepleak gate", cases));
+    const auto code = code_of(entries);
+    std::string summary;
+    for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    fmt::print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(), summary,
+               seconds);
+    if (code != ExitCode::clean) fmt::print("  what is right after all: stepleak baseline update\n");
+    return code;
+  }
+};
+
+}  // namespace
+
+void add_gate_command(CLI::App& app, Command& chosen) {
+  auto* verb = app.add_subcommand("gate", "Run scenarios and compare them with their baselines; for nightly CI");
+  auto command = std::make_shared<GateCommand>();
+  add_gate_options(*verb, command->options);
+  verb->add_option("--junit", command->junit_file, "write a JUnit file here");
+  verb->add_flag("--fail-on-other-key", command->fails_on_other_key, "a baseline of another machine or version fails");
+  verb->footer("Green: every scenario behaves as its baseline, or better. Example: stepleak gate --shard 1/4");
+  verb->callback([&chosen, command] { chosen = *command; });
+}
+
+}  // namespace stepleak

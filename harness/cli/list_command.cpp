@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/target.hpp"
+
+namespace stepleak {
+namespace {
+
+ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
+  for (const auto& scenario : Suite(folder).matching(glob)) {
+    const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
+    fmt::print("{:<48} {:<8} {:<20} {}\n", scenario.name, to_string(scenario.expected), kind, scenario.report);
+    if (with_stories) fmt::print("    {}\n", scenario.story);
+  }
+  return ExitCode::clean;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Command& chosen) {
+  auto* verb = app.add_subcommand("list", "List the scenarios with their truth and the report that they reproduce");
+  auto folder = std::make_shared<std::string>(default_scenario_folder());
+  auto glob = std::make_shared<std::string>("*");
+  auto stories = std::make_shared<bool>(false);
+  verb->add_option("glob", *glob, "names to list")->capture_default_str();
+  verb->add_option("--scenarios", *folder, "folder of Python scenarios")->capture_default_str();
+  verb->add_flag("--stories", *stories, "print each scenario's story too");
+  verb->footer("Example: stepleak list 'loss_*' --stories");
+  verb->callback([=, &chosen] { chosen = [=] { return list(*folder, *glob, *stories); }; });
+}
+
+}  // namespace stepleak

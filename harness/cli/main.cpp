@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/cli/commands.hpp"
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  stepleak run train.py:step                   judge a callable of your own file
+  stepleak run loss_sum_attached               judge a scenario by name
+  stepleak gate                                all scenarios against their baselines
+  stepleak baseline update --suite 'loss_*'    accept what they do now
+  stepleak doctor                              what can be observed here
+
+Exit codes: 0 clean or as the baseline, 1 leak or worse, 2 inconclusive, 3 harness or step failure, 64 wrong use.
+)";
+
+int exit_with(stepleak::ExitCode code) { return static_cast<int>(code); }
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("stepleak repeats a training step and tells whether memory that it takes ever stops growing", "stepleak");
+  app.set_version_flag("--version", "stepleak " STEPLEAK_VERSION);
+  app.require_subcommand(1);
+  app.footer(kExamples);
+  stepleak::Command chosen;
+  stepleak::add_run_command(app, chosen);
+  stepleak::add_gate_command(app, chosen);
+  stepleak::add_baseline_command(app, chosen);
+  stepleak::add_list_command(app, chosen);
+  stepleak::add_doctor_command(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
+  }
+  return exit_with(chosen());
+} catch (const stepleak::Error& error) {
+  fmt::print(stderr, "stepleak: {}\n", error.what());
+  if (!error.remedy().empty()) fmt::print(stderr, "  remedy: {}\n", error.remedy());
+  return exit_with(error.code());
+} catch (const std::exception& error) {
+  fmt::print(stderr, "stepleak: {}\n", error.what());
+  return exit_with(stepleak::ExitCode::failure);
+}

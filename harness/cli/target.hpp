@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/runner/worker.hpp"
+#include "harness/scenario/scenario.hpp"
+#include "harness/api/check.hpp"
+
+namespace stepleak {
+
+/// One thing to judge in a worker of its own.
+struct Target {
+  std::string name;
+  std::function<Result(const Options&, FlightRecorder&)> check;
+};
+
+/// Options that all verbs share which run targets.
+struct RunOptions {
+  Options options{.threads = 1};
+  double timeout_seconds = 600;
+  std::string memory;      ///< "8G"; empty: no limit
+  int jobs = 0;            ///< 0: as many as cores
+  bool show_output = false;
+  std::string colours = "auto";
+};
+
+/// Every scenario of this build, C++ and Python, by name. Throws a failure error for a name used twice.
+class Suite {
+ public:
+  /// `folder`: where Python scenarios lie; starts the interpreter.
+  explicit Suite(const std::string& folder);
+  [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }
+  /// Those whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error where none does.
+  [[nodiscard]] std::vector<Scenario> matching(const std::string& glob) const;
+  [[nodiscard]] static Target to_target(const Scenario& scenario);
+
+ private:
+  std::vector<Scenario> scenarios_;
+};
+
+/// "train.py:step": checks that the file is there. Throws a usage error.
+[[nodiscard]] Target file_target(const std::string& text);
+
+/// Judges each target in a fresh worker; `on_result` in the order in which they end. Returns them in the
+/// order of the targets. A worker that dies gives a result with the verdict `failure`; wrong names throw.
+std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOptions& options,
+                                const std::function<void(const Result&)>& on_result);
+
+/// Where the scenarios and baselines of this source tree lie, unless the user names others.
+[[nodiscard]] std::string default_scenario_folder();
+[[nodiscard]] std::string default_baseline_folder();
+
+/// Whether to colour standard output: "always", "never", or "auto" for a terminal without NO_COLOR.
+[[nodiscard]] bool use_colours(const std::string& choice);
+
+}  // namespace stepleak

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/detect/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace stepleak {
+namespace {
+
+// Frames from the innermost one of the user's on; all frames where none is the user's.
+std::vector<Frame> user_part(const std::vector<Frame>& stack) {
+  std::vector<Frame> where;
+  std::copy_if(stack.begin(), stack.end(), std::back_inserter(where), [](const Frame& frame) { return frame.is_user; });
+  return where;
+}
+
+}  // namespace
+
+bool is_old(const Trace& trace, const Survivor& survivor) {
+  return survivor.birth_step >= trace.explained_from &&
+         survivor.birth_step < trace.explained_from + trace.explained_steps - 2;
+}
+
+std::vector<const Survivor*> survivors_where(const Trace& trace,
+                                             const std::function<bool(const Survivor&)>& is_wanted) {
+  std::vector<const Survivor*> wanted;
+  for (const auto& survivor : trace.survivors) {
+    if (is_wanted(survivor)) wanted.push_back(&survivor);
+  }
+  return wanted;
+}
+
+std::vector<const Survivor*> old_storages(const Trace& trace, Device device) {
+  std::map<std::uint64_t, const Survivor*> largest;
+  for (const auto& survivor : trace.survivors) {
+    if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) continue;
+    if (!is_old(trace, survivor)) continue;
+    auto& known = largest[survivor.storage];
+    if (known == nullptr || known->bytes < survivor.bytes) known = &survivor;
+  }
+  std::vector<const Survivor*> storages;
+  for (const auto& [address, survivor] : largest) storages.push_back(survivor);
+  std::sort(storages.begin(), storages.end(),
+            [](const Survivor* a, const Survivor* b) { return a->birth_step < b->birth_step; });
+  return storages;
+}
+
+std::int64_t old_block_bytes(const Trace& trace, Device device) {
+  std::int64_t bytes = 0;
+  for (const auto& survivor : trace.survivors) {
+    if (survivor.type == SurvivorType::block && survivor.device == device && is_old(trace, survivor)) {
+      bytes += survivor.bytes;
+    }
+  }
+  return bytes;
+}
+
+std::int64_t steps_kept(const std::vector<const Survivor*>& survivors) {
+  std::set<std::int64_t> steps;
+  for (const auto* survivor : survivors) steps.insert(survivor->birth_step);
+  return static_cast<std::int64_t>(steps.size());
+}
+
+void add_suspects(const Trace& trace, const std::vector<const Survivor*>& suspects, Finding& finding) {
+  finding.explained_steps = std::max<std::int64_t>(trace.explained_steps - 2, 0);
+  finding.kept_count = std::min(steps_kept(suspects), finding.explained_steps);
+  // Captures differ by step even where the place is the same: group by what a person reads.
+  std::map<std::string, std::pair<double, const Survivor*>> places;
+  for (const auto* suspect : suspects) {
+    if (suspect->stack < 0) continue;
+    std::string place;
+    for (const auto& frame : user_part(trace.stacks.at(static_cast<std::size_t>(suspect->stack)))) {
+      place += fmt::format("{}:{};", frame.file, frame.line);
+    }
+    auto& [weight, example] = places[place];
+    // A place that is the user's outweighs one that is not; then bytes, then counts.
+    weight += (place.empty() ? 1e-6 : 1.0) * (1.0 + static_cast<double>(suspect->storage_bytes));
+    if (example == nullptr || (example->holder < 0 && suspect->holder >= 0)) example = suspect;
+  }
+  const auto heaviest = std::max_element(places.begin(), places.end(), [](const auto& a, const auto& b) {
+    return a.second.first < b.second.first;
+  });
+  const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.second;
+  if (example != nullptr) {
+    finding.where = user_part(trace.stacks.at(static_cast<std::size_t>(example->stack)));
+    finding.op = example->op;
+  }
+  // The holder may be known for another of the suspects only, such as the newest sum of a chain.
+  if (example == nullptr || example->holder < 0) {
+    for (const auto* suspect : suspects) {
+      if (suspect->holder >= 0) example = suspect;
+    }
+  }
+  if (example == nullptr || example->holder < 0) return;
+  const auto& holder = trace.holders.at(static_cast<std::size_t>(example->holder));
+  finding.holder = holder.path;
+  finding.holder_shape = holder.shape;
+  finding.kept_expression = holder.kept_expression;
+  if (!holder.kept_by.empty()) {
+    finding.kept_by = fmt::format("{}:{}  {}", holder.kept_at_file, holder.kept_at_line, holder.kept_by);
+  }
+}
+
+std::string count_text(double count, const std::string& noun) {
+  const bool is_whole = std::abs(count - std::round(count)) < 0.005;
+  const auto number = is_whole ? fmt::format("{:.0f}", count) : fmt::format("{:.2f}", count);
+  return fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s");
+}
+
+}  // namespace stepleak

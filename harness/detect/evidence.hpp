@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/trace/finding.hpp"
+#include "harness/trace/trace.hpp"
+
+namespace stepleak {
+
+/// Whether a survivor was born in the explain pass, early enough to prove that it stays: the newest two steps
+/// of the pass may still be in use.
+[[nodiscard]] bool is_old(const Trace& trace, const Survivor& survivor);
+
+/// The survivors that a predicate accepts, in the order of the trace.
+[[nodiscard]] std::vector<const Survivor*> survivors_where(const Trace& trace,
+                                                           const std::function<bool(const Survivor&)>& is_wanted);
+
+/// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it.
+[[nodiscard]] std::vector<const Survivor*> old_storages(const Trace& trace, Device device);
+
+/// Bytes of all old blocks on a device, whatever uses them.
+[[nodiscard]] std::int64_t old_block_bytes(const Trace& trace, Device device);
+
+/// Steps of the explain pass of which at least one of these is still alive.
+[[nodiscard]] std::int64_t steps_kept(const std::vector<const Survivor*>& survivors);
+
+/// Adds place, operator, holder and the count of kept steps to a finding: those of the stack from which most
+/// bytes (or, without bytes, most survivors) come. Leaves the finding as it is where there are no survivors.
+void add_suspects(const Trace& trace, const std::vector<const Survivor*>& suspects, Finding& finding);
+
+/// "1 tensor (float32, 0-dim)", "3 tensors", "12 autograd nodes".
+[[nodiscard]] std::string count_text(double count, const std::string& noun);
+
+}  // namespace stepleak

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/detect/graph_growth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/detect/evidence.hpp"
+
+namespace stepleak {
+namespace {
+
+// A tensor of one element: a loss, a metric.
+bool is_scalar(const Survivor& tensor) {
+  const bool is_wide = tensor.name == "double" || tensor.name == "long" || tensor.name == "complexfloat";
+  return tensor.dims == 0 || tensor.bytes <= (is_wide ? 8 : 4);
+}
+
+// Each storage once: an operator's output and its aliases are one kept thing.
+std::vector<const Survivor*> sinks_of(const Trace& trace) {
+  return survivors_where(trace, [](const Survivor& s) { return s.type == SurvivorType::tensor && s.is_sink; });
+}
+
+}  // namespace
+
+std::optional<GraphGrowth> graph_growth_of(const Trace& trace) {
+  GraphGrowth growth{.nodes = exact_trend(trace, {Counter::live_nodes})};
+  if (!growth.nodes.is_growing()) return std::nullopt;
+  growth.sinks = sinks_of(trace);
+  growth.old_nodes =
+      survivors_where(trace, [&](const Survivor& s) { return s.type == SurvivorType::node && is_old(trace, s); });
+  const auto is_self_kept = [](const Survivor* s) { return s->is_in_cycle || s->is_unreachable; };
+  const auto cyclic = std::count_if(growth.old_nodes.begin(), growth.old_nodes.end(), is_self_kept);
+  const bool has_free_sink =
+      std::any_of(growth.sinks.begin(), growth.sinks.end(), [&](const Survivor* s) { return !is_self_kept(s); });
+  growth.is_cyclic = cyclic > 0 && !has_free_sink;
+  const auto scalars = std::count_if(growth.sinks.begin(), growth.sinks.end(), [](auto* s) { return is_scalar(*s); });
+  growth.is_kept_by_scalar = 2 * scalars >= static_cast<std::ptrdiff_t>(growth.sinks.size());
+  return growth;
+}
+
+Finding graph_finding(const Trace& trace, const GraphGrowth& growth, Kind kind) {
+  Finding finding{.kind = kind};
+  finding.count_per_step = growth.nodes.per_step;
+  finding.counted = "autograd nodes";
+  finding.since_step = growth.nodes.since_step;
+  if (!growth.sinks.empty()) finding.device = growth.sinks.front()->device;
+  finding.bytes_per_step = std::max(0.0, exact_trend(trace, {Counter::live_bytes, finding.device}).per_step);
+  finding.what = count_text(finding.count_per_step, "autograd node");
+  if (!growth.sinks.empty()) {
+    const auto& sink = *growth.sinks.back();
+    finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink.name, sink.dims);
+  }
+  finding.what += fmt::format(" survive every step since step {}", finding.since_step);
+  auto suspects = growth.sinks;
+  if (suspects.empty()) suspects = growth.old_nodes;
+  add_suspects(trace, suspects, finding);
+  finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
+  for (const auto& device : trace.devices()) {
+    finding.accounts_for.push_back({Counter::live_bytes, device});
+  }
+  for (const auto counter : {Counter::live_nodes, Counter::live_tensors, Counter::heap_bytes, Counter::python_objects}) {
+    finding.accounts_for.push_back({counter});
+  }
+  return finding;
+}
+
+}  // namespace stepleak

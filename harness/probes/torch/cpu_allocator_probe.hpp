@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "harness/probes/probe.hpp"
+
+namespace stepleak {
+
+class StackTable;
+
+/// Tensor memory on the host, exact: every allocation and free through c10's CPU allocator, by wrapping it.
+///
+/// The wrapper is installed by the first instance and stays for the life of the process, because storages
+/// and deleters keep pointing at it; it costs some tens of nanoseconds an allocation. Allocations made
+/// before count as never seen. Not seen: memory from `from_blob`, NumPy or DLPack, shared-memory storages,
+/// scratch memory of oneDNN and MKL; the host probe's heap covers those.
+/// Construct it before other threads allocate: c10::SetCPUAllocator is not thread-safe.
+class CpuAllocatorProbe final : public Probe {
+ public:
+  explicit CpuAllocatorProbe(std::shared_ptr<StackTable> stacks);
+
+  [[nodiscard]] std::string_view name() const override { return "cpu allocator"; }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override;
+  void begin_step(std::int64_t step) override;
+  void read(Moment moment, std::span<std::int64_t> row) override;
+  void read_cohorts(std::vector<CohortTable>& tables) override;
+  void begin_explain() override;
+  void end_explain(Trace& trace) override;
+
+ private:
+  std::shared_ptr<StackTable> stacks_;
+};
+
+}  // namespace stepleak

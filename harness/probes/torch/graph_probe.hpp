@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "harness/probes/probe.hpp"
+
+namespace stepleak {
+
+class StackTable;
+
+/// Live tensors and autograd nodes, exact for what operators return: a global RecordFunction callback keeps
+/// weak references to outputs and to their `grad_fn`, and each boundary counts those still alive.
+///
+/// Weak references keep no tensor memory and no graph alive; the shells are dropped at each boundary.
+/// Not seen: tensors made without an operator (`from_blob`, shallow copies made in C++, unpacked saved
+/// variables), compiled graphs, threads with record functions switched off. The allocator's ledgers see
+/// their memory all the same.
+///
+/// In the explain pass it also records operator and stack of each birth, and end_explain() walks the graphs
+/// to tell which survivors are sinks (nothing else keeps them) and which lie on a cycle of ownership.
+class GraphProbe final : public Probe {
+ public:
+  explicit GraphProbe(std::shared_ptr<StackTable> stacks);
+  ~GraphProbe() override;
+
+  [[nodiscard]] std::string_view name() const override { return "graph"; }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override;
+  void start() override;
+  void read(Moment moment, std::span<std::int64_t> row) override;
+  void begin_explain() override;
+  void end_explain(Trace& trace) override;
+
+ private:
+  std::shared_ptr<StackTable> stacks_;
+};
+
+}  // namespace stepleak

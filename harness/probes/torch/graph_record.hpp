@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "harness/probes/torch/stack_recorder.hpp"
+
+namespace stepleak {
+
+/// One birth: what operator returned it, when, and from where.
+struct Birth {
+  std::int64_t step = 0;
+  std::uint64_t order = 0;   ///< counts births over all threads
+  std::string op;            ///< explain pass only
+  bool is_computed = false;  ///< explain pass only: the operator read another tensor
+  StackCapture stack;        ///< explain pass only
+};
+
+/// An operator that has started, as the explain pass remembers it until it ends.
+struct OperatorStart {
+  std::uint64_t order = 0;  ///< births with a larger order happened inside
+  bool is_computed = false;
+};
+
+/// Weak references to the tensors and nodes that operators returned.
+/// Thread-safe; no member takes the GIL while the lock is held.
+class GraphRecord {
+ public:
+  using WeakTensor = c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
+  using Node = torch::autograd::Node;
+
+  struct TensorEntry {
+    WeakTensor tensor;
+    Birth birth;
+  };
+  struct NodeEntry {
+    std::weak_ptr<Node> node;
+    Birth birth;
+  };
+
+  /// The end of an operator: records one of its outputs; `birth` tells what is new about it.
+  void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start);
+  /// Drops what has died; called at boundaries.
+  void prune();
+
+  [[nodiscard]] std::int64_t tensor_count() const;
+  [[nodiscard]] std::int64_t node_count() const;
+  [[nodiscard]] std::uint64_t next_order() { return order_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+  /// The entries themselves; only at a quiescent point.
+  [[nodiscard]] const std::unordered_map<at::TensorImpl*, TensorEntry>& tensors() const { return tensors_; }
+  [[nodiscard]] const std::unordered_map<Node*, NodeEntry>& nodes() const { return nodes_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<std::uint64_t> order_{0};
+  std::unordered_map<at::TensorImpl*, TensorEntry> tensors_;
+  std::unordered_map<Node*, NodeEntry> nodes_;
+};
+
+}  // namespace stepleak

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/torch/graph_walk.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <cstring>
+#include <typeinfo>
+#include <unordered_set>
+
+namespace stepleak {
+namespace {
+
+using Node = torch::autograd::Node;
+
+// Any custom function: the layout of CppNode<T> does not depend on T.
+struct AnyFunction : torch::autograd::Function<AnyFunction> {};
+
+Node* grad_fn_of(const at::Tensor& tensor) {
+  const auto* meta = torch::autograd::impl::get_autograd_meta(tensor);
+  return meta != nullptr ? meta->grad_fn_.get() : nullptr;
+}
+
+std::vector<at::Tensor> tensors_owned_by(Node* node) {
+  std::vector<at::Tensor> owned;
+  if (auto* accumulate = dynamic_cast<torch::autograd::AccumulateGrad*>(node)) owned.push_back(accumulate->variable);
+  if (std::strstr(typeid(*node).name(), "8autograd7CppNodeI") != nullptr) {
+    const auto* function = static_cast<torch::autograd::CppNode<AnyFunction>*>(node);
+    for (const auto& [name, value] : function->ctx_.saved_data) {
+      if (value.isTensor()) owned.push_back(value.toTensor());
+      if (value.isTensorList()) {
+        for (const auto& tensor : value.toTensorVector()) owned.push_back(tensor);
+      }
+    }
+  }
+  return owned;
+}
+
+// The nodes that a node keeps alive, directly or through the tensors that it owns.
+std::vector<Node*> nodes_kept_by(Node* node) {
+  std::vector<Node*> kept;
+  for (const auto& edge : node->next_edges()) {
+    if (edge.function) kept.push_back(edge.function.get());
+  }
+  for (const auto& tensor : tensors_owned_by(node)) {
+    if (auto* from = grad_fn_of(tensor); from != nullptr) kept.push_back(from);
+    const auto& grad = tensor.is_leaf() ? tensor.grad() : at::Tensor();
+    if (grad.defined() && grad_fn_of(grad) != nullptr) kept.push_back(grad_fn_of(grad));
+  }
+  return kept;
+}
+
+class GraphWalk {
+ public:
+  explicit GraphWalk(const GraphRecord& record) {
+    for (const auto& [node, entry] : record.nodes()) {
+      if (auto alive = entry.node.lock()) alive_.push_back(std::move(alive));
+    }
+    for (const auto& node : alive_) {
+      auto kept = nodes_kept_by(node.get());
+      for (auto* target : kept) {
+        if (target != node.get()) has_keeper_.insert(target);
+      }
+      edges_.emplace(node.get(), std::move(kept));
+    }
+  }
+
+  [[nodiscard]] bool is_sink(Node* node) const { return !has_keeper_.contains(node); }
+
+  // Whether ownership leads from a node back to itself; visits each node once.
+  [[nodiscard]] bool is_in_cycle(Node* start) const { return leads_to(start, [&](Node* node) { return node == start; }); }
+
+  template <typename Predicate>
+  [[nodiscard]] bool leads_to(Node* start, const Predicate& is_wanted) const {
+    std::unordered_set<Node*> visited;
+    std::vector<Node*> open = kept_by(start);
+    while (!open.empty()) {
+      auto* node = open.back();
+      open.pop_back();
+      if (is_wanted(node)) return true;
+      if (!visited.insert(node).second) continue;
+      const auto next = kept_by(node);
+      open.insert(open.end(), next.begin(), next.end());
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Node*> kept_by(Node* node) const {
+    const auto known = edges_.find(node);
+    return known != edges_.end() ? known->second : nodes_kept_by(node);
+  }
+
+  std::vector<std::shared_ptr<Node>> alive_;
+  std::unordered_map<Node*, std::vector<Node*>> edges_;
+  std::unordered_set<Node*> has_keeper_;
+};
+
+void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
+  survivor.birth_step = birth.step;
+  survivor.op = birth.op;
+  survivor.is_computed = birth.is_computed;
+  survivor.stack = stacks.index_of(birth.stack);
+}
+
+}  // namespace
+
+void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& trace) {
+  const GraphWalk walk(record);
+  // A graph that is alive because its step has only just ended proves nothing.
+  const auto newest = trace.explained_from + trace.explained_steps - 2;
+  const auto is_old_survivor = [&](const Birth& birth) {
+    return birth.step >= trace.explained_from && birth.step < newest;
+  };
+  std::unordered_map<Node*, bool> is_old_node;
+  for (const auto& [node, entry] : record.nodes()) {
+    if (!entry.node.expired() && is_old_survivor(entry.birth)) is_old_node[node] = true;
+  }
+  const auto keeps_old = [&](Node* node) {
+    return is_old_node.contains(node) || walk.leads_to(node, [&](Node* other) { return is_old_node.contains(other); });
+  };
+  std::unordered_set<Node*> keeping_sinks;
+  for (const auto& [node, entry] : record.nodes()) {
+    if (entry.node.expired()) continue;
+    const bool is_sink = walk.is_sink(node);
+    if (is_sink && keeps_old(node)) keeping_sinks.insert(node);
+    if (!is_old_survivor(entry.birth)) continue;
+    Survivor survivor{.type = SurvivorType::node, .identity = reinterpret_cast<std::uint64_t>(node)};
+    add_birth(survivor, entry.birth, stacks);
+    survivor.name = node->name();
+    survivor.is_sink = is_sink;
+    survivor.is_in_cycle = walk.is_in_cycle(node);
+    trace.survivors.push_back(std::move(survivor));
+  }
+  for (const auto& [impl, entry] : record.tensors()) {
+    const auto alive = entry.tensor.lock();
+    if (!alive) continue;
+    const at::Tensor tensor(alive);
+    auto* node = grad_fn_of(tensor);
+    const bool is_sink = node != nullptr && keeping_sinks.contains(node);
+    if (!is_old_survivor(entry.birth) && !is_sink) continue;
+    Survivor survivor{.type = SurvivorType::tensor, .identity = reinterpret_cast<std::uint64_t>(impl)};
+    add_birth(survivor, entry.birth, stacks);
+    survivor.device = tensor.is_cuda() ? Device{DeviceType::cuda, tensor.device().index()} : kHost;
+    survivor.name = std::string(c10::toString(tensor.scalar_type()));
+    std::transform(survivor.name.begin(), survivor.name.end(), survivor.name.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    survivor.has_graph = node != nullptr;
+    survivor.is_sink = is_sink;
+    survivor.is_in_cycle = node != nullptr && walk.is_in_cycle(node);
+    survivor.dims = static_cast<int>(tensor.dim());
+    if (tensor.has_storage()) {
+      survivor.bytes = static_cast<std::int64_t>(tensor.numel() * tensor.element_size());
+      survivor.storage = reinterpret_cast<std::uint64_t>(tensor.storage().data());
+      survivor.storage_bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+    }
+    trace.survivors.push_back(std::move(survivor));
+  }
+}
+
+}  // namespace stepleak

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/torch/torch_conditions.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <gnu/libc-version.h>
+#include <torch/version.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace stepleak {
+
+void apply_torch_conditions(const TorchConditions& conditions) {
+  if (conditions.threads > 0) at::set_num_threads(conditions.threads);
+  at::manual_seed(conditions.seed);
+}
+
+std::map<std::string, std::string> torch_conditions() {
+  const auto& context = at::globalContext();
+  std::map<std::string, std::string> conditions{
+      {"stepleak", STEPLEAK_VERSION},
+      {"torch", TORCH_VERSION},
+      {"glibc", ::gnu_get_libc_version()},
+      {"threads", std::to_string(at::get_num_threads())},
+      {"deterministic", context.deterministicAlgorithms() ? "on" : "off"},
+      {"cudnn.benchmark", context.benchmarkCuDNN() ? "on" : "off"},
+  };
+  static constexpr std::array kVariables{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG",
+                                         "PYTHONHASHSEED",          "PYTHONMALLOC",       "MALLOC_ARENA_MAX",
+                                         "MALLOC_PERTURB_",         "GLIBC_TUNABLES",     "LD_PRELOAD"};
+  for (const auto* name : kVariables) {
+    if (const char* value = std::getenv(name); value != nullptr) conditions[std::string("env ") + name] = value;
+  }
+  return conditions;
+}
+
+}  // namespace stepleak

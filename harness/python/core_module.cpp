@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <pybind11/pybind11.h>
+
+#include "harness/base/errors.hpp"
+#include "harness/api/python_step.hpp"
+#include "harness/report/console.hpp"
+#include "harness/trace/serialise.hpp"
+
+namespace py = pybind11;
+
+namespace {
+
+py::tuple check(const py::object& step, bool takes_index, const std::string& target, const std::string& device,
+                const std::string& effort, std::int64_t steps, std::int64_t period, std::uint64_t seed) {
+  const stepleak::Options options{
+      .target = target, .device = device, .effort = effort, .steps = steps, .period = period, .seed = seed};
+  std::string json;
+  std::string report;
+  try {
+    const py::gil_scoped_release without_gil;
+    const auto result = stepleak::check_python(step.ptr(), takes_index, options);
+    json = stepleak::to_json(result);
+    report = stepleak::to_console(result);
+  } catch (const stepleak::Error& error) {
+    const auto text = error.remedy().empty() ? std::string(error.what()) : error.what() + std::string("; ") + error.remedy();
+    if (error.code() == stepleak::ExitCode::wrong_use) throw py::value_error(text);
+    throw std::runtime_error(text);
+  }
+  return py::make_tuple(json, report);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The C++ core of stepleak; use the package's own functions.";
+  module.def("check", &check);
+}

@@ -1,0 +1,333 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Finds who keeps surviving tensors alive: paths from modules, frames and the step, as a person reads them.
+
+Works on what Python's collector tracks. Holders in C++ (autograd nodes, closures inside bindings) are not
+seen; a tensor that only they hold has no Python object at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import sys
+import types
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+_MOST_TENSORS = 24
+"""Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
+_MOST_VISITED = 4000
+_MOST_DEPTH = 24
+
+_CONTAINERS = (list, dict, set, deque)
+
+
+class HolderSearch:
+    """One search around one explain pass: `begin()` before it, `search()` after it."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._lengths: dict[int, int] = {}
+
+    def begin(self) -> None:
+        """Remembers the length of every container, to see afterwards which ones grew."""
+        gc.unfreeze()
+        self._lengths = {id(o): len(o) for o in gc.get_objects() if type(o) in _CONTAINERS}
+        gc.freeze()
+
+    def search(self, wanted: list[int], files: Iterable[str], steps: int) -> dict[str, Any]:
+        """Holders of the tensors with these TensorImpl addresses, and of containers that grew each step.
+
+        Returns `holders` (dicts as `stepleak::Holder`), `holder_of` (address -> index) and `unreachable`
+        (addresses of tensors to which no root leads). `files`: sources to search for the keeping statement.
+        """
+        import torch
+
+        objects = gc.get_objects()
+        tensors = {o._cdata: o for o in objects if issubclass(type(o), torch.Tensor)}
+        grown = [
+            o
+            for o in objects
+            if type(o) in _CONTAINERS and id(o) != id(self._lengths) and self._has_grown(o, len(objects), steps)
+        ]
+        del objects
+        paths = _Paths(self._root, ignored=[tensors, grown, self._lengths, self.__dict__, wanted])
+        sources = _Sources([*files, *_files_of(self._root)])
+        holders: list[dict[str, Any]] = []
+        holder_of: dict[int, int] = {}
+        unreachable: list[int] = []
+        found = [address for address in wanted if address in tensors]
+        for address in _spread(found, _MOST_TENSORS):
+            path = paths.to(tensors[address])
+            if path is None:
+                unreachable.append(address)
+                continue
+            holder_of[address] = len(holders)
+            holders.append(path.to_holder(sources))
+        for container in grown[:8]:
+            path = paths.to(container)
+            if path is not None:
+                holders.append(path.to_holder(sources))
+        # Siblings that were not searched share their neighbour's fate only where all agree.
+        if unreachable and not holder_of:
+            unreachable = found
+        return {"holders": holders, "holder_of": holder_of, "unreachable": set(unreachable)}
+
+    def _has_grown(self, container: Any, most: int, steps: int) -> bool:
+        before = self._lengths.get(id(container))
+        if before is None or container is self._lengths:
+            return False
+        return steps // 2 <= len(container) - before < most
+
+
+def _spread(items: list[int], most: int) -> list[int]:
+    """At most `most` of the items, evenly spread."""
+    if len(items) <= most:
+        return items
+    return [items[i * len(items) // most] for i in range(most)]
+
+
+class _Path:
+    """Objects from a root to the held one."""
+
+    def __init__(self, root_name: str, objects: list[Any]) -> None:
+        self.root_name = root_name
+        self.objects = objects
+
+    def to_holder(self, sources: _Sources) -> dict[str, Any]:
+        text, shape = self.root_name, self.root_name
+        container: Any = None
+        name = self.root_name.rpartition(".")[2]
+        kept_name = ""
+        for i, item in enumerate(self.objects):
+            if i > 0:
+                label, plain, attribute = _edge(self.objects[i - 1], item, self.objects[i + 1 : i + 2])
+                text += label
+                shape += plain
+                name = attribute or name
+            if isinstance(item, _CONTAINERS) and not _is_namespace(self.objects, i):
+                container, kept_name = item, name
+                text += f" ({type(item).__name__}, len {len(item)})"
+                shape += f" ({type(item).__name__})"
+            elif _is_described(item):
+                text += f" ({type(item).__name__})"
+                shape += f" ({type(item).__name__})"
+        last = self.objects[-1]
+        if not isinstance(last, _CONTAINERS):
+            text += f" -> {type(last).__name__}"
+            shape += f" -> {type(last).__name__}"
+            grad_fn = getattr(last, "grad_fn", None)
+            if grad_fn is not None:
+                text += f" -> {type(grad_fn).__name__}"
+        bound = getattr(container, "maxlen", None)
+        statement = sources.statement_keeping(kept_name or name)
+        return {
+            "path": text.replace(" .", " ."),
+            "shape": shape,
+            "container_type": type(container).__name__ if container is not None else "",
+            "container_length": len(container) if container is not None else 0,
+            "bound": bound if isinstance(bound, int) else -1,
+            **statement,
+        }
+
+
+def _is_described(item: Any) -> bool:
+    plain = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)
+    return not isinstance(item, plain) and not isinstance(item, _CONTAINERS) and type(item).__name__ != "Tensor"
+
+
+def _is_namespace(objects: list[Any], index: int) -> bool:
+    """Whether a dict is an object's or a module's `__dict__`, which no person would call a holder."""
+    item = objects[index]
+    if not isinstance(item, dict):
+        return False
+    owner = objects[index - 1] if index > 0 else None
+    return owner is not None and getattr(owner, "__dict__", None) is item
+
+
+def _edge(parent: Any, child: Any, after: list[Any]) -> tuple[str, str, str]:
+    """How one object leads to the next: text, the same without indices, and the attribute's name if it is one."""
+    if isinstance(parent, dict):
+        for key, value in list(parent.items()):
+            if value is child:
+                if isinstance(key, str) and key.isidentifier():
+                    return f" .{key}", f" .{key}", key
+                return f" [{key!r:.40}]", " []", ""
+    if isinstance(parent, (list, tuple, deque)):
+        for index, value in enumerate(parent):
+            if value is child:
+                return f" [{index}]", " []", ""
+    if isinstance(parent, types.CellType):
+        return "", "", ""
+    if isinstance(parent, types.FunctionType) and parent.__closure__ is not None:
+        if isinstance(child, tuple) and child is parent.__closure__:
+            return "", "", ""
+        for name, cell in zip(parent.__code__.co_freevars, parent.__closure__, strict=False):
+            if cell is child:
+                return f" .{name}", f" .{name}", name
+    if isinstance(parent, types.MethodType) and parent.__self__ is child:
+        return "", "", ""
+    if getattr(parent, "__dict__", None) is child and isinstance(child, dict):
+        return "", "", ""
+    try:
+        attributes = vars(parent)
+    except TypeError:
+        attributes = {}
+    for name, value in list(attributes.items()):
+        if value is child:
+            return f" .{name}", f" .{name}", name
+    for kind in type(parent).__mro__:
+        for name in getattr(kind, "__slots__", ()):
+            if getattr(parent, name, None) is child:
+                return f" .{name}", f" .{name}", name
+    if getattr(parent, "grad", None) is child:
+        return " .grad", " .grad", "grad"
+    return " ->", " ->", ""
+
+
+class _Paths:
+    """Shortest paths from a root to an object, over `gc.get_referrers`."""
+
+    def __init__(self, root: Any, ignored: list[Any]) -> None:
+        self._root = root
+        self._roots: dict[int, str] = {}
+        if root is not None:
+            self._roots[id(root)] = getattr(root, "__qualname__", type(root).__name__).rpartition(".")[2]
+        for name, module in list(sys.modules.items()):
+            if isinstance(module, types.ModuleType):
+                self._roots.setdefault(id(module.__dict__), name)
+        self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self.__dict__)}
+
+    def to(self, target: Any) -> _Path | None:
+        """None where no root leads to the target."""
+        came_from: dict[int, Any] = {id(target): None}
+        keep: list[Any] = [target]
+        layer: list[Any] = [target]
+        ignored = self._ignored | {id(came_from), id(keep), id(layer)}
+        for _ in range(_MOST_DEPTH):
+            frame = sys._getframe()
+            ignored |= {id(frame), id(layer)}
+            referrers = gc.get_referrers(*layer)
+            ignored.add(id(referrers))
+            following: list[Any] = []
+            ignored.add(id(following))
+            children = {id(child): child for child in layer}
+            ignored.add(id(children))
+            for referrer in referrers:
+                if id(referrer) in came_from or id(referrer) in ignored or _is_ours(referrer):
+                    continue
+                child = _child_of(referrer, children)
+                if child is None:
+                    continue
+                came_from[id(referrer)] = child
+                keep.append(referrer)
+                if id(referrer) in self._roots:
+                    return self._path(referrer, came_from)
+                if isinstance(referrer, types.FrameType):
+                    return self._path(referrer, came_from)
+                following.append(referrer)
+            if not following or len(keep) > _MOST_VISITED:
+                return None
+            layer = following
+        return None
+
+    def _path(self, root: Any, came_from: dict[int, Any]) -> _Path:
+        objects: list[Any] = [root]
+        while came_from[id(objects[-1])] is not None:
+            objects.append(came_from[id(objects[-1])])
+        if isinstance(root, types.FrameType):
+            return _Path(f"local of {root.f_code.co_name}", objects)
+        name = self._roots[id(root)]
+        if isinstance(root, dict) and len(objects) > 1 and root is not self._root:
+            # A module's namespace: "train.trainer" reads better than "train .trainer".
+            label = _edge(root, objects[1], [])[0].strip()
+            return _Path(f"{name}{label}", objects[1:])
+        return _Path(name, objects)
+
+
+def _child_of(referrer: Any, children: dict[int, Any]) -> Any:
+    for item in gc.get_referents(referrer):
+        if id(item) in children:
+            return children[id(item)]
+    return None
+
+
+def _is_ours(item: Any) -> bool:
+    if isinstance(item, types.FrameType):
+        return item.f_globals.get("__name__", "").startswith("stepleak.")
+    # Iterators and our own local lists hold the layer for the moment.
+    return type(item).__name__ in {"list_iterator", "dict_itemiterator", "_Path"}
+
+
+def _files_of(root: Any) -> list[str]:
+    """The sources in which the step is written."""
+    function = getattr(root, "__func__", root)
+    if not isinstance(function, types.FunctionType):
+        function = getattr(type(root), "__call__", None)
+    code = getattr(function, "__code__", None)
+    return [code.co_filename] if code is not None else []
+
+
+class _Sources:
+    """Statements of the user's sources that keep something under a name."""
+
+    _ADDING = frozenset({"append", "add", "extend", "appendleft", "insert", "put", "update", "setdefault"})
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self._trees: list[tuple[str, str, ast.Module]] = []
+        for file in dict.fromkeys(files):
+            try:
+                text = Path(file).read_text(encoding="utf-8")
+                self._trees.append((file, text, ast.parse(text)))
+            except (OSError, SyntaxError, ValueError):
+                continue
+
+    def statement_keeping(self, name: str) -> dict[str, Any]:
+        """The first statement inside a function that adds to or assigns `name`; empty strings where none is."""
+        best: tuple[int, str, ast.stmt, ast.expr] | None = None
+        for file, _, tree in self._trees:
+            for function in ast.walk(tree):
+                if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    continue
+                for node in ast.walk(function):
+                    match = self._match(node, name)
+                    # Adding beats assigning: `self.history = []` in the set-up keeps nothing.
+                    if match is not None and (best is None or match[0] < best[0]):
+                        best = (match[0], file, match[1], match[2])
+        if best is None:
+            return {"kept_by": "", "kept_at_file": "", "kept_at_line": 0, "kept_expression": ""}
+        _, file, statement, expression = best
+        return {
+            "kept_by": ast.unparse(statement).splitlines()[0],
+            "kept_at_file": file,
+            "kept_at_line": statement.lineno,
+            "kept_expression": ast.unparse(expression),
+        }
+
+    def _match(self, node: ast.AST, name: str) -> tuple[int, ast.stmt, ast.expr] | None:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            call = node.value
+            if isinstance(call.func, ast.Attribute) and call.func.attr in self._ADDING and call.args:
+                if _names(call.func.value, name):
+                    return 0, node, call.args[-1]
+        if isinstance(node, ast.AugAssign) and _names(node.target, name):
+            return 1, node, node.value
+        if isinstance(node, ast.Assign) and not isinstance(node.value, (ast.List, ast.Dict, ast.Constant, ast.Call)):
+            if any(_names(target, name) for target in node.targets):
+                return 2, node, node.value
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if any(_names(target, name) for target in node.targets):
+                return 3, node, node.value
+        return None
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    """Whether an expression ends in the name: `name`, `x.name`, `x.name[i]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Attribute):
+        return node.attr == name
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loads what the command line names: a step from a user's file, and the scenario files of a folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from stepleak import scenario
+
+
+class UsageError(Exception):
+    """What the user named is wrong; `remedy` says what to do."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.remedy = remedy
+
+
+def seed_everything(seed: int) -> None:
+    """Seeds Python's and NumPy's generators; torch's own are seeded by the harness."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def load_step(file: str, name: str) -> Callable[..., Any]:
+    """The callable `name` of a file whose top level is the set-up."""
+    module = _load_module(Path(file))
+    step: Any = module
+    for part in name.split("."):
+        if not hasattr(step, part):
+            names = sorted(n for n, v in vars(module).items() if callable(v) and not n.startswith("_"))
+            known = ", ".join(names[:12]) or "none"
+            raise UsageError(f"{file} has no '{name}'", f"callables there: {known}")
+        step = getattr(step, part)
+    if not callable(step):
+        raise UsageError(f"{file}:{name} is no callable, but of type {type(step).__name__}", "name a function")
+    return step
+
+
+def takes_index(step: Callable[..., Any], name: str) -> bool:
+    """Whether the step wants the step index; raises where it wants more than that."""
+    try:
+        parameters = inspect.signature(step).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if any(p.kind not in positional for p in required) or len(required) > 1:
+        wanted = ", ".join(p.name for p in required)
+        raise UsageError(
+            f"{name} needs arguments: {wanted}",
+            "a step takes none, or the step index; wrap it: step = lambda: " + f"{name.rpartition(':')[2]}(...)",
+        )
+    return len(required) == 1
+
+
+def load_scenarios(folder: str) -> list[scenario.Scenario]:
+    """Imports every scenario file of a folder and returns what they declare."""
+    for path in sorted(Path(folder).glob("*.py")):
+        if not path.name.startswith("_"):
+            _load_module(path)
+    return scenario.registered()
+
+
+def format_exception(error: BaseException) -> str:
+    """The traceback as a person reads it, without stepleak's own frames; the error's line comes first."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/stepleak/_" not in f.filename]
+    last = traceback.format_exception_only(type(error), error)[-1].strip()
+    return "\n".join([last, *(line.rstrip() for line in traceback.format_list(frames))])
+
+
+def _load_module(path: Path) -> ModuleType:
+    name = path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is no Python file", "name a .py file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Declares Python scenarios: a training step with a known truth.
+
+A scenario file holds one mechanism and its clean twin. Each is a function that does the set-up on a
+device and returns the step; its docstring is the story. The name of the function is the scenario's name.
+
+    @leak(kind="graph_retention", report="google/brax#152")
+    def loss_sum_attached(device):
+        \"\"\"A running total of attached losses chains every step's graph.\"\"\"
+        ...
+        return step
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Step = Callable[[], Any]
+SetUp = Callable[[str], Step]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One declared scenario; `expected` is "leak" or "clean"."""
+
+    name: str
+    story: str
+    report: str
+    file: str
+    expected: str
+    kinds: tuple[str, ...] = ()
+    bytes_per_step: float = -1.0
+    needs_cuda: bool = False
+    min_gpus: int = 0
+    set_up: SetUp = field(default=lambda device: lambda: None, repr=False)
+
+
+_REGISTRY: dict[str, Scenario] = {}
+
+
+def registered() -> list[Scenario]:
+    """All scenarios declared so far, in order of declaration."""
+    return list(_REGISTRY.values())
+
+
+def leak(
+    *,
+    kind: str | tuple[str, ...],
+    report: str,
+    bytes_per_step: float = -1.0,
+    needs_cuda: bool = False,
+    min_gpus: int = 0,
+) -> Callable[[SetUp], SetUp]:
+    """Declares a step that leaks. `kind`: the right kind, or all that are right, the best first.
+
+    `bytes_per_step`: the rate known by construction, in bytes; left out where none is.
+    """
+    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
+    return _declare("leak", report, kinds, bytes_per_step, needs_cuda, min_gpus)
+
+
+def clean(*, report: str, needs_cuda: bool = False, min_gpus: int = 0) -> Callable[[SetUp], SetUp]:
+    """Declares a step that does not leak: the twin of a leak, or a healthy look-alike."""
+    return _declare("clean", report, (), 0.0, needs_cuda, min_gpus)
+
+
+def _declare(
+    expected: str,
+    report: str,
+    kinds: tuple[str, ...],
+    bytes_per_step: float,
+    needs_cuda: bool,
+    min_gpus: int,
+) -> Callable[[SetUp], SetUp]:
+    def register(set_up: SetUp) -> SetUp:
+        name = set_up.__name__
+        file = inspect.getsourcefile(set_up) or "?"
+        if name in _REGISTRY and Path(_REGISTRY[name].file) != Path(file):
+            raise ValueError(f"scenario {name!r} is declared twice: {_REGISTRY[name].file} and {file}")
+        story = inspect.cleandoc(set_up.__doc__ or "")
+        if not story:
+            raise ValueError(f"scenario {name!r} in {file} has no docstring; write its story there")
+        _REGISTRY[name] = Scenario(
+            name, story, report, file, expected, kinds, bytes_per_step, needs_cuda, min_gpus, set_up
+        )
+        return set_up
+
+    return register

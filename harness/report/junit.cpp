@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/report/junit.hpp"
+
+#include <fmt/format.h>
+
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "harness/report/console.hpp"
+
+namespace stepleak {
+namespace {
+
+// XML 1.0 has no place for other control characters, and a step may print any.
+std::string printable(std::string text) {
+  for (auto& letter : text) {
+    if (static_cast<unsigned char>(letter) < 0x20 && letter != '\n' && letter != '\t') letter = '?';
+  }
+  return text;
+}
+
+void add_problem(pugi::xml_node test, const char* element, const JunitCase& junit_case) {
+  auto problem = test.append_child(element);
+  problem.append_attribute("message") = printable(junit_case.failure).c_str();
+  problem.append_attribute("type") = std::string(to_string(junit_case.result->verdict)).c_str();
+  problem.text() = printable(to_console(*junit_case.result)).c_str();
+}
+
+}  // namespace
+
+std::string to_junit(const std::string& suite, const std::vector<JunitCase>& cases) {
+  pugi::xml_document document;
+  auto declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  auto tests = document.append_child("testsuites").append_child("testsuite");
+  int failures = 0;
+  int errors = 0;
+  double seconds = 0;
+  tests.append_attribute("name") = suite.c_str();
+  for (const auto& junit_case : cases) {
+    const auto& result = *junit_case.result;
+    auto test = tests.append_child("testcase");
+    test.append_attribute("classname") = suite.c_str();
+    test.append_attribute("name") = result.target.c_str();
+    test.append_attribute("time") = fmt::format("{:.3f}", result.seconds).c_str();
+    seconds += result.seconds;
+    if (junit_case.failure.empty()) continue;
+    const bool is_error = result.verdict == Verdict::failure || result.verdict == Verdict::inconclusive;
+    ++(is_error ? errors : failures);
+    add_problem(test, is_error ? "error" : "failure", junit_case);
+  }
+  tests.append_attribute("tests") = static_cast<unsigned>(cases.size());
+  tests.append_attribute("failures") = failures;
+  tests.append_attribute("errors") = errors;
+  tests.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
+  std::ostringstream text;
+  document.save(text, "  ");
+  return text.str();
+}
+
+}  // namespace stepleak

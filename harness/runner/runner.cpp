@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/runner/runner.hpp"
+
+#include <new>
+
+#include "harness/probes/step_clock.hpp"
+
+namespace stepleak {
+namespace {
+
+// Whatever a step throws is the step's failure, with the first line of its message (torch adds its own stack).
+void call_step(const Step& step, std::int64_t index) {
+  try {
+    step(index);
+  } catch (const StepFailure&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw StepFailure("the step threw std::bad_alloc", "the step ran out of memory: raise --memory, or make it smaller");
+  } catch (const std::exception& error) {
+    const std::string what = error.what();
+    throw StepFailure("the step threw: " + what.substr(0, what.find('\n')),
+                      what.find("memory") != std::string::npos ? "if memory ran out: raise --memory, or make it smaller" : "");
+  } catch (...) {
+    throw StepFailure("the step threw something that is no std::exception");
+  }
+}
+
+}  // namespace
+
+Runner::Runner(RunnerParts parts) : parts_(std::move(parts)) {
+  std::vector<SeriesKey> keys;
+  for (const auto* probe : parts_.probes) {
+    const auto own = probe->keys();
+    key_counts_.push_back(own.size());
+    keys.insert(keys.end(), own.begin(), own.end());
+  }
+  row_.resize(keys.size());
+  trace_ = Trace(std::move(keys));
+}
+
+void Runner::start() {
+  trace_.collector.has_python = parts_.collector != nullptr;
+  if (parts_.recorder != nullptr) parts_.recorder->begin(trace_.keys());
+  current_step = 0;
+  if (parts_.collector != nullptr) parts_.collector->freeze();
+  for (auto* probe : parts_.probes) probe->start();
+}
+
+void Runner::run_to(std::int64_t step_count) {
+  while (trace_.step_count() < step_count) run_step();
+  trace_.cohorts.clear();
+  for (auto* probe : parts_.probes) probe->read_cohorts(trace_.cohorts);
+}
+
+void Runner::explain(std::int64_t step_count) {
+  trace_.explained_from = trace_.step_count() + 1;
+  trace_.explained_steps = step_count;
+  for (auto* probe : parts_.probes) probe->begin_explain();
+  while (trace_.step_count() < trace_.explained_from - 1 + step_count) run_step();
+  for (auto* probe : parts_.probes) probe->end_explain(trace_);
+}
+
+void Runner::run_step() {
+  const auto step = trace_.step_count() + 1;
+  current_step.store(step, std::memory_order_relaxed);
+  if (parts_.recorder != nullptr) parts_.recorder->begin_step(step);
+  for (auto* probe : parts_.probes) probe->begin_step(step);
+  call_step(parts_.step, step - 1);
+  read(Moment::before_collection);
+  if (parts_.collector != nullptr) {
+    trace_.collector.is_enabled = parts_.collector->is_enabled();
+    parts_.collector->collect();
+  }
+  read(Moment::after_collection);
+  trace_.add_row(row_);
+  if (parts_.recorder != nullptr) parts_.recorder->add_row(row_);
+}
+
+void Runner::read(Moment moment) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < parts_.probes.size(); ++i) {
+    parts_.probes[i]->read(moment, std::span(row_).subspan(begin, key_counts_[i]));
+    begin += key_counts_[i];
+  }
+}
+
+}  // namespace stepleak

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/probes/probe.hpp"
+#include "harness/runner/flight_recorder.hpp"
+#include "harness/runner/step.hpp"
+#include "harness/trace/trace.hpp"
+
+namespace stepleak {
+
+/// What a runner works with; all outlive it.
+struct RunnerParts {
+  Step step;
+  std::vector<Probe*> probes;
+  Collector* collector = nullptr;      ///< null: there is no Python
+  FlightRecorder* recorder = nullptr;  ///< null: nobody reads after a crash
+};
+
+/// Repeats the step and reads the ledgers at each boundary: before and after a forced collection.
+/// Not thread-safe. run_to() lets StepFailure through, with the trace as it was at the last boundary.
+class Runner {
+ public:
+  explicit Runner(RunnerParts parts);
+
+  /// Starts the probes and freezes the collector's old objects; once, before the first step.
+  void start();
+  /// Runs steps until `step_count` have run, then takes the cohorts.
+  void run_to(std::int64_t step_count);
+  /// Records stacks, operators and graphs for that many steps more.
+  void explain(std::int64_t step_count);
+
+  [[nodiscard]] Trace& trace() { return trace_; }
+
+ private:
+  void run_step();
+  void read(Moment moment);
+
+  RunnerParts parts_;
+  Trace trace_;
+  std::vector<std::size_t> key_counts_;
+  std::vector<std::int64_t> row_;
+};
+
+}  // namespace stepleak

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/trace/device.hpp"
+
+namespace stepleak {
+
+/// What one number of a ledger counts. Units are in the names; a `_count` has none.
+enum class Counter : std::uint8_t {
+  live_bytes,      ///< held by live allocations of the tensor allocator
+  live_blocks,     ///< live allocations of the tensor allocator
+  peak_bytes,      ///< largest live_bytes within the step
+  live_nodes,      ///< autograd nodes seen as `grad_fn` of an operator's output and still alive
+  live_tensors,    ///< tensors that an operator returned and that are still alive
+  python_objects,  ///< objects tracked by Python's collector, born after set-up
+  heap_bytes,      ///< malloc'ed bytes in use (glibc `mallinfo2`: uordblks + hblkhd); noisy
+  resident_bytes,  ///< RSS of the process; noisy
+  requested_bytes,
+  active_bytes,  ///< live, plus freed and waiting for a stream
+  reserved_bytes,
+  segment_count,
+  largest_free_block_bytes,
+  inactive_split_bytes,
+  private_pool_bytes,
+  pinned_bytes,
+  outside_bytes,  ///< device memory of the process outside the caching allocator; noisy
+};
+
+inline constexpr int kCounterCount = static_cast<int>(Counter::outside_bytes) + 1;
+
+/// The enumerator's own spelling, as in JSON.
+[[nodiscard]] std::string_view to_string(Counter counter);
+[[nodiscard]] std::optional<Counter> parse_counter(std::string_view name);
+
+/// A ledger is exact (a changed value is a changed fact) or noisy (judged with a floor).
+[[nodiscard]] bool is_exact(Counter counter);
+
+/// At a boundary each ledger is read twice: before and after a forced collection of cyclic garbage.
+enum class Moment : std::uint8_t { before_collection, after_collection };
+
+/// The name of one column of a trace.
+struct SeriesKey {
+  Counter counter = Counter::live_bytes;
+  Device device = kHost;
+  Moment moment = Moment::after_collection;
+
+  auto operator<=>(const SeriesKey&) const = default;
+};
+
+/// "live_bytes@cuda:0", with "/before" for the value before the collection; as in JSON.
+[[nodiscard]] std::string to_string(const SeriesKey& key);
+
+}  // namespace stepleak

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/trace/result.hpp"
+
+namespace stepleak {
+namespace {
+
+// In the order of the enumerators; the static_asserts below catch a forgotten name.
+constexpr std::array kCounters{std::string_view("live_bytes"),
+                               std::string_view("live_blocks"),
+                               std::string_view("peak_bytes"),
+                               std::string_view("live_nodes"),
+                               std::string_view("live_tensors"),
+                               std::string_view("python_objects"),
+                               std::string_view("heap_bytes"),
+                               std::string_view("resident_bytes"),
+                               std::string_view("requested_bytes"),
+                               std::string_view("active_bytes"),
+                               std::string_view("reserved_bytes"),
+                               std::string_view("segment_count"),
+                               std::string_view("largest_free_block_bytes"),
+                               std::string_view("inactive_split_bytes"),
+                               std::string_view("private_pool_bytes"),
+                               std::string_view("pinned_bytes"),
+                               std::string_view("outside_bytes")};
+static_assert(kCounters.size() == kCounterCount);
+
+constexpr std::array kKinds{std::string_view("growth"),
+                            std::string_view("graph_retention"),
+                            std::string_view("attached_activation"),
+                            std::string_view("detached_activation"),
+                            std::string_view("growing_buffer"),
+                            std::string_view("view_pins_storage"),
+                            std::string_view("reference_cycle"),
+                            std::string_view("optimizer_state"),
+                            std::string_view("fragmentation_drift"),
+                            std::string_view("stuck_free"),
+                            std::string_view("pinned_host"),
+                            std::string_view("raw_cuda"),
+                            std::string_view("host_heap")};
+static_assert(kKinds.size() == kKindCount);
+
+constexpr std::array kVerdicts{std::string_view("clean"), std::string_view("leak"), std::string_view("inconclusive"),
+                               std::string_view("failure")};
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(Counter counter) { return kCounters.at(static_cast<std::size_t>(counter)); }
+std::optional<Counter> parse_counter(std::string_view name) { return parse<Counter>(kCounters, name); }
+
+bool is_exact(Counter counter) {
+  return counter != Counter::heap_bytes && counter != Counter::resident_bytes && counter != Counter::outside_bytes;
+}
+
+std::string to_string(const SeriesKey& key) {
+  return fmt::format("{}@{}{}", to_string(key.counter), to_string(key.device),
+                     key.moment == Moment::before_collection ? "/before" : "");
+}
+
+std::string_view to_string(Kind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
+std::optional<Kind> parse_kind(std::string_view name) { return parse<Kind>(kKinds, name); }
+
+std::string_view to_string(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
+std::optional<Verdict> parse_verdict(std::string_view name) { return parse<Verdict>(kVerdicts, name); }
+
+ExitCode exit_code(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::clean:
+      return ExitCode::clean;
+    case Verdict::leak:
+      return ExitCode::leak;
+    case Verdict::inconclusive:
+      return ExitCode::inconclusive;
+    case Verdict::failure:
+      break;
+  }
+  return ExitCode::failure;
+}
+
+}  // namespace stepleak
