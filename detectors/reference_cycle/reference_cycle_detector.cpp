@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/bytes.hpp"
+#include "harness/detect/evidence.hpp"
 #include "harness/detect/graph_growth.hpp"
 #include "harness/detect/storage_growth.hpp"
 
@@ -25,6 +26,8 @@ std::vector<Finding> uncollected(const Trace& trace) {
     finding.what = fmt::format("{} of tensors die in reference cycles every step, and the collector is switched off",
                                format_bytes(trend.per_step));
     finding.accounts_for = {{Counter::live_bytes, device, Moment::before_collection}};
+    add_suspects(trace, survivors_where(trace, [](const Survivor& s) { return s.is_collected; }), finding);
+    finding.kept_count = finding.explained_steps = 0;  // our own collections freed them
     findings.push_back(std::move(finding));
   }
   return findings;
@@ -44,6 +47,7 @@ std::vector<Finding> ReferenceCycleDetector::detect(const Trace& trace) const {
     if (growth.cause != StorageGrowth::Cause::unreachable) continue;
     auto finding = storage_finding(trace, growth, kind(), growth.unreachable);
     finding.what += ", and nothing in the program leads to it";
+    finding.accounts_for.push_back({Counter::live_nodes});
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -160,6 +160,11 @@ Result EmbeddedPython::check_scenario(const std::string& name, const Options& op
   return failed_set_up(failure, options);
 }
 
+Result EmbeddedPython::without_gil(const std::function<Result()>& check) {
+  const py::gil_scoped_release released;
+  return check();
+}
+
 std::vector<std::pair<std::string, std::string>> EmbeddedPython::facts() {
   const auto torch = py::module_::import("torch");
   const auto sys = py::module_::import("sys");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class EmbeddedPython {
 
   /// In a worker: does a declared scenario's set-up and judges its step.
   static Result check_scenario(const std::string& name, const Options& options, FlightRecorder& recorder);
+
+  /// In a worker: judges a C++ step while no thread holds the GIL, as torch's autograd engine demands.
+  static Result without_gil(const std::function<Result()>& check);
 
   /// Version, executable and path of torch, for `doctor`.
   static std::vector<std::pair<std::string, std::string>> facts();

@@ -93,8 +93,10 @@ Target Suite::to_target(const Scenario& scenario) {
             }};
   }
   return {scenario.name, [set_up = scenario.set_up](const Options& options, FlightRecorder& recorder) {
-            const auto step = set_up(device_of(options.device));
-            return check([&step](std::int64_t) { step(); }, options, {.recorder = &recorder});
+            return EmbeddedPython::without_gil([&] {
+              const auto step = set_up(device_of(options.device));
+              return check([&step](std::int64_t) { step(); }, options, {.recorder = &recorder});
+            });
           }};
 }
 

@@ -13,17 +13,22 @@
 namespace stepleak {
 namespace {
 
-// Frames from the innermost one of the user's on; all frames where none is the user's.
+bool is_python(const Frame& frame) { return frame.file.ends_with(".py"); }
+
+// The user's frames, innermost first. Where there are Python frames the C++ ones are bindings below them.
 std::vector<Frame> user_part(const std::vector<Frame>& stack) {
+  const bool has_python = std::any_of(stack.begin(), stack.end(),
+                                      [](const Frame& frame) { return frame.is_user && is_python(frame); });
   std::vector<Frame> where;
-  std::copy_if(stack.begin(), stack.end(), std::back_inserter(where), [](const Frame& frame) { return frame.is_user; });
+  std::copy_if(stack.begin(), stack.end(), std::back_inserter(where),
+               [&](const Frame& frame) { return frame.is_user && (!has_python || is_python(frame)); });
   return where;
 }
 
 }  // namespace
 
 bool is_old(const Trace& trace, const Survivor& survivor) {
-  return survivor.birth_step >= trace.explained_from &&
+  return !survivor.is_collected && survivor.birth_step >= trace.explained_from &&
          survivor.birth_step < trace.explained_from + trace.explained_steps - 2;
 }
 
@@ -40,7 +45,8 @@ std::vector<const Survivor*> old_storages(const Trace& trace, Device device) {
   std::map<std::uint64_t, const Survivor*> largest;
   for (const auto& survivor : trace.survivors) {
     if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) continue;
-    if (!is_old(trace, survivor)) continue;
+    // torch lets a view keep its base: the base needs the whole storage, whoever holds the view does not.
+    if (!is_old(trace, survivor) || survivor.is_view_base) continue;
     auto& known = largest[survivor.storage];
     if (known == nullptr || known->bytes < survivor.bytes) known = &survivor;
   }

@@ -57,6 +57,8 @@ struct Survivor {
   bool is_computed = false;     ///< tensor: returned by an operator that read another tensor
   bool is_sink = false;         ///< tensor or node: no other survivor's graph leads to it
   bool is_in_cycle = false;     ///< tensor or node: its own graph leads back to it
+  bool is_view_base = false;    ///< tensor: nothing but views of it keeps it alive
+  bool is_collected = false;    ///< block: a forced collection freed it, nothing else did
   bool is_unreachable = false;  ///< no root of the program leads to it (known only where a search ran)
   int stack = -1;               ///< index into Trace::stacks
   int holder = -1;              ///< index into Trace::holders

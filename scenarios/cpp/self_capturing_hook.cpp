@@ -70,7 +70,7 @@ const Registration kLeak{{
     .report = "pytorch/pytorch#46386",
     .file = "scenarios/cpp/self_capturing_hook.cpp",
     .expected = Verdict::leak,
-    .kinds = {Kind::reference_cycle},
+    .kinds = {Kind::reference_cycle, Kind::detached_activation},
     .bytes_per_step = 2 * (kWidth * kWidth + kWidth) * sizeof(float),
     .set_up = set_up_of<TrialWithOwningHook>(),
 }};

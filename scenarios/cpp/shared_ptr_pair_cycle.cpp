@@ -66,7 +66,7 @@ const Registration kLeak{{
     .report = "meta-pytorch/torchrec#1226",
     .file = "scenarios/cpp/shared_ptr_pair_cycle.cpp",
     .expected = Verdict::leak,
-    .kinds = {Kind::reference_cycle},
+    .kinds = {Kind::reference_cycle, Kind::detached_activation},
     .bytes_per_step = 2 * kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<LookupWithOwningPair>(),
 }};

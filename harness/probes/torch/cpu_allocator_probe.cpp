@@ -10,6 +10,8 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "harness/base/errors.hpp"
 #include "harness/probes/block_table.hpp"
@@ -27,13 +29,23 @@ class BlockStacks {
     const std::scoped_lock lock(mutex_);
     captures_[address] = std::move(capture);
   }
-  void remove(std::uintptr_t address) {
-    StackCapture dropped;  // destroyed after the lock is released
+  // The stack of a freed block; destroyed by the caller, without the lock.
+  [[nodiscard]] StackCapture remove(std::uintptr_t address) {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = captures_.find(address); found != captures_.end()) {
-      dropped = std::move(found->second);
-      captures_.erase(found);
-    }
+    const auto found = captures_.find(address);
+    if (found == captures_.end()) return nullptr;
+    auto removed = std::move(found->second);
+    captures_.erase(found);
+    return removed;
+  }
+  void add_collected(StackCapture capture) {
+    const std::scoped_lock lock(mutex_);
+    // One step's garbage shows the place; more of the same would only cost.
+    if (collected_.size() < kMostCollected) collected_.push_back(std::move(capture));
+  }
+  [[nodiscard]] std::vector<StackCapture> take_collected() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(collected_, {});
   }
   [[nodiscard]] std::unordered_map<std::uintptr_t, StackCapture> take() {
     const std::scoped_lock lock(mutex_);
@@ -41,8 +53,10 @@ class BlockStacks {
   }
 
  private:
+  static constexpr std::size_t kMostCollected = 256;
   std::mutex mutex_;
   std::unordered_map<std::uintptr_t, StackCapture> captures_;
+  std::vector<StackCapture> collected_;
 };
 
 // What the permanent wrapper records into. Never destroyed: tensors may be freed after main().
@@ -50,6 +64,7 @@ struct Record {
   BlockTable blocks;
   BlockStacks stacks;
   std::atomic<bool> is_explaining{false};
+  std::atomic<bool> is_collecting{false};  // between the two readings of a boundary
   c10::Allocator* wrapped = nullptr;
   c10::DeleterFnPtr wrapped_deleter = nullptr;
 };
@@ -63,7 +78,10 @@ void delete_block(void* memory) {
   auto& to = record();
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
   // Before the memory is given back: afterwards the address may be handed out again.
-  if (to.blocks.erase(address) && to.is_explaining.load(std::memory_order_relaxed)) to.stacks.remove(address);
+  if (to.blocks.erase(address) && to.is_explaining.load(std::memory_order_relaxed)) {
+    auto capture = to.stacks.remove(address);
+    if (capture && to.is_collecting.load(std::memory_order_relaxed)) to.stacks.add_collected(std::move(capture));
+  }
   to.wrapped_deleter(memory);
 }
 
@@ -121,6 +139,7 @@ void CpuAllocatorProbe::begin_step(std::int64_t /*step*/) { record().blocks.rese
 
 void CpuAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
   const auto& blocks = record().blocks;
+  record().is_collecting = moment == Moment::before_collection;
   if (moment == Moment::before_collection) {
     row[0] = blocks.live_bytes();
     row[3] = blocks.peak_bytes();
@@ -148,6 +167,13 @@ void CpuAllocatorProbe::begin_explain() { record().is_explaining = true; }
 void CpuAllocatorProbe::end_explain(Trace& trace) {
   auto& from = record();
   from.is_explaining = false;
+  for (const auto& capture : from.stacks.take_collected()) {
+    Survivor survivor;
+    survivor.birth_step = trace.explained_from;
+    survivor.is_collected = true;
+    survivor.stack = stacks_->index_of(capture);
+    trace.survivors.push_back(std::move(survivor));
+  }
   const auto captures = from.stacks.take();
   from.blocks.for_each([&](const Block& block) {
     if (block.birth_step < trace.explained_from) return;

@@ -100,6 +100,18 @@ class GraphWalk {
   std::unordered_set<Node*> has_keeper_;
 };
 
+// How many views of the record keep each base: torch's view metadata holds a strong reference to it.
+std::unordered_map<const at::TensorImpl*, std::size_t> views_by_base(const GraphRecord& record) {
+  std::unordered_map<const at::TensorImpl*, std::size_t> counts;
+  for (const auto& [impl, entry] : record.tensors()) {
+    const auto alive = entry.tensor.lock();
+    if (!alive) continue;
+    const auto* meta = torch::autograd::impl::get_view_autograd_meta(at::Tensor(alive));
+    if (meta != nullptr && meta->has_bw_view()) ++counts[meta->get_backward_view().base_.unsafeGetTensorImpl()];
+  }
+  return counts;
+}
+
 void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
   survivor.birth_step = birth.step;
   survivor.op = birth.op;
@@ -136,10 +148,13 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     survivor.is_in_cycle = walk.is_in_cycle(node);
     trace.survivors.push_back(std::move(survivor));
   }
+  const auto view_counts = views_by_base(record);
   for (const auto& [impl, entry] : record.tensors()) {
+    const auto strong_count = entry.tensor.use_count();
     const auto alive = entry.tensor.lock();
     if (!alive) continue;
     const at::Tensor tensor(alive);
+    const auto views = view_counts.find(impl);
     auto* node = grad_fn_of(tensor);
     const bool is_sink = node != nullptr && keeping_sinks.contains(node);
     if (!is_old_survivor(entry.birth) && !is_sink) continue;
@@ -149,6 +164,7 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     survivor.name = std::string(c10::toString(tensor.scalar_type()));
     std::transform(survivor.name.begin(), survivor.name.end(), survivor.name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    survivor.is_view_base = views != view_counts.end() && views->second >= strong_count;
     survivor.has_graph = node != nullptr;
     survivor.is_sink = is_sink;
     survivor.is_in_cycle = node != nullptr && walk.is_in_cycle(node);

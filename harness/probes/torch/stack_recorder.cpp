@@ -4,38 +4,20 @@
 #include "harness/probes/torch/stack_recorder.hpp"
 
 #include <torch/csrc/profiler/combined_traceback.h>
+#include <torch/csrc/profiler/unwind/unwind.h>
 
-#include <fstream>
+#include <unordered_set>
 
+#include "harness/probes/symboliser.hpp"
 #include "harness/probes/user_frames.hpp"
 
 namespace stepleak {
-namespace {
-
-/// Lines of source files, each file read once.
-class SourceLines {
- public:
-  [[nodiscard]] std::string line_of(const std::string& file, int line) {
-    const auto [entry, is_new] = files_.try_emplace(file);
-    if (is_new) {
-      std::ifstream in(file);
-      for (std::string text; std::getline(in, text);) entry->second.push_back(text);
-    }
-    if (line < 1 || static_cast<std::size_t>(line) > entry->second.size()) return {};
-    const auto& text = entry->second[static_cast<std::size_t>(line) - 1];
-    const auto begin = text.find_first_not_of(" \t");
-    return begin == std::string::npos ? std::string() : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-  }
-
- private:
-  std::unordered_map<std::string, std::vector<std::string>> files_;
-};
-
-}  // namespace
 
 StackCapture capture_stack() {
   try {
-    return torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/true);
+    return std::make_shared<const CapturedStack>(
+        CapturedStack{torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false),
+                      torch::unwind::unwind()});
   } catch (...) {
     return nullptr;  // a stack that cannot be unwound must not fail the user's step
   }
@@ -49,19 +31,31 @@ int StackTable::index_of(const StackCapture& capture) {
 }
 
 std::vector<std::vector<Frame>> StackTable::symbolise() const {
-  std::vector<torch::CapturedTraceback*> to_symbolise;
-  for (const auto& capture : captures_) to_symbolise.push_back(capture.get());
+  std::vector<torch::CapturedTraceback*> tracebacks;
+  std::unordered_set<const void*> addresses;
+  for (const auto& capture : captures_) {
+    tracebacks.push_back(capture->python.get());
+    addresses.insert(capture->addresses.begin(), capture->addresses.end());
+  }
   std::vector<std::vector<Frame>> stacks(captures_.size());
-  if (to_symbolise.empty()) return stacks;
+  if (tracebacks.empty()) return stacks;
   SourceLines sources;
-  const auto symbols = torch::symbolize(to_symbolise);
+  const auto add = [&](Frame frame, std::vector<Frame>& stack) {
+    frame.is_user = is_user_frame(frame);
+    if (frame.is_user) frame.text = sources.line_of(frame.file, frame.line);
+    stack.push_back(std::move(frame));
+  };
+  const auto python = torch::symbolize(tracebacks);
+  const auto native = symbolise_addresses({addresses.begin(), addresses.end()});
   for (std::size_t i = 0; i < stacks.size(); ++i) {
-    for (const auto index : symbols.tracebacks.at(i)) {
-      const auto& symbol = symbols.all_frames.at(index);
-      Frame frame{symbol.filename, static_cast<int>(symbol.lineno), symbol.funcname};
-      frame.is_user = is_user_frame(frame);
-      if (frame.is_user) frame.text = sources.line_of(frame.file, frame.line);
-      stacks[i].push_back(std::move(frame));
+    for (const auto index : python.tracebacks.at(i)) {
+      const auto& symbol = python.all_frames.at(index);
+      add({symbol.filename, static_cast<int>(symbol.lineno), symbol.funcname}, stacks[i]);
+    }
+    for (const auto* address : captures_[i]->addresses) {
+      const auto frames = native.find(address);
+      if (frames == native.end()) continue;
+      for (const auto& frame : frames->second) add(frame, stacks[i]);
     }
   }
   return stacks;

@@ -14,23 +14,29 @@ struct CapturedTraceback;
 
 namespace stepleak {
 
-using StackCapture = std::shared_ptr<torch::CapturedTraceback>;
+/// Where a thread was: its Python frames, and its C++ return addresses.
+struct CapturedStack {
+  std::shared_ptr<torch::CapturedTraceback> python;
+  std::vector<void*> addresses;
+};
 
-/// The Python and C++ frames of the calling thread; costs some 30 us. May take the GIL: never call it
-/// under a lock that a holder of the GIL can want. Null where nothing can be captured.
+using StackCapture = std::shared_ptr<const CapturedStack>;
+
+/// The frames of the calling thread; costs some 30 us. May take the GIL: never call it under a lock that a
+/// holder of the GIL can want. Null where nothing can be captured.
 [[nodiscard]] StackCapture capture_stack();
 
-/// Turns captures into frames, each capture once; equal captures share one stack.
+/// Turns captures into frames.
 class StackTable {
  public:
   /// Index into stacks(); -1 for a null capture.
   int index_of(const StackCapture& capture);
-  /// Symbolises all captures seen so far: innermost frame first, frames of torch, stepleak and the
-  /// languages' own libraries marked as not the user's. Slow (debug information is read): call it once.
+  /// Symbolises all captures seen so far: Python's frames first, then C++'s with inlined functions expanded,
+  /// each innermost first; the user's are marked. Slow (debug information is read): call it once.
   [[nodiscard]] std::vector<std::vector<Frame>> symbolise() const;
 
  private:
-  std::unordered_map<const torch::CapturedTraceback*, int> indices_;
+  std::unordered_map<const CapturedStack*, int> indices_;
   std::vector<StackCapture> captures_;
 };
 

@@ -19,6 +19,8 @@ from typing import Any
 
 _MOST_TENSORS = 24
 """Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
+_MOST_SEARCHES = 4
+"""Searches for tensors that share no holder with one found before."""
 _MOST_VISITED = 4000
 _MOST_DEPTH = 24
 
@@ -54,20 +56,30 @@ class HolderSearch:
             if type(o) in _CONTAINERS and id(o) != id(self._lengths) and self._has_grown(o, len(objects), steps)
         ]
         del objects
-        paths = _Paths(self._root, ignored=[tensors, grown, self._lengths, self.__dict__, wanted])
+        containers: list[tuple[int, Any]] = []
+        paths = _Paths(self._root, ignored=[tensors, grown, self._lengths, self.__dict__, wanted, containers])
         sources = _Sources([*files, *_files_of(self._root)])
         holders: list[dict[str, Any]] = []
         holder_of: dict[int, int] = {}
         unreachable: list[int] = []
+        searches = 0
         found = [address for address in wanted if address in tensors]
         for address in _spread(found, _MOST_TENSORS):
+            sibling = _holder_containing(tensors[address], containers)
+            if sibling is not None:
+                holder_of[address] = sibling
+                continue
+            if searches == _MOST_SEARCHES:
+                continue
+            searches += 1
             path = paths.to(tensors[address])
             if path is None:
                 unreachable.append(address)
                 continue
             holder_of[address] = len(holders)
+            containers.append((len(holders), path.objects[-2] if len(path.objects) > 1 else None))
             holders.append(path.to_holder(sources))
-        for container in grown[:8]:
+        for container in grown[:_MOST_SEARCHES]:
             path = paths.to(container)
             if path is not None:
                 holders.append(path.to_holder(sources))
@@ -81,6 +93,15 @@ class HolderSearch:
         if before is None or container is self._lengths:
             return False
         return steps // 2 <= len(container) - before < most
+
+
+def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | None:
+    """The holder already found whose innermost container holds this tensor too."""
+    for index, container in containers:
+        items = container.values() if isinstance(container, dict) else container
+        if isinstance(container, _CONTAINERS) and any(item is tensor for item in items):
+            return index
+    return None
 
 
 def _spread(items: list[int], most: int) -> list[int]:
@@ -97,6 +118,16 @@ class _Path:
         self.root_name = root_name
         self.objects = objects
 
+    def _edge_to(self, index: int) -> tuple[str, str, str]:
+        parent, item = self.objects[index - 1], self.objects[index]
+        if isinstance(item, types.CellType) and isinstance(parent, tuple) and index >= 2:
+            # A function's closure is a tuple of cells, and only the function knows their names.
+            function = self.objects[index - 2]
+            if isinstance(function, types.FunctionType) and function.__closure__ is parent:
+                name = function.__code__.co_freevars[[c is item for c in parent].index(True)]
+                return f" .{name}", f" .{name}", name
+        return _edge(parent, item)
+
     def to_holder(self, sources: _Sources) -> dict[str, Any]:
         text, shape = self.root_name, self.root_name
         container: Any = None
@@ -104,7 +135,7 @@ class _Path:
         kept_name = ""
         for i, item in enumerate(self.objects):
             if i > 0:
-                label, plain, attribute = _edge(self.objects[i - 1], item, self.objects[i + 1 : i + 2])
+                label, plain, attribute = self._edge_to(i)
                 text += label
                 shape += plain
                 name = attribute or name
@@ -125,7 +156,7 @@ class _Path:
         bound = getattr(container, "maxlen", None)
         statement = sources.statement_keeping(kept_name or name)
         return {
-            "path": text.replace(" .", " ."),
+            "path": text,
             "shape": shape,
             "container_type": type(container).__name__ if container is not None else "",
             "container_length": len(container) if container is not None else 0,
@@ -148,7 +179,7 @@ def _is_namespace(objects: list[Any], index: int) -> bool:
     return owner is not None and getattr(owner, "__dict__", None) is item
 
 
-def _edge(parent: Any, child: Any, after: list[Any]) -> tuple[str, str, str]:
+def _edge(parent: Any, child: Any) -> tuple[str, str, str]:
     """How one object leads to the next: text, the same without indices, and the attribute's name if it is one."""
     if isinstance(parent, dict):
         for key, value in list(parent.items()):
@@ -165,9 +196,6 @@ def _edge(parent: Any, child: Any, after: list[Any]) -> tuple[str, str, str]:
     if isinstance(parent, types.FunctionType) and parent.__closure__ is not None:
         if isinstance(child, tuple) and child is parent.__closure__:
             return "", "", ""
-        for name, cell in zip(parent.__code__.co_freevars, parent.__closure__, strict=False):
-            if cell is child:
-                return f" .{name}", f" .{name}", name
     if isinstance(parent, types.MethodType) and parent.__self__ is child:
         return "", "", ""
     if getattr(parent, "__dict__", None) is child and isinstance(child, dict):
@@ -243,7 +271,7 @@ class _Paths:
         name = self._roots[id(root)]
         if isinstance(root, dict) and len(objects) > 1 and root is not self._root:
             # A module's namespace: "train.trainer" reads better than "train .trainer".
-            label = _edge(root, objects[1], [])[0].strip()
+            label = _edge(root, objects[1])[0].strip()
             return _Path(f"{name}{label}", objects[1:])
         return _Path(name, objects)
 

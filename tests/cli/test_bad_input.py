@@ -1,0 +1,413 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that a user may get wrong: a clear message, the remedy, the documented exit code."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from conftest import CommandLine, Outcome
+
+WRONG_USE = 64
+FAILURE = 3
+
+STEPS = """\
+    import ctypes
+    import os
+    import signal
+    import sys
+    import time
+
+    import torch
+
+    steps_done = 0
+    hoard = []
+    number = 3
+
+
+    def count():
+        global steps_done
+        steps_done += 1
+        torch.zeros(4)
+        return steps_done
+
+
+    def clean():
+        count()
+
+
+    def raises():
+        if count() == 5:
+            print("last words")
+            raise ValueError("no more batches")
+
+
+    def raises_at_once():
+        raise KeyError("first")
+
+
+    def runs_out_of_shape():
+        torch.zeros(2, 3) @ torch.zeros(2, 3)
+
+
+    def sys_exits():
+        if count() == 5:
+            sys.exit(0)
+
+
+    def os_exits():
+        if count() == 5:
+            os._exit(0)
+
+
+    def segfaults():
+        if count() == 5:
+            ctypes.string_at(0)
+
+
+    def aborts():
+        if count() == 5:
+            os.abort()
+
+
+    def is_killed():
+        if count() == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+    def hangs():
+        if count() == 5:
+            time.sleep(1000)
+
+
+    def hoards():
+        hoard.append(torch.ones(4 << 20))
+
+
+    def hoards_python():
+        hoard.append(bytearray(16 << 20))
+
+
+    def needs_arguments(batch, labels):
+        pass
+"""
+
+BROKEN = """\
+    import torch
+
+    model = torch.nn.Linear(4, 4)
+    weights = torch.load("weights_that_are_not_there.pt")
+
+
+    def step():
+        pass
+"""
+
+CRASHES = ["raises", "raises_at_once", "runs_out_of_shape", "sys_exits", "os_exits", "segfaults", "aborts", "is_killed"]
+
+
+def written(stepleak: CommandLine) -> CommandLine:
+    stepleak.write("steps.py", STEPS)
+    stepleak.write("broken.py", BROKEN)
+    stepleak.write("no_syntax.py", "def step(:\n    pass\n")
+    stepleak.write("imports_nothing.py", "import a_module_that_nobody_wrote\n")
+    stepleak.write("exits.py", "import sys\nsys.exit('no GPU, no fun')\n")
+    stepleak.write("dies.py", "import os\nos._exit(5)\n")
+    stepleak.write("sleeps.py", "import time\ntime.sleep(1000)\n")
+    return stepleak
+
+
+@pytest.fixture(scope="module")
+def folder(shared_stepleak: CommandLine) -> CommandLine:
+    return written(shared_stepleak)
+
+
+# --- wrong use: exit code 64 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["run", "nowhere.py:step"], ["there is no file nowhere.py", "remedy: name it as FILE.py:callable"]),
+        (["run", "steps.py"], ["steps.py names no callable", "remedy: write steps.py:step"]),
+        (["run", "steps.py:clean", "--no-such-option"], ["--no-such-option", "--help"]),
+        (["run", "steps.py:clean", "--effort", "nonsense"], ["--effort", "quick", "standard", "nightly"]),
+        (["run", "steps.py:clean", "--device", "cuda"], ["cuda", "remedy: use --device cpu"]),
+        (["run", "steps.py:clean", "--device", "toaster"], ["toaster", "remedy: "]),
+        (["run", "steps.py:clean", "--steps", "-4"], ["--steps"]),
+        (["run", "steps.py:clean", "--steps", "many"], ["--steps"]),
+        (["run", "steps.py:clean", "--period", "-1"], ["--period"]),
+        (["run", "steps.py:clean", "--timeout", "soon"], ["--timeout"]),
+        (["run", "steps.py:clean", "--json"], ["--json"]),
+        (["run"], ["target", "--help"]),
+        (["dance"], ["dance", "--help"]),
+        ([], ["subcommand", "--help"]),
+        (["baseline"], ["subcommand", "--help"]),
+        (["gate", "--no-such-option"], ["--no-such-option", "--help"]),
+    ],
+    ids=lambda value: "_".join(value) if value and all(" " not in part for part in value) else "",
+)
+def test_wrong_use_is_told_before_anything_runs(arguments: list[str], parts: list[str], folder: CommandLine) -> None:
+    outcome = folder(*arguments)
+    assert outcome.code == WRONG_USE, outcome.text
+    for part in parts:
+        assert part in outcome.err
+    assert "is clean" not in outcome.out
+
+
+WRONG_NAMES: dict[str, tuple[list[str], list[str]]] = {
+    "no_such_callable": (
+        ["steps.py:setp"],
+        ["has no 'setp'", "remedy: callables there: ", "clean", "raises"],
+    ),
+    "not_a_callable": (
+        ["steps.py:number"],
+        ["steps.py:number is no callable, but of type int", "remedy: name a function"],
+    ),
+    "needs_arguments": (
+        ["steps.py:needs_arguments"],
+        ["steps.py:needs_arguments needs arguments: batch, labels", "remedy: ", "lambda"],
+    ),
+    "no_such_scenario": (
+        ["no_such_scenario"],
+        ["no scenario matches 'no_such_scenario'", "remedy: stepleak list shows all names"],
+    ),
+    "too_few_steps": (
+        ["steps.py:clean", "--steps", "8"],
+        ["8 steps are too few to judge", "remedy: give 16 steps at least"],
+    ),
+    "wrong_memory": (
+        ["steps.py:clean", "--memory", "lots"],
+        ["lots", "remedy: "],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def wrong_names(folder: CommandLine) -> dict[str, Outcome]:
+    """Each starts an interpreter, which takes seconds: two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = pool.map(lambda case: folder("run", *case[0]), WRONG_NAMES.values())
+        return dict(zip(WRONG_NAMES, outcomes, strict=True))
+
+
+@pytest.mark.parametrize("case", WRONG_NAMES)
+def test_wrong_name_or_value_is_told_with_what_is_right(case: str, wrong_names: dict[str, Outcome]) -> None:
+    outcome = wrong_names[case]
+    assert outcome.code == WRONG_USE, outcome.text
+    for part in WRONG_NAMES[case][1]:
+        assert part in outcome.err
+
+
+# --- steps that end badly: exit code 3 --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crashes(folder: CommandLine) -> Outcome:
+    """Every crash in one call, and a healthy target behind them all."""
+    targets = [f"steps.py:{step}" for step in [*CRASHES, "clean"]]
+    return folder("run", *targets, "--json", "crashes.json", "--junit", "crashes.xml")
+
+
+@pytest.fixture(scope="module")
+def crash_results(folder: CommandLine, crashes: Outcome) -> dict[str, dict[str, Any]]:
+    return folder.results("crashes.json")
+
+
+def test_crashes_exit_with_3(crashes: Outcome) -> None:
+    assert crashes.code == FAILURE
+
+
+def test_next_target_runs_after_crashes(crashes: Outcome, crash_results: dict[str, dict[str, Any]]) -> None:
+    assert "steps.py:clean is clean on cpu" in crashes.out
+    assert crash_results["steps.py:clean"]["verdict"] == "clean"
+    assert len(crash_results) == len(CRASHES) + 1
+
+
+@pytest.mark.parametrize(
+    ("step", "what", "remedy"),
+    [
+        ("raises", ["ValueError: no more batches", "in raises", "(in step 5)"], ""),
+        ("raises_at_once", ["KeyError: 'first'", "(in step 1)"], ""),
+        ("runs_out_of_shape", ["mat1 and mat2 shapes cannot be multiplied", "(in step 1)"], ""),
+        ("sys_exits", ["SystemExit: 0", "(in step 5)"], "the step must return, not end the process"),
+        ("os_exits", ["the process exited with code 0 in step 5"], "the step must return, not end the process"),
+        ("segfaults", ["killed by SIGSEGV in step 5"], "under a debugger"),
+        ("aborts", ["killed by SIGABRT in step 5"], "under a debugger"),
+        ("is_killed", ["killed by SIGKILL in step 5"], "when memory runs out: see dmesg"),
+    ],
+)
+def test_crash_says_what_happened_in_which_step(
+    step: str, what: list[str], remedy: str, crashes: Outcome, crash_results: dict[str, dict[str, Any]]
+) -> None:
+    report = crashes.block_of(f"steps.py:{step}")
+    result = crash_results[f"steps.py:{step}"]
+    assert result["verdict"] == "failure"
+    assert f"steps.py:{step} failed: " in report
+    for part in what:
+        assert part in report
+        assert part in result["failure"]["what"]
+    assert remedy in report
+    assert remedy in result["failure"]["remedy"]
+    assert result["findings"] == []
+
+
+@pytest.mark.parametrize("step", ["raises", "sys_exits", "os_exits", "segfaults", "aborts", "is_killed"])
+def test_crash_keeps_the_ledger_up_to_it(step: str, crash_results: dict[str, dict[str, Any]]) -> None:
+    result = crash_results[f"steps.py:{step}"]
+    assert result["steps"] == 4
+    assert {"live_bytes@cpu", "live_nodes@cpu", "heap_bytes@cpu"} <= set(result["series"])
+    assert all(len(series) == 4 for series in result["series"].values())
+    assert min(result["series"]["resident_bytes@cpu"]) > 0
+
+
+def test_exception_names_the_line_that_raised(crashes: Outcome) -> None:
+    line = next(i for i, text in enumerate(STEPS.splitlines(), 1) if "no more batches" in text)
+    assert f'steps.py", line {line}, in raises' in crashes.block_of("steps.py:raises")
+
+
+def test_crash_report_shows_the_last_words(crash_results: dict[str, dict[str, Any]]) -> None:
+    assert "Segmentation fault" in crash_results["steps.py:segfaults"]["failure"]["output_tail"]
+    assert "in segfaults" in crash_results["steps.py:segfaults"]["failure"]["output_tail"]
+
+
+def test_exception_shows_what_the_step_printed(crash_results: dict[str, dict[str, Any]]) -> None:
+    assert "last words" in crash_results["steps.py:raises"]["failure"]["output_tail"]
+
+
+def test_junit_counts_crashes_as_errors(folder: CommandLine, crashes: Outcome) -> None:
+    suite = ElementTree.parse(folder.folder / "crashes.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert (suite.get("failures"), suite.get("errors")) == ("0", str(len(CRASHES)))
+
+
+# --- set-ups that end badly -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def broken_files(folder: CommandLine) -> Outcome:
+    targets = [f"{name}.py:step" for name in ("broken", "no_syntax", "imports_nothing", "exits", "dies")]
+    return folder("run", *targets, "--json", "broken.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "parts"),
+    [
+        ("broken", ["FileNotFoundError", "weights_that_are_not_there.pt", 'broken.py", line 4, in <module>']),
+        ("no_syntax", ["SyntaxError", "no_syntax.py", "line 1"]),
+        ("imports_nothing", ["No module named 'a_module_that_nobody_wrote'", 'imports_nothing.py", line 1']),
+        ("exits", ["SystemExit: no GPU, no fun", 'exits.py", line 2']),
+        ("dies", ["the process exited with code 5 in the set-up"]),
+    ],
+)
+def test_failing_set_up_names_its_line(file: str, parts: list[str], broken_files: Outcome, folder: CommandLine) -> None:
+    assert broken_files.code == FAILURE
+    result = folder.results("broken.json")[f"{file}.py:step"]
+    assert result["verdict"] == "failure"
+    assert result["steps"] == 0
+    assert result["failure"]["remedy"]
+    for part in parts:
+        assert part in result["failure"]["what"]
+        assert part in broken_files.block_of(f"{file}.py:step")
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hangs(folder: CommandLine) -> Outcome:
+    targets = ["steps.py:hangs", "sleeps.py:step", "steps.py:clean"]
+    return folder("run", *targets, "--timeout", "2", "--jobs", "3", "--json", "hangs.json")
+
+
+def test_hang_is_stopped_and_names_its_step(hangs: Outcome, folder: CommandLine) -> None:
+    assert hangs.code == FAILURE
+    result = folder.results("hangs.json")["steps.py:hangs"]
+    assert result["failure"]["what"] == "no end after 2 s: stopped in step 5"
+    assert "--timeout" in result["failure"]["remedy"]
+    assert all(len(series) == 4 for series in result["series"].values())
+    # Where it hung: the stack of the moment.
+    assert "in hangs" in result["failure"]["output_tail"]
+
+
+def test_hang_in_the_set_up_is_stopped_too(hangs: Outcome, folder: CommandLine) -> None:
+    result = folder.results("hangs.json")["sleeps.py:step"]
+    assert result["failure"]["what"] == "no end after 2 s: stopped in the set-up"
+    assert "sleeps.py" in result["failure"]["output_tail"]
+
+
+def test_next_target_runs_beside_a_hang(hangs: Outcome) -> None:
+    assert "steps.py:clean is clean on cpu" in hangs.out
+
+
+def test_memory_limit_stops_the_step_with_the_remedy(folder: CommandLine) -> None:
+    targets = ["steps.py:hoards", "steps.py:hoards_python", "steps.py:clean"]
+    outcome = folder("run", *targets, "--memory", "300M", "--json", "memory.json")
+    assert outcome.code == FAILURE, outcome.text
+    results = folder.results("memory.json")
+    for step in ("hoards", "hoards_python"):
+        result = results[f"steps.py:{step}"]
+        assert result["verdict"] == "failure"
+        # 16 MiB a step: eighteen fit, less what Python and torch take for themselves.
+        assert 5 <= result["steps"] <= 19
+        assert "(in step " in result["failure"]["what"]
+        assert "raise --memory" in result["failure"]["remedy"]
+        assert "raise --memory" in outcome.block_of(f"steps.py:{step}")
+    assert results["steps.py:clean"]["verdict"] == "clean"
+
+
+# --- places that cannot be written ------------------------------------------------------------------------------------
+
+
+def test_unwritable_folder_fails_with_the_remedy(folder: CommandLine) -> None:
+    # Below a file no folder can be made, not even by root.
+    outcome = folder("run", "steps.py:clean", "--json", "steps.py/out/result.json")
+    assert outcome.code == FAILURE
+    assert "cannot write steps.py/out/result.json: " in outcome.err
+    assert "remedy: name a folder that you may write to" in outcome.err
+    # The work is not lost: the verdict was printed.
+    assert "steps.py:clean is clean" in outcome.out
+
+
+def test_full_disk_fails_with_the_remedy(folder: CommandLine) -> None:
+    outcome = folder("run", "steps.py:clean", "--json", "/dev/full")
+    assert outcome.code == FAILURE
+    assert "cannot write /dev/full: No space left on device" in outcome.err
+    assert "remedy: free some space" in outcome.err
+    assert "steps.py:clean is clean" in outcome.out
+
+
+# --- scenario folders -------------------------------------------------------------------------------------------------
+
+
+def test_scenario_that_does_not_load_is_named(stepleak: CommandLine) -> None:
+    stepleak.write("mine/broken_scenario.py", "raise RuntimeError('not today')\n")
+    outcome = stepleak("list", "--scenarios", "mine")
+    assert outcome.code == FAILURE
+    assert "not today" in outcome.err
+    assert "broken_scenario.py" in outcome.err
+    assert "remedy: " in outcome.err
+
+
+def test_scenario_name_used_twice_names_both_files(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "mine/twice.py",
+        '''
+        from stepleak.scenario import clean
+
+
+        @clean(report="me/mine#1")
+        def cpp_loss_sum_attached(device):
+            """Has the name of a C++ scenario."""
+            return lambda: None
+        ''',
+    )
+    outcome = stepleak("list", "--scenarios", "mine")
+    assert outcome.code == FAILURE
+    assert "scenario 'cpp_loss_sum_attached' is declared twice" in outcome.err
+    assert "loss_sum_attached.cpp" in outcome.err
+    assert "twice.py" in outcome.err
+    assert "remedy: rename one of them" in outcome.err

@@ -1,0 +1,290 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""`stepleak gate` and `stepleak baseline`: green, red with a leak put in, green again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from conftest import CommandLine, Outcome
+
+# A scenario's hash is part of its baseline's key. The leak is switched from outside, so that the file stays the same.
+SCENARIO = '''\
+    """A scenario that can be made to leak, and one that can be made to stop."""
+
+    import os
+
+    import torch
+    from stepleak.scenario import clean, leak
+
+
+    def training(device, is_leaky):
+        model = torch.nn.Linear(16, 16).to(device)
+        losses = []
+
+        def step():
+            loss = model(torch.randn(4, 16, device=device)).square().mean()
+            model.zero_grad()
+            loss.backward()
+            losses[:] = [*losses, loss] if is_leaky else [loss]
+
+        return step
+
+
+    @clean(report="me/mine#1")
+    def mine_clean(device):
+        """Keeps the last loss; with the switch, all."""
+        return training(device, os.environ.get("SWITCH") == "on")
+
+
+    @leak(kind=("graph_retention", "attached_activation"), report="me/mine#2")
+    def mine_leak(device):
+        """Keeps all losses; with the switch, the last one."""
+        return training(device, os.environ.get("SWITCH") != "on")
+'''
+
+ON = {"SWITCH": "on"}
+
+
+class Suite:
+    """A folder with scenarios and their baselines."""
+
+    def __init__(self, stepleak: CommandLine) -> None:
+        self.stepleak = stepleak
+        self.scenarios = stepleak.write("mine/scenarios.py", SCENARIO)
+        self.baselines = stepleak.folder / "baselines" / "cpu"
+
+    def __call__(self, *verb: str, glob: str = "mine_*", switches: dict[str, str] | None = None) -> Outcome:
+        folders = ["--scenarios", "mine", "--baselines", "baselines"]
+        return self.stepleak(*verb, "--suite", glob, *folders, switches=switches)
+
+    def baseline(self, name: str) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads((self.baselines / f"{name}.json").read_text(encoding="utf-8"))
+        return data
+
+
+class Story:
+    """What happened, in order: each test looks at one chapter."""
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self.without_baselines = suite("gate", glob="mine_clean")
+        self.first_update = suite("baseline", "update")
+        self.stored = {name: suite.baseline(name) for name in ("mine_clean", "mine_leak")}
+        self.green = suite("gate", "--junit", "green.xml")
+        self.red = suite("gate", "--junit", "red.xml", switches=ON)
+        self.refused = suite("baseline", "update", switches=ON)
+        self.stored_after_refusal = {name: suite.baseline(name) for name in ("mine_clean", "mine_leak")}
+        self.green_again = suite("gate")
+
+
+@pytest.fixture(scope="module")
+def story(shared_stepleak: CommandLine) -> Story:
+    return Story(Suite(shared_stepleak))
+
+
+def junit_of(story: Story, name: str) -> ElementTree.Element:
+    suite = ElementTree.parse(story.suite.stepleak.folder / name).getroot().find("testsuite")
+    assert suite is not None
+    return suite
+
+
+def test_scenario_without_baseline_turns_the_gate_red(story: Story) -> None:
+    assert story.without_baselines.code == 1
+    assert "mine_clean: new" in story.without_baselines.out
+    assert "has no baseline" in story.without_baselines.out
+    assert "gate red: 1 scenarios · 1 new" in story.without_baselines.out
+
+
+def test_update_stores_what_the_scenarios_do(story: Story) -> None:
+    assert story.first_update.code == 0
+    assert "mine_clean: new" in story.first_update.out
+    assert str(story.suite.baselines.name) in story.first_update.out
+    assert story.stored["mine_clean"]["verdict"] == "clean"
+    assert story.stored["mine_clean"]["kinds"] == []
+    assert story.stored["mine_leak"]["verdict"] == "leak"
+    assert len(story.stored["mine_leak"]["kinds"]) == 1
+    assert {"torch", "threads", "scenario hash"} <= set(story.stored["mine_clean"]["key"])
+
+
+def test_gate_is_green_where_all_is_as_before(story: Story) -> None:
+    assert story.green.code == 0
+    assert "gate green: 2 scenarios · 2 same" in story.green.out
+    suite = junit_of(story, "green.xml")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
+
+
+def test_gate_prints_one_plain_line_a_scenario(story: Story) -> None:
+    lines = [line.split() for line in story.green.out.splitlines() if line.startswith("  mine_")]
+    assert sorted(line[:2] for line in lines) == [["mine_clean", "clean"], ["mine_leak", "leak"]]
+    assert "\r" not in story.green.text
+    assert "\x1b" not in story.green.text
+
+
+def test_leak_put_in_turns_the_gate_red(story: Story) -> None:
+    assert story.red.code == 1
+    assert "mine_clean: worse" in story.red.out
+    assert "leak, was clean" in story.red.out
+    assert "gate red: 2 scenarios" in story.red.out
+    assert "1 worse" in story.red.out
+    assert "stepleak baseline update" in story.red.out
+
+
+def test_red_gate_shows_the_report(story: Story) -> None:
+    assert "mine_clean leaks " in story.red.out
+    assert "scenarios.py:" in story.red.out
+    suite = junit_of(story, "red.xml")
+    failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed == ["mine_clean"]
+
+
+def test_leak_that_went_away_is_better_and_not_red(story: Story) -> None:
+    assert "mine_leak: better" in story.red.out
+    assert "clean, was leak" in story.red.out
+
+
+def test_update_refuses_what_contradicts_the_scenario(story: Story) -> None:
+    assert story.refused.code == 1
+    assert "refused: it is leak, and the scenario says clean" in story.refused.out
+    assert "refused: it is clean, and the scenario says leak" in story.refused.out
+    assert story.stored_after_refusal == story.stored
+
+
+def test_gate_is_green_again_once_the_leak_is_gone(story: Story) -> None:
+    assert story.green_again.code == 0
+    assert "gate green: 2 scenarios · 2 same" in story.green_again.out
+
+
+def test_baselines_are_shown_in_short_and_whole(story: Story) -> None:
+    show = story.suite.stepleak
+    listed = show("baseline", "show", "--baselines", "baselines")
+    assert listed.code == 0
+    assert [line.split()[:2] for line in listed.out.splitlines()] == [["mine_clean", "clean"], ["mine_leak", "leak"]]
+    whole = show("baseline", "show", "mine_leak", "--baselines", "baselines")
+    assert json.loads(whole.out) == story.stored["mine_leak"]
+    missing = show("baseline", "show", "mine_other", "--baselines", "baselines")
+    assert missing.code == 64
+    assert "'mine_other' has no baseline" in missing.err
+    assert "remedy: " in missing.err
+
+
+# --- baselines that do not fit ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(story: Story, tmp_path: Path) -> Suite:
+    """The suite with its baselines, to be spoilt."""
+    suite = Suite(CommandLine(tmp_path))
+    suite.baselines.mkdir(parents=True)
+    for name, data in story.stored.items():
+        (suite.baselines / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
+    return suite
+
+
+def spoil(suite: Suite, **changes: Any) -> None:
+    data = {**suite.baseline("mine_clean"), **changes}
+    (suite.baselines / "mine_clean.json").write_text(json.dumps(data), encoding="utf-8")
+
+
+def test_baseline_of_another_machine_is_not_compared(copied: Suite) -> None:
+    spoil(copied, key={**copied.baseline("mine_clean")["key"], "torch": "1.0.0"}, verdict="leak")
+    lenient = copied("gate", glob="mine_clean")
+    assert lenient.code == 0
+    assert "mine_clean: other key" in lenient.out
+    assert "was 1.0.0" in lenient.out
+    assert "gate green: 1 scenarios · 1 other key" in lenient.out
+    strict = copied("gate", "--fail-on-other-key", glob="mine_clean")
+    assert strict.code == 1
+    assert "gate red: 1 scenarios · 1 other key" in strict.out
+
+
+def test_changed_scenario_is_not_compared(copied: Suite) -> None:
+    copied.scenarios.write_text(copied.scenarios.read_text(encoding="utf-8") + "# another one\n", encoding="utf-8")
+    outcome = copied("gate", glob="mine_clean")
+    assert outcome.code == 0
+    assert "mine_clean: other key" in outcome.out
+    assert "scenario hash is " in outcome.out
+
+
+def test_higher_level_turns_the_gate_red(copied: Suite) -> None:
+    steady = copied.baseline("mine_clean")["steady"]
+    assert steady["live_nodes@cpu"] > 0
+    spoil(copied, steady={**steady, "live_bytes@cpu": -(10**6)})
+    outcome = copied("gate", glob="mine_clean")
+    assert outcome.code == 1
+    assert "mine_clean: worse" in outcome.out
+    assert "live_bytes@cpu is " in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('{"schema": 99, "scenario": "mine_clean"}', ["has schema 99", "remedy: write it again"]),
+        ('{"schema": 1, "scenario": "mine_cl', ["is no baseline", "remedy: restore it from version control"]),
+        ('{"schema": 1}', ["is no baseline", "remedy: restore it from version control"]),
+        ("[]", ["is no baseline", "remedy: restore it from version control"]),
+        ("", ["is no baseline", "remedy: restore it from version control"]),
+    ],
+    ids=["other_schema", "cut_off", "without_keys", "no_object", "empty"],
+)
+def test_unreadable_baseline_is_told_with_the_remedy(text: str, parts: list[str], copied: Suite) -> None:
+    (copied.baselines / "mine_clean.json").write_text(text, encoding="utf-8")
+    # `show` reads it without the start of an interpreter; the gate's way is tested below.
+    outcome = copied.stepleak("baseline", "show", "--baselines", "baselines")
+    assert outcome.code == 3, outcome.text
+    for part in ["mine_clean.json", *parts]:
+        assert part in outcome.err
+
+
+def test_gate_fails_on_unreadable_baseline_before_anything_runs(copied: Suite) -> None:
+    (copied.baselines / "mine_clean.json").write_text('{"schema": 99}', encoding="utf-8")
+    outcome = copied("gate")
+    assert outcome.code == 3, outcome.text
+    assert "mine_clean.json has schema 99" in outcome.err
+    assert "remedy: write it again" in outcome.err
+    assert " steps " not in outcome.out
+
+
+def test_crashing_scenario_turns_the_gate_red_with_3(copied: Suite) -> None:
+    copied.stepleak.write(
+        "mine/crash.py",
+        '''
+        import os
+        from stepleak.scenario import clean
+
+
+        @clean(report="me/mine#3")
+        def mine_crash(device):
+            """Dies in its first step."""
+            return lambda: os._exit(9)
+        ''',
+    )
+    outcome = copied("gate", glob="mine_c*")
+    assert outcome.code == 3
+    assert "the process exited with code 9 in step 1" in outcome.out
+    assert any(
+        line.split()[:2] == ["mine_clean", "clean"] for line in outcome.out.splitlines() if line.startswith("  ")
+    )
+    refused = copied("baseline", "update", glob="mine_crash")
+    assert refused.code == 3
+    assert "refused: it failed" in refused.out
+    assert not (copied.baselines / "mine_crash.json").exists()
+
+
+def test_wrong_shard_is_wrong_use(copied: Suite) -> None:
+    outcome = copied("gate", "--shard", "3/2")
+    assert outcome.code == 64
+    assert "'3/2' is no shard" in outcome.err
+    assert "remedy: write i/n" in outcome.err
+
+
+def test_shard_runs_its_part_of_the_suite(copied: Suite) -> None:
+    # The second of two, in the order of names.
+    outcome = copied("gate", "--shard", "2/2")
+    assert outcome.code == 0
+    assert "mine_leak" in outcome.out
+    assert "mine_clean" not in outcome.out

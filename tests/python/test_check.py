@@ -1,0 +1,303 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""`stepleak.check` and `stepleak.assert_no_leak` in the process of a user's own tests."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stepleak
+import torch
+
+HERE = Path(__file__).name
+
+
+class Training:
+    """A small training; what it keeps is up to its steps."""
+
+    def __init__(self) -> None:
+        self.model = torch.nn.Linear(16, 16)
+        self.losses: list[torch.Tensor] = []
+        self.total = 0.0
+        self.ring: deque[torch.Tensor] = deque(maxlen=300)
+
+    def loss(self) -> torch.Tensor:
+        loss = self.model(torch.randn(4, 16)).square().mean()
+        self.model.zero_grad()
+        loss.backward()
+        return loss
+
+    def clean(self) -> None:
+        self.total += self.loss().item()
+
+    def leaky(self) -> None:
+        self.losses.append(self.loss())
+
+    def rings(self) -> None:
+        self.ring.append(torch.zeros(64))
+
+
+def line_of(text: str) -> int:
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(i for i, line in enumerate(lines, 1) if text in line)
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+def test_clean_step_is_clean() -> None:
+    result = stepleak.check(Training().clean)
+    assert result.verdict == "clean"
+    assert result.is_clean
+    assert result.findings == []
+    assert result.steps >= 64
+    assert str(result).startswith("Training.clean is clean on cpu")
+    assert len(str(result).strip().splitlines()) == 1
+
+
+def test_leak_is_found_with_line_holder_and_fix() -> None:
+    result = stepleak.check(Training().leaky, name="my training")
+    assert result.verdict == "leak"
+    assert not result.is_clean
+    finding = result.findings[0]
+    assert finding["kind"] == "graph_retention"
+    frames = [(Path(frame["file"]).name, frame["line"]) for frame in finding["where"]]
+    assert (HERE, line_of("self.model(torch.randn(4, 16)).square()")) in frames
+    assert ".losses (list, len " in finding["holder"]
+    assert f"{HERE}:{line_of('self.losses.append(self.loss())')}  self.losses.append(self.loss())" in finding["kept_by"]
+    assert finding["fix"]
+    assert result.report.startswith("my training leaks ")
+    assert result.json["target"] == "my training"
+    assert len(result.json["series"]["live_nodes@cpu"]) == result.steps
+
+
+def test_leak_in_a_closure_is_found() -> None:
+    kept: list[torch.Tensor] = []
+
+    def step() -> None:
+        kept.append(torch.zeros(256))
+
+    result = stepleak.check(step)
+    assert result.verdict == "leak"
+    assert result.findings[0]["kind"] == "growth"
+    assert result.findings[0]["bytes_per_step"] == 1024
+    assert "kept (list, len " in result.findings[0]["holder"]
+
+
+def test_step_that_takes_the_index_gets_it() -> None:
+    indices: deque[int] = deque(maxlen=8)
+    first: list[int] = []
+
+    def step(index: int) -> None:
+        if not first:
+            first.append(index)
+        assert not indices or index == indices[-1] + 1
+        indices.append(index)
+
+    result = stepleak.check(step)
+    assert result.verdict == "clean", result.report
+    assert first == [0]
+
+
+def test_step_with_a_default_gets_none() -> None:
+    seen: set[str] = set()
+
+    def step(mode: str = "train") -> None:
+        seen.add(mode)
+
+    assert stepleak.check(step).is_clean
+    assert seen == {"train"}
+
+
+def test_container_with_a_bound_is_run_until_it_is_full() -> None:
+    # Linear for 300 steps, which is more than the 256 after which a leak is called.
+    result = stepleak.check(Training().rings)
+    assert result.verdict == "clean", result.report
+    assert result.steps > 300
+    assert any("bounded at 300" in note for note in result.json["notes"])
+
+
+def test_callable_object_is_named_by_its_class() -> None:
+    class Step:
+        def __call__(self) -> None:
+            torch.zeros(4)
+
+    assert "Step is clean" in stepleak.check(Step()).report
+
+
+def test_quick_effort_needs_fewer_steps() -> None:
+    assert 16 <= stepleak.check(Training().clean, effort="quick").steps < 64
+
+
+def test_steps_bounds_the_run() -> None:
+    assert stepleak.check(Training().clean, steps=16).steps == 16
+
+
+def test_seed_makes_runs_repeat() -> None:
+    def values(seed: int) -> list[float]:
+        drawn: list[float] = []
+
+        def step() -> None:
+            if len(drawn) < 4:
+                drawn.append(torch.rand(()).item())
+
+        stepleak.check(step, seed=seed, steps=16)
+        return drawn
+
+    assert values(7) == values(7)
+    assert values(7) != values(8)
+
+
+# --- one check after another ------------------------------------------------------------------------------------------
+
+
+def test_survivors_of_an_earlier_check_are_not_blamed() -> None:
+    earlier, later = Training(), []
+
+    def keep_another() -> None:
+        loss = earlier.loss()
+        later.append(loss * 2)
+
+    assert stepleak.check(earlier.leaky).verdict == "leak"
+    result = stepleak.check(keep_another)
+    assert result.verdict == "leak"
+    assert "in leaky" not in result.report
+    assert any(frame["function"] == "keep_another" for frame in result.findings[0]["where"]), result.report
+    # The earlier tensors are alive and no part of it.
+    assert len(result.findings) == 1
+
+
+def test_clean_after_a_leak_is_clean() -> None:
+    training = Training()
+    assert stepleak.check(training.leaky).verdict == "leak"
+    assert stepleak.check(training.clean).verdict == "clean"
+
+
+def test_survivors_of_an_earlier_check_may_die() -> None:
+    training = Training()
+    assert stepleak.check(training.leaky).verdict == "leak"
+
+    def drops_them() -> None:
+        if training.losses:
+            training.losses.pop()
+
+    assert stepleak.check(drops_them).verdict != "leak"
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_collector_is_left_as_it_was(is_enabled: bool) -> None:
+    was_enabled = gc.isenabled()
+    if not is_enabled:
+        gc.disable()
+    try:
+        stepleak.check(Training().clean)
+        assert gc.isenabled() == is_enabled
+        assert gc.get_freeze_count() == 0
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+# --- assert_no_leak ---------------------------------------------------------------------------------------------------
+
+
+def test_assert_no_leak_is_silent_on_a_clean_step(capfd: pytest.CaptureFixture[str]) -> None:
+    stepleak.assert_no_leak(Training().clean)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err == ""
+
+
+def test_assert_no_leak_raises_with_the_report() -> None:
+    with pytest.raises(stepleak.LeakError) as caught:
+        stepleak.assert_no_leak(Training().leaky, name="train_step")
+    message = str(caught.value)
+    assert isinstance(caught.value, AssertionError)
+    assert "train_step leaks " in message
+    assert "graph_retention" in message
+    assert f"{HERE}:" in message
+    assert caught.value.result.verdict == "leak"
+    assert caught.value.result.report in message
+
+
+def test_assert_no_leak_raises_where_the_step_fails() -> None:
+    def step() -> None:
+        raise ValueError("no more batches")
+
+    with pytest.raises(stepleak.LeakError, match="no more batches") as caught:
+        stepleak.assert_no_leak(step)
+    assert caught.value.result.verdict == "failure"
+
+
+# --- steps that fail --------------------------------------------------------------------------------------------------
+
+
+def test_exception_is_a_failure_with_its_step_and_line() -> None:
+    def step(index: int) -> None:
+        if index == 3:
+            raise ValueError("no more batches")
+
+    result = stepleak.check(step)
+    assert result.verdict == "failure"
+    assert result.steps == 3
+    assert "ValueError: no more batches" in result.json["failure"]["what"]
+    assert "(in step 4)" in result.json["failure"]["what"]
+    assert f'{HERE}", line {line_of("if index == 3:") + 1}' in result.report
+    assert len(result.json["series"]["live_bytes@cpu"]) == 3
+
+
+def test_sys_exit_does_not_end_the_process() -> None:
+    result = stepleak.check(lambda: sys.exit(3))
+    assert result.verdict == "failure"
+    assert "SystemExit: 3" in result.report
+
+
+def test_keyboard_interrupt_reaches_the_user() -> None:
+    def step() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stepleak.check(step)
+
+
+# --- wrong use --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"effort": "nonsense"}, "'nonsense' is no effort; use quick, standard or nightly"),
+        ({"steps": 8}, "8 steps are too few to judge; give 16 steps at least"),
+        ({"steps": -32}, "steps"),
+        ({"period": -1}, "must not be negative"),
+        ({"device": "cuda:0"}, "use --device cpu"),
+        ({"device": "toaster"}, "toaster"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_wrong_option_is_a_usage_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(stepleak.UsageError, match=message):
+        stepleak.check(lambda: None, **options)
+
+
+def test_step_with_arguments_is_a_usage_error() -> None:
+    def train(batch: torch.Tensor, labels: torch.Tensor) -> None:
+        """Never called."""
+
+    with pytest.raises(stepleak.UsageError, match="needs arguments: batch, labels"):
+        stepleak.check(train)
+
+
+def test_what_is_no_callable_is_a_usage_error() -> None:
+    with pytest.raises((stepleak.UsageError, TypeError)):
+        stepleak.check(3)  # type: ignore[arg-type]
+
+
+def test_unknown_option_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="efort"):
+        stepleak.assert_no_leak(lambda: None, efort="quick")

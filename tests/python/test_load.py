@@ -1,0 +1,258 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line loads: steps of users' files, and scenarios of a folder."""
+
+from __future__ import annotations
+
+import functools
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stepleak import _load, scenario
+
+
+@pytest.fixture(autouse=True)
+def clean_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Loading changes the process's paths, modules and registry; each test has its own."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(scenario, "_REGISTRY", {})
+    known = set(sys.modules)
+    yield
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def written(folder: Path, text: str, name: str = "my_steps.py") -> str:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+# --- load_step --------------------------------------------------------------------------------------------------------
+
+
+def test_function_is_loaded(tmp_path: Path) -> None:
+    file = written(tmp_path, "def step():\n    return 42\n")
+    assert _load.load_step(file, "step")() == 42
+
+
+def test_method_of_an_object_is_loaded(tmp_path: Path) -> None:
+    file = written(tmp_path, "class T:\n    def step(self):\n        return 7\nclass U: pass\nt = U()\nt.inner = T()\n")
+    assert _load.load_step(file, "t.inner.step")() == 7
+
+
+def test_neighbours_of_the_file_are_importable(tmp_path: Path) -> None:
+    written(tmp_path, "VALUE = 5\n", "my_neighbour.py")
+    file = written(tmp_path, "from my_neighbour import VALUE\ndef step():\n    return VALUE\n")
+    assert _load.load_step(file, "step")() == 5
+
+
+def test_file_is_no_main_program(tmp_path: Path) -> None:
+    file = written(tmp_path, "def step(): pass\nif __name__ == '__main__':\n    raise SystemExit('ran as a program')\n")
+    assert callable(_load.load_step(file, "step"))
+
+
+def test_dataclasses_of_the_file_work(tmp_path: Path) -> None:
+    # They look their module up by name.
+    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Step:\n    x: int = 1\n"
+    assert _load.load_step(written(tmp_path, text), "Step")().x == 1
+
+
+def test_unknown_name_lists_what_is_there(tmp_path: Path) -> None:
+    file = written(tmp_path, "def train(): pass\ndef evaluate(): pass\ndef _private(): pass\nnumber = 3\n")
+    with pytest.raises(_load.UsageError, match="has no 'step'") as caught:
+        _load.load_step(file, "step")
+    assert caught.value.remedy == "callables there: evaluate, train"
+
+
+def test_file_without_callables_says_so(tmp_path: Path) -> None:
+    with pytest.raises(_load.UsageError) as caught:
+        _load.load_step(written(tmp_path, "number = 3\n"), "step")
+    assert caught.value.remedy == "callables there: none"
+
+
+def test_what_is_no_callable_names_its_type(tmp_path: Path) -> None:
+    with pytest.raises(_load.UsageError, match="is no callable, but of type int"):
+        _load.load_step(written(tmp_path, "number = 3\n"), "number")
+
+
+def test_error_of_the_file_passes_through(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        _load.load_step(written(tmp_path, "1 / 0\n"), "step")
+
+
+# --- takes_index ------------------------------------------------------------------------------------------------------
+
+
+class Trainer:
+    def no_argument(self) -> None: ...
+
+    def one_argument(self, index: int) -> None: ...
+
+    def __call__(self, index: int) -> None: ...
+
+
+def two_arguments(batch: Any, labels: Any) -> None: ...
+
+
+def keyword_only(*, batch: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("step", "wants"),
+    [
+        (lambda: None, False),
+        (lambda index: None, True),
+        (lambda index=0: None, False),
+        (lambda index, extra=1: None, True),
+        (lambda *args, **kwargs: None, False),
+        (lambda index, *, extra=1: None, True),
+        (Trainer().no_argument, False),
+        (Trainer().one_argument, True),
+        (Trainer(), True),
+        (functools.partial(two_arguments, 1), True),
+        (functools.partial(two_arguments, 1, 2), False),
+        (functools.partial(two_arguments, 1, labels=2), False),
+        (functools.partial(keyword_only, batch=1), False),
+        (dict, False),
+    ],
+    ids=[
+        "none",
+        "one",
+        "default",
+        "one_and_default",
+        "any",
+        "one_and_keyword_default",
+        "method",
+        "method_one",
+        "object",
+        "partial_one",
+        "partial_none",
+        "partial_keyword",
+        "partial_keyword_only",
+        "builtin",
+    ],
+)
+def test_index_is_handed_where_it_is_wanted(step: Callable[..., Any], wants: bool) -> None:
+    assert _load.takes_index(step, "my_steps.py:step") is wants
+
+
+@pytest.mark.parametrize("step", [two_arguments, keyword_only, functools.partial(keyword_only)])
+def test_more_than_the_index_is_refused_with_a_way_out(step: Callable[..., Any]) -> None:
+    with pytest.raises(_load.UsageError, match=r"my_steps.py:train needs arguments: batch") as caught:
+        _load.takes_index(step, "my_steps.py:train")
+    assert "step = lambda: train(...)" in caught.value.remedy
+
+
+# --- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def test_seed_is_of_python_and_numpy() -> None:
+    numpy = pytest.importorskip("numpy")
+    _load.seed_everything(3)
+    first = (random.random(), numpy.random.rand())
+    _load.seed_everything(3)
+    assert (random.random(), numpy.random.rand()) == first
+    _load.seed_everything(2**40)
+    assert random.random() != first[0]
+
+
+def test_exception_begins_with_its_message_and_has_its_frames() -> None:
+    def fails() -> None:
+        raise ValueError("no more batches")
+
+    try:
+        fails()
+    except ValueError as error:
+        first, *frames = _load.format_exception(error).splitlines()
+    assert first == "ValueError: no more batches"
+    assert any("in fails" in line for line in frames)
+
+
+def test_own_frames_are_left_out(tmp_path: Path) -> None:
+    try:
+        _load.load_step(written(tmp_path, "x = 1\n1 / 0\n"), "step")
+    except ZeroDivisionError as error:
+        text = _load.format_exception(error)
+    assert 'my_steps.py", line 2, in <module>' in text
+    assert "stepleak/_load.py" not in text
+
+
+# --- scenarios --------------------------------------------------------------------------------------------------------
+
+ONE = """
+from stepleak.scenario import clean, leak
+
+@leak(kind=("growth", "growing_buffer"), report="me/mine#1", bytes_per_step=64)
+def mine(device):
+    \"\"\"Keeps all.
+
+    The rest of the story.
+    \"\"\"
+    return lambda: device
+
+@clean(report="me/mine#1")
+def mine_clean(device):
+    \"\"\"Keeps nothing.\"\"\"
+    return lambda: device
+"""
+
+
+def test_scenarios_of_a_folder_are_loaded(tmp_path: Path) -> None:
+    file = written(tmp_path, ONE, "mine.py")
+    written(tmp_path, "raise RuntimeError('private files are not loaded')\n", "_helpers.py")
+    leaky, clean = _load.load_scenarios(str(tmp_path))
+    assert (leaky.name, leaky.expected, leaky.kinds) == ("mine", "leak", ("growth", "growing_buffer"))
+    assert leaky.bytes_per_step == 64
+    assert leaky.story == "Keeps all.\n\nThe rest of the story."
+    assert leaky.file == file
+    assert leaky.set_up("cpu")() == "cpu"
+    assert (clean.name, clean.expected, clean.kinds) == ("mine_clean", "clean", ())
+    assert clean.report == "me/mine#1"
+
+
+def test_empty_folder_has_no_scenarios(tmp_path: Path) -> None:
+    assert _load.load_scenarios(str(tmp_path)) == []
+
+
+def test_name_used_in_two_files_names_both(tmp_path: Path) -> None:
+    written(tmp_path, ONE, "mine.py")
+    written(tmp_path, ONE, "mine_again.py")
+    with pytest.raises(ValueError, match=r"'mine' is declared twice: .*mine\.py and .*mine_again\.py"):
+        _load.load_scenarios(str(tmp_path))
+
+
+def test_name_used_twice_in_one_file_is_told(tmp_path: Path) -> None:
+    # The second function hides the first: a scenario would silently be lost.
+    written(tmp_path, ONE + ONE, "mine.py")
+    with pytest.raises(ValueError, match="'mine' is declared twice"):
+        _load.load_scenarios(str(tmp_path))
+
+
+def test_same_file_loaded_twice_is_no_duplicate(tmp_path: Path) -> None:
+    written(tmp_path, ONE, "mine.py")
+    _load.load_scenarios(str(tmp_path))
+    assert len(_load.load_scenarios(str(tmp_path))) == 2
+
+
+def test_scenario_without_a_story_is_refused() -> None:
+    with pytest.raises(ValueError, match="'silent' in .* has no docstring"):
+
+        @scenario.clean(report="me/mine#1")
+        def silent(device: str) -> Callable[[], None]:
+            return lambda: None
+
+
+def test_decorators_hand_the_function_back() -> None:
+    @scenario.leak(kind="growth", report="me/mine#1")
+    def kept(device: str) -> Callable[[], None]:
+        """A story."""
+        return lambda: None
+
+    assert kept("cpu")() is None
+    assert [item.name for item in scenario.registered()] == ["kept"]
+    assert scenario.registered()[0].kinds == ("growth",)
