@@ -23,9 +23,8 @@ std::vector<const Survivor*> newest_buffer(const Trace& trace, Device device) {
   }
   if (largest == nullptr) return {};
   // The tensor over it knows operator and holder; the block knows only the place.
-  auto suspects = survivors_where(trace, [&](const Survivor& s) {
-    return s.type == SurvivorType::tensor && s.storage == largest->storage;
-  });
+  auto suspects = survivors_where(
+      trace, [&](const Survivor& s) { return s.type == SurvivorType::tensor && s.storage == largest->storage; });
   suspects.push_back(largest);
   return suspects;
 }

@@ -24,9 +24,9 @@ std::vector<Finding> HostHeapDetector::detect(const Trace& trace) const {
     finding.count_per_step = growth.objects.per_step;
     finding.counted = "python objects";
     finding.since_step = growth.objects.since_step;
-    finding.what = fmt::format("{} and {} of host heap stay of every step",
-                               count_text(growth.objects.per_step, "python object"),
-                               format_bytes(finding.bytes_per_step));
+    finding.what =
+        fmt::format("{} and {} of host heap stay of every step", count_text(growth.objects.per_step, "python object"),
+                    format_bytes(finding.bytes_per_step));
   }
   finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}};
   if (trace.explained_from >= 0) {
@@ -35,6 +35,10 @@ std::vector<Finding> HostHeapDetector::detect(const Trace& trace) const {
       if (holder.container_type.empty()) continue;
       finding.holder = holder.path;
       finding.holder_shape = holder.shape;
+      finding.kept_expression = holder.kept_expression;
+      if (!holder.kept_by.empty()) {
+        finding.where = {{holder.kept_at_file, holder.kept_at_line, "", holder.kept_by, true}};
+      }
       break;
     }
   }

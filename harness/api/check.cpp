@@ -33,7 +33,7 @@ void check_options(const Options& options) {
   if (options.steps != 0 && options.steps < 16) {
     throw usage_error(fmt::format("{} steps are too few to judge", options.steps), "give 16 steps at least");
   }
-  if (options.period < 0 || options.steps < 0 || options.threads < 0) {
+  if (options.period < 0 || options.steps < 0 || options.minimum_steps < 0 || options.threads < 0) {
     throw usage_error("steps, period and threads must not be negative");
   }
 }
@@ -61,6 +61,7 @@ Result check(const Step& step, const Options& options, const Surroundings& surro
   parts.device = device_of(options.device);
   parts.policy = policy_of(parse_effort(options.effort));
   if (options.steps > 0) parts.policy = with_budget(parts.policy, options.steps);
+  if (options.minimum_steps > 0) parts.policy = with_minimum(parts.policy, options.minimum_steps);
   parts.policy.period = options.period;
   apply_torch_conditions({.seed = options.seed, .threads = options.threads});
   parts.conditions = torch_conditions();

@@ -14,13 +14,14 @@ namespace stepleak {
 
 /// How a step is judged; the defaults are the front doors' defaults.
 struct Options {
-  std::string target = "step";  ///< the name in reports
-  std::string device = "auto";  ///< "auto": the first visible GPU, else the host; "cpu"; "cuda:N"
+  std::string target = "step";      ///< the name in reports
+  std::string device = "auto";      ///< "auto": the first visible GPU, else the host; "cpu"; "cuda:N"
   std::string effort = "standard";  ///< "quick", "standard" or "nightly"
-  std::int64_t steps = 0;       ///< the most steps to judge; 0: the effort's budget
-  std::int64_t period = 0;      ///< the step repeats after so many calls (accumulation, evaluation); 0: found
-  std::uint64_t seed = 0;       ///< of torch, Python and NumPy
-  int threads = 0;              ///< torch's intra-op threads; 0: as they are
+  std::int64_t steps = 0;           ///< the most steps to judge; 0: the effort's budget
+  std::int64_t minimum_steps = 0;   ///< no verdict before these; 0: the effort's minimum
+  std::int64_t period = 0;          ///< the step repeats after so many calls (accumulation, evaluation); 0: found
+  std::uint64_t seed = 0;           ///< of torch, Python and NumPy
+  int threads = 0;                  ///< torch's intra-op threads; 0: as they are
 };
 
 /// What a front door adds to the C++ core; all pointers outlive the call.

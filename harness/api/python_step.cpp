@@ -14,8 +14,7 @@ namespace {
 
 StepFailure step_failure(py::error_already_set& error) {
   const bool is_exit = error.matches(PyExc_SystemExit);
-  const auto& value = error.value();
-  auto text = py::module_::import("stepleak._load").attr("format_exception")(value).cast<std::string>();
+  const auto text = exception_text(&error);
   std::string remedy;
   if (error.matches(PyExc_MemoryError) || text.find("can't allocate memory") != std::string::npos ||
       text.find("out of memory") != std::string::npos) {
@@ -27,6 +26,13 @@ StepFailure step_failure(py::error_already_set& error) {
 }
 
 }  // namespace
+
+std::string exception_text(void* error) {
+  const auto& raised = *static_cast<py::error_already_set*>(error);
+  // Python 3.11 keeps the traceback beside the value; pybind11 takes it as it comes.
+  if (raised.trace()) PyException_SetTraceback(raised.value().ptr(), raised.trace().ptr());
+  return py::module_::import("stepleak._load").attr("format_exception")(raised.value()).cast<std::string>();
+}
 
 Step python_step(void* callable, bool takes_index) {
   const py::gil_scoped_acquire gil;
@@ -45,6 +51,7 @@ Step python_step(void* callable, bool takes_index) {
         (*step)();
       }
     } catch (py::error_already_set& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
       throw step_failure(error);
     }
   };
@@ -54,8 +61,9 @@ Result check_python(void* callable, bool takes_index, const Options& options, Fl
   PythonProbe probe;
   PythonCollector collector;
   PythonHolderSearch holders(callable);
-  auto result = check(python_step(callable, takes_index), options,
-                      {.probes = {&probe}, .collector = &collector, .holder_searches = {&holders}, .recorder = recorder});
+  auto result =
+      check(python_step(callable, takes_index), options,
+            {.probes = {&probe}, .collector = &collector, .holder_searches = {&holders}, .recorder = recorder});
   collector.unfreeze();
   return result;
 }

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
-#include "harness/runner/step.hpp"
 #include "harness/api/check.hpp"
+#include "harness/runner/step.hpp"
 
 namespace stepleak {
+
+/// What Python raised as a person reads it: the error's line first, then the user's frames. `error` is a
+/// `pybind11::error_already_set*`; needs the GIL.
+[[nodiscard]] std::string exception_text(void* error);
 
 /// A Python callable as a step: takes the GIL for each call, and turns what Python raises into a StepFailure
 /// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number.

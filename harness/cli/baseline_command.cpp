@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
@@ -24,7 +23,8 @@ std::string refusal_of(const GateEntry& entry, const std::vector<Scenario>& scen
   if (entry.result.verdict == Verdict::inconclusive) return "it has no verdict";
   for (const auto& scenario : scenarios) {
     if (scenario.name != entry.result.target || scenario.expected == entry.result.verdict) continue;
-    return fmt::format("it is {}, and the scenario says {}", to_string(entry.result.verdict), to_string(scenario.expected));
+    return fmt::format("it is {}, and the scenario says {}", to_string(entry.result.verdict),
+                       to_string(scenario.expected));
   }
   return {};
 }
@@ -92,15 +92,17 @@ void add_baseline_command(CLI::App& app, Command& chosen) {
   auto name = std::make_shared<std::string>();
   auto* update_verb = verb->add_subcommand("update", "Run scenarios and store what they do; shows every difference");
   add_gate_options(*update_verb, *options);
-  update_verb->footer("Refuses what has no verdict, and what contradicts the scenario.\n"
-                      "Example: stepleak baseline update --suite 'loss_*'");
+  update_verb->footer(
+      "Refuses what has no verdict, and what contradicts the scenario.\n"
+      "Example: stepleak baseline update --suite 'loss_*'");
   update_verb->callback([&chosen, options] { chosen = [options] { return update(*options); }; });
   auto* show_verb = verb->add_subcommand("show", "Print the stored baselines, or one of them whole");
   show_verb->add_option("scenario", *name, "a scenario's name; all in short where none is given");
   show_verb->add_option("--baselines", options->baseline_folder, "folder with one folder a device class");
   show_verb->footer("Example: stepleak baseline show loss_sum_attached");
   show_verb->callback([&chosen, options, name] { chosen = [options, name] { return show(*options, *name); }; });
-  auto* diff_verb = verb->add_subcommand("diff", "Run scenarios and print what differs, storing nothing; exit 1 if any");
+  auto* diff_verb =
+      verb->add_subcommand("diff", "Run scenarios and print what differs, storing nothing; exit 1 if any");
   add_gate_options(*diff_verb, *options);
   diff_verb->footer("Example: stepleak baseline diff --suite 'cpp_*'");
   diff_verb->callback([&chosen, options] { chosen = [options] { return diff(*options); }; });

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <gnu/libc-version.h>
 
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/embedded_python.hpp"
+#include "harness/cli/target.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
 #include "harness/runner/worker.hpp"
 
@@ -44,7 +44,8 @@ ExitCode doctor() {
     fmt::print("    remedy: build against the torch of the interpreter: ci/build\n");
   }
   const int threads = thread_count();
-  say("threads before a fork", fmt::format("{}{}", threads, threads == 1 ? "" : "  (must be 1: set OMP_NUM_THREADS=1)"));
+  say("threads before a fork",
+      fmt::format("{}{}", threads, threads == 1 ? "" : "  (must be 1: set OMP_NUM_THREADS=1)"));
   if (threads != 1) code = ExitCode::failure;
   fmt::print("observed here\n");
   say("cpu tensors", "yes: every allocation through torch's CPU allocator, exact");
@@ -56,12 +57,36 @@ ExitCode doctor() {
   return code;
 }
 
+// A step that does nothing under the whole harness: every ledger that rises is our own growth.
+ExitCode self_growth(std::int64_t steps) {
+  RunOptions options;
+  options.options.minimum_steps = steps;
+  const Target nothing{"a step that does nothing", [](const Options& given, FlightRecorder& recorder) {
+                         return EmbeddedPython::check_nothing(given, recorder);
+                       }};
+  const auto result = run_targets({nothing}, options, {}).front();
+  const auto& trace = result.trace;
+  fmt::print("own growth over {} steps, from step {} on: {}\n", result.steps, result.steps / 4,
+             to_string(result.verdict));
+  auto code = exit_code(result.verdict);
+  for (const auto& key : trace.keys()) {
+    const auto values = trace.series(key);
+    const auto rise = values.back() - values[values.size() / 4];
+    say(to_string(key), fmt::format("{:+d} in all, {:+.4f} a step", rise,
+                                    static_cast<double>(rise) / static_cast<double>(result.steps * 3 / 4)));
+    if (is_exact(key.counter) && rise > 0) code = ExitCode::leak;
+  }
+  return code;
+}
+
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("doctor", "Say what can be observed here and what not, with the remedy");
-  verb->footer("Example: stepleak doctor");
-  verb->callback([&chosen] { chosen = doctor; });
+  auto steps = std::make_shared<std::int64_t>(0);
+  verb->add_option("--self-growth", *steps, "measure what stepleak itself keeps over so many steps; exit 1 if any");
+  verb->footer("Example: stepleak doctor --self-growth 10000");
+  verb->callback([&chosen, steps] { chosen = [steps] { return *steps > 0 ? self_growth(*steps) : doctor(); }; });
 }
 
 }  // namespace stepleak

@@ -9,8 +9,8 @@
 
 #include <cstdlib>
 
-#include "harness/base/errors.hpp"
 #include "harness/api/python_step.hpp"
+#include "harness/base/errors.hpp"
 
 namespace py = pybind11;
 
@@ -22,8 +22,7 @@ namespace {
   if (error.matches(load.attr("UsageError"))) {
     throw usage_error(py::str(error.value()).cast<std::string>(), error.value().attr("remedy").cast<std::string>());
   }
-  throw StepFailure(what + load.attr("format_exception")(error.value()).cast<std::string>(),
-                    "the set-up must run on its own: try python3 on the file");
+  throw StepFailure(what + exception_text(&error), "the set-up must run on its own: try python3 on the file");
 }
 
 Result failed_set_up(const StepFailure& failure, const Options& options) {
@@ -96,8 +95,8 @@ void EmbeddedPython::after_fork() {
   }
 }
 
-Result EmbeddedPython::check_file(const std::filesystem::path& file, const std::string& callable, const Options& options,
-                                  FlightRecorder& recorder) try {
+Result EmbeddedPython::check_file(const std::filesystem::path& file, const std::string& callable,
+                                  const Options& options, FlightRecorder& recorder) try {
   const auto load = py::module_::import("stepleak._load");
   py::object step;
   bool takes_index = false;
@@ -158,6 +157,10 @@ Result EmbeddedPython::check_scenario(const std::string& name, const Options& op
   return check_callable(step, false, options, recorder);
 } catch (const StepFailure& failure) {
   return failed_set_up(failure, options);
+}
+
+Result EmbeddedPython::check_nothing(const Options& options, FlightRecorder& recorder) {
+  return check_callable(py::eval("lambda: None"), false, options, recorder);
 }
 
 Result EmbeddedPython::without_gil(const std::function<Result()>& check) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/api/check.hpp"
 #include "harness/runner/flight_recorder.hpp"
 #include "harness/scenario/scenario.hpp"
-#include "harness/api/check.hpp"
 
 namespace stepleak {
 
@@ -33,6 +33,9 @@ class EmbeddedPython {
 
   /// In a worker: does a declared scenario's set-up and judges its step.
   static Result check_scenario(const std::string& name, const Options& options, FlightRecorder& recorder);
+
+  /// In a worker: judges a Python step that does nothing; what grows is stepleak's own.
+  static Result check_nothing(const Options& options, FlightRecorder& recorder);
 
   /// In a worker: judges a C++ step while no thread holds the GIL, as torch's autograd engine demands.
   static Result without_gil(const std::function<Result()>& check);

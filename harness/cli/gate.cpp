@@ -3,9 +3,9 @@
 
 #include "harness/cli/gate.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
@@ -42,6 +42,13 @@ GateEntry entry_of(const Scenario& scenario, const Result& result, const Baselin
   GateEntry entry{result, baseline_of(result, {{"scenario hash", scenario_hash(scenario)}}), {}};
   const auto stored = store.load(scenario.name);
   entry.comparison = stored ? compare(*stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
+  // What contradicts the scenario's own truth is worse than any baseline, whatever its key.
+  const bool is_uncompared = entry.comparison.change == Change::other_key || entry.comparison.change == Change::fresh;
+  if (is_uncompared && result.verdict != scenario.expected) {
+    entry.comparison = {
+        Change::worse,
+        {fmt::format("{}, and the scenario says {}", to_string(result.verdict), to_string(scenario.expected))}};
+  }
   return entry;
 }
 
@@ -82,7 +89,8 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
 void add_gate_options(CLI::App& verb, GateOptions& options) {
   add_run_options(verb, options.run);
   verb.add_option("--suite", options.suite, "glob over scenario names")->capture_default_str();
-  verb.add_option("--baselines", options.baseline_folder, "folder with one folder a device class")->capture_default_str();
+  verb.add_option("--baselines", options.baseline_folder, "folder with one folder a device class")
+      ->capture_default_str();
   verb.add_option("--scenarios", options.scenario_folder, "folder of Python scenarios")->capture_default_str();
   verb.add_option("--shard", options.shard, "i/n: every n-th scenario, from the i-th on")->capture_default_str();
 }

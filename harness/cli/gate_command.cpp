@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -26,8 +26,7 @@ struct GateCommand {
   [[nodiscard]] std::string failure_of(const GateEntry& entry) const {
     const auto change = entry.comparison.change;
     const bool is_red = change == Change::worse || change == Change::fresh || change == Change::gone ||
-                        (change == Change::other_key && fails_on_other_key) ||
-                        entry.result.verdict == Verdict::failure;
+                        (change == Change::other_key && fails_on_other_key) || entry.result.verdict == Verdict::failure;
     if (!is_red) return {};
     std::string text(to_string(change));
     for (const auto& difference : entry.comparison.differences) text += fmt::format("; {}", difference);
@@ -65,15 +64,16 @@ struct GateCommand {
       fmt::print("{}{}: {}{}\n", colours && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
                  to_string(entry.comparison.change), colours && !failure.empty() ? "\x1b[0m" : "");
       for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);
-      if (!failure.empty() && entry.comparison.change != Change::gone) fmt::print("{}", to_console(entry.result, {colours, {}}));
+      if (!failure.empty() && entry.comparison.change != Change::gone)
+        fmt::print("{}", to_console(entry.result, {colours, {}}));
     }
     if (!junit_file.empty()) write_file(junit_file, to_junit("stepleak gate", cases));
     const auto code = code_of(entries);
     std::string summary;
     for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    fmt::print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(), summary,
-               seconds);
+    fmt::print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(),
+               summary, seconds);
     if (code != ExitCode::clean) fmt::print("  what is right after all: stepleak baseline update\n");
     return code;
   }

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <sstream>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/target.hpp"
@@ -15,7 +16,9 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
   for (const auto& scenario : Suite(folder).matching(glob)) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
     fmt::print("{:<48} {:<8} {:<20} {}\n", scenario.name, to_string(scenario.expected), kind, scenario.report);
-    if (with_stories) fmt::print("    {}\n", scenario.story);
+    if (!with_stories) continue;
+    std::istringstream story(scenario.story);
+    for (std::string line; std::getline(story, line);) fmt::print("    {}\n", line);
   }
   return ExitCode::clean;
 }

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "harness/cli/commands.hpp"
 
@@ -24,7 +23,8 @@ int exit_with(stepleak::ExitCode code) { return static_cast<int>(code); }
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("stepleak repeats a training step and tells whether memory that it takes ever stops growing", "stepleak");
+  CLI::App app("stepleak repeats a training step and tells whether memory that it takes ever stops growing",
+               "stepleak");
   app.set_version_flag("--version", "stepleak " STEPLEAK_VERSION);
   app.require_subcommand(1);
   app.footer(kExamples);
@@ -36,6 +36,11 @@ int main(int argc, char** argv) try {
   stepleak::add_doctor_command(app, chosen);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    // CLI11 tells only that a verb is missing, also where an unknown one was given.
+    if (argc > 1 && argv[1][0] != '-') fmt::print(stderr, "stepleak: there is no verb '{}'\n", argv[1]);
+    app.exit(error);
+    return exit_with(stepleak::ExitCode::wrong_use);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
   }

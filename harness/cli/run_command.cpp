@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "harness/base/files.hpp"
@@ -98,6 +98,9 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
   verb.add_option("--steps", options.options.steps, "the most steps to judge; 0: the effort's budget")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  verb.add_option("--min-steps", options.options.minimum_steps, "no verdict before these; 0: the effort's minimum")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb.add_option("--period", options.options.period, "steps after which yours repeats; 0: found")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -127,8 +130,9 @@ void add_run_command(CLI::App& app, Command& chosen) {
   verb->add_option("--junit", command->junit_file, "write a JUnit file here");
   verb->add_option("--scenarios", command->scenario_folder, "folder of Python scenarios")->capture_default_str();
   verb->add_flag("--strict", command->is_strict, "notes fail too");
-  verb->footer("The file's top level is the set-up; the callable takes nothing, or the step index.\n"
-               "Example: stepleak run train.py:step --json result.json");
+  verb->footer(
+      "The file's top level is the set-up; the callable takes nothing, or the step index.\n"
+      "Example: stepleak run train.py:step --json result.json");
   verb->callback([&chosen, command] { chosen = *command; });
 }
 

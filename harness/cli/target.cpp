@@ -69,8 +69,9 @@ Suite::Suite(const std::string& folder) : scenarios_(ScenarioRegistry::instance(
     const auto other = std::find_if(scenarios_.begin(), scenarios_.end(),
                                     [&](const Scenario& known) { return known.name == scenario.name; });
     if (other != scenarios_.end()) {
-      throw failure_error(fmt::format("scenario '{}' is declared twice: {} and {}", scenario.name, other->file, scenario.file),
-                          "rename one of them");
+      throw failure_error(
+          fmt::format("scenario '{}' is declared twice: {} and {}", scenario.name, other->file, scenario.file),
+          "rename one of them");
     }
     scenarios_.push_back(std::move(scenario));
   }
@@ -82,7 +83,8 @@ std::vector<Scenario> Suite::matching(const std::string& glob) const {
   std::copy_if(scenarios_.begin(), scenarios_.end(), std::back_inserter(matching), [&](const Scenario& scenario) {
     return ::fnmatch(glob.c_str(), scenario.name.c_str(), 0) == 0 && !scenario.needs_cuda;
   });
-  if (matching.empty()) throw usage_error(fmt::format("no scenario matches '{}'", glob), "stepleak list shows all names");
+  if (matching.empty())
+    throw usage_error(fmt::format("no scenario matches '{}'", glob), "stepleak list shows all names");
   return matching;
 }
 
@@ -105,7 +107,8 @@ Target file_target(const std::string& text) {
   const auto file = text.substr(0, colon);
   const auto callable = text.substr(colon + 1);
   if (!std::filesystem::is_regular_file(file)) {
-    throw usage_error(fmt::format("there is no file {}", file), "name it as FILE.py:callable, from the folder you are in");
+    throw usage_error(fmt::format("there is no file {}", file),
+                      "name it as FILE.py:callable, from the folder you are in");
   }
   const auto path = std::filesystem::absolute(file);
   return {text, [path, callable](const Options& options, FlightRecorder& recorder) {
@@ -120,9 +123,10 @@ std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOpt
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;
   for (const auto& target : targets) {
-    tasks.push_back({target.name,
-                     [&target, &options](FlightRecorder& recorder) { return payload_of(target, options.options, recorder); },
-                     limits, options.show_output});
+    tasks.push_back(
+        {target.name,
+         [&target, &options](FlightRecorder& recorder) { return payload_of(target, options.options, recorder); },
+         limits, options.show_output});
   }
   std::vector<Result> results(targets.size());
   Progress progress(targets.size(), ::isatty(STDERR_FILENO) != 0);

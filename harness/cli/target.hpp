@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/api/check.hpp"
 #include "harness/runner/worker.hpp"
 #include "harness/scenario/scenario.hpp"
-#include "harness/api/check.hpp"
 
 namespace stepleak {
 
@@ -22,8 +22,8 @@ struct Target {
 struct RunOptions {
   Options options{.threads = 1};
   double timeout_seconds = 600;
-  std::string memory;      ///< "8G"; empty: no limit
-  int jobs = 0;            ///< 0: as many as cores
+  std::string memory;  ///< "8G"; empty: no limit
+  int jobs = 0;        ///< 0: as many as cores
   bool show_output = false;
   std::string colours = "auto";
 };

@@ -17,8 +17,8 @@ bool is_python(const Frame& frame) { return frame.file.ends_with(".py"); }
 
 // The user's frames, innermost first. Where there are Python frames the C++ ones are bindings below them.
 std::vector<Frame> user_part(const std::vector<Frame>& stack) {
-  const bool has_python = std::any_of(stack.begin(), stack.end(),
-                                      [](const Frame& frame) { return frame.is_user && is_python(frame); });
+  const bool has_python =
+      std::any_of(stack.begin(), stack.end(), [](const Frame& frame) { return frame.is_user && is_python(frame); });
   std::vector<Frame> where;
   std::copy_if(stack.begin(), stack.end(), std::back_inserter(where),
                [&](const Frame& frame) { return frame.is_user && (!has_python || is_python(frame)); });
@@ -89,9 +89,8 @@ void add_suspects(const Trace& trace, const std::vector<const Survivor*>& suspec
     weight += (place.empty() ? 1e-6 : 1.0) * (1.0 + static_cast<double>(suspect->storage_bytes));
     if (example == nullptr || (example->holder < 0 && suspect->holder >= 0)) example = suspect;
   }
-  const auto heaviest = std::max_element(places.begin(), places.end(), [](const auto& a, const auto& b) {
-    return a.second.first < b.second.first;
-  });
+  const auto heaviest = std::max_element(places.begin(), places.end(),
+                                         [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
   const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.second;
   if (example != nullptr) {
     finding.where = user_part(trace.stacks.at(static_cast<std::size_t>(example->stack)));

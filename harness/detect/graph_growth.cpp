@@ -54,14 +54,19 @@ Finding graph_finding(const Trace& trace, const GraphGrowth& growth, Kind kind) 
     finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink.name, sink.dims);
   }
   finding.what += fmt::format(" survive every step since step {}", finding.since_step);
-  auto suspects = growth.sinks;
-  if (suspects.empty()) suspects = growth.old_nodes;
-  add_suspects(trace, suspects, finding);
+  add_suspects(trace, growth.sinks, finding);
+  if (finding.where.empty()) {
+    // A sum that was made in the set-up and is added to in place has no birth here; its nodes have.
+    auto nodes = growth.old_nodes;
+    nodes.insert(nodes.end(), growth.sinks.begin(), growth.sinks.end());
+    add_suspects(trace, nodes, finding);
+  }
   finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
   for (const auto& device : trace.devices()) {
     finding.accounts_for.push_back({Counter::live_bytes, device});
   }
-  for (const auto counter : {Counter::live_nodes, Counter::live_tensors, Counter::heap_bytes, Counter::python_objects}) {
+  for (const auto counter :
+       {Counter::live_nodes, Counter::live_tensors, Counter::heap_bytes, Counter::python_objects}) {
     finding.accounts_for.push_back({counter});
   }
   return finding;

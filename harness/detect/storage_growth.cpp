@@ -90,12 +90,10 @@ Finding storage_finding(const Trace& trace, const StorageGrowth& growth, Kind ki
                         format_bytes(static_cast<double>(example.bytes)),
                         format_bytes(static_cast<double>(example.storage_bytes)));
   }
-  finding.what = fmt::format("{} survive every step since step {}", what, finding.since_step);
+  finding.what = fmt::format("{} stays of every step since step {}", what, finding.since_step);
   add_suspects(trace, suspects, finding);
-  finding.accounts_for = {{Counter::live_bytes, growth.device},
-                          {Counter::live_tensors},
-                          {Counter::heap_bytes},
-                          {Counter::python_objects}};
+  finding.accounts_for = {
+      {Counter::live_bytes, growth.device}, {Counter::live_tensors}, {Counter::heap_bytes}, {Counter::python_objects}};
   return finding;
 }
 

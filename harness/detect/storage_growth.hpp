@@ -16,10 +16,10 @@ struct StorageGrowth {
   Device device = kHost;
   Trend bytes;
   Trend blocks;
-  std::vector<const Survivor*> views;     ///< old tensors that need half of their storage at most
-  std::vector<const Survivor*> computed;  ///< old tensors that an operator computed, whole
-  std::vector<const Survivor*> fresh;     ///< old tensors that no other tensor went into
-  std::vector<const Survivor*> unknown;   ///< old blocks that no known tensor uses
+  std::vector<const Survivor*> views;        ///< old tensors that need half of their storage at most
+  std::vector<const Survivor*> computed;     ///< old tensors that an operator computed, whole
+  std::vector<const Survivor*> fresh;        ///< old tensors that no other tensor went into
+  std::vector<const Survivor*> unknown;      ///< old blocks that no known tensor uses
   std::vector<const Survivor*> unreachable;  ///< of all these, what nothing in the program leads to
 
   /// The group with the most bytes is the cause that is named.

@@ -93,8 +93,8 @@ Trend trend_of(Values values, const TrendOptions& options) {
     trend.state = TrendState::undecided;
   } else {
     const auto windows = windows_of(settled, trend.window);
-    trend.per_step = static_cast<double>(windows.lowest[3] - windows.lowest[0]) /
-                     static_cast<double>((kWindows - 1) * trend.window);
+    trend.per_step =
+        static_cast<double>(windows.lowest[3] - windows.lowest[0]) / static_cast<double>((kWindows - 1) * trend.window);
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
   }
   if (trend.is_growing()) trend.since_step = since_step_of(values);

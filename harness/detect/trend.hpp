@@ -20,7 +20,7 @@ enum class TrendState : std::uint8_t {
 /// What a ledger does over a run.
 struct Trend {
   TrendState state = TrendState::too_short;
-  double per_step = 0;          ///< rise per step between the first and the last window; of a whole period where one was found
+  double per_step = 0;  ///< rise per step between the first and the last window; of a whole period where one was found
   std::int64_t window = 0;      ///< steps in a window: the longest period of a leak that this look can see
   std::int64_t period = 0;      ///< steps after which the differences repeat exactly; 0: no such period
   std::int64_t since_step = 0;  ///< first step after which the ledger never came back to where it was
@@ -44,7 +44,8 @@ inline constexpr std::int64_t kShortestSeries = 8;
 /// 3. Else the rest is cut into four windows and the minimum of each is taken (a saw-tooth has constant
 ///    minima, a leak has rising ones). Growing: all three differences are positive and the smallest is at
 ///    least 0.4 of the largest (a cache that fills ever more slowly decays faster than that); an exact ledger's
-///    maxima must rise too (random sizes alone raise the minima now and then). Flat: none is positive, and the last window reached no new maximum (a late rise would hide behind the minimum).
+///    maxima must rise too (random sizes alone raise the minima now and then). Flat: none is positive, and the last
+///    window reached no new maximum (a late rise would hide behind the minimum).
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
 

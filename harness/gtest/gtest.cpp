@@ -37,7 +37,8 @@ testing::AssertionResult judge_leak(const char* text, const Step& step, Kind kin
   for (const auto& finding : result.findings) {
     if (result.verdict == Verdict::leak && finding.kind == kind) return testing::AssertionSuccess();
   }
-  return testing::AssertionFailure() << "\nexpected a leak of kind " << to_string(kind) << ", but:" << report_of(result);
+  return testing::AssertionFailure() << "\nexpected a leak of kind " << to_string(kind)
+                                     << ", but:" << report_of(result);
 } catch (const Error& error) {
   return testing::AssertionFailure() << "\nstepleak: " << error.what() << "; " << error.remedy() << "\n";
 }

@@ -4,9 +4,9 @@
 #include "harness/judge/baseline.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "harness/base/files.hpp"
 
@@ -148,8 +148,9 @@ std::string to_json(const Baseline& baseline) {
 Baseline baseline_from_json(std::string_view text, const std::string& origin) try {
   const Json json = Json::parse(text);
   if (json.at("schema") != kBaselineSchema) {
-    throw failure_error(fmt::format("{} has schema {}, this stepleak reads {}", origin, json.at("schema").dump(), kBaselineSchema),
-                        "write it again: stepleak baseline update");
+    throw failure_error(
+        fmt::format("{} has schema {}, this stepleak reads {}", origin, json.at("schema").dump(), kBaselineSchema),
+        "write it again: stepleak baseline update");
   }
   Baseline baseline;
   baseline.scenario = json.at("scenario");
@@ -168,7 +169,9 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
                       "restore it from version control, or write it again: stepleak baseline update");
 }
 
-std::filesystem::path BaselineStore::file_of(const std::string& scenario) const { return folder_ / (scenario + ".json"); }
+std::filesystem::path BaselineStore::file_of(const std::string& scenario) const {
+  return folder_ / (scenario + ".json");
+}
 
 std::optional<Baseline> BaselineStore::load(const std::string& scenario) const {
   const auto file = file_of(scenario);

@@ -43,7 +43,8 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace) {
   std::vector<LedgerTrend> trends;
   for (const auto& key : trace.keys()) {
     if (key.moment == Moment::before_collection) continue;
-    if (key.counter != Counter::live_bytes && key.counter != Counter::live_nodes && key.counter != Counter::live_tensors) {
+    if (key.counter != Counter::live_bytes && key.counter != Counter::live_nodes &&
+        key.counter != Counter::live_tensors) {
       continue;
     }
     auto trend = exact_trend(trace, key);
@@ -90,9 +91,10 @@ Decision decide(const Trace& trace, const Policy& policy) {
     decision.reason = fmt::format("after {} steps the host heap still moves", steps);
     for (const auto& [name, trend] : trends) {
       if (trend.is_flat()) continue;
-      decision.reason = fmt::format("after {} steps {} has not settled ({:+.1f} a step): run more --steps, or declare "
-                                    "the --period of the step",
-                                    steps, name, trend.per_step);
+      decision.reason = fmt::format(
+          "after {} steps {} has not settled ({:+.1f} a step): run more --steps, or declare "
+          "the --period of the step",
+          steps, name, trend.per_step);
       break;
     }
   }

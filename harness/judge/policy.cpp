@@ -50,4 +50,11 @@ Policy with_budget(Policy policy, std::int64_t steps) {
   return policy;
 }
 
+Policy with_minimum(Policy policy, std::int64_t steps) {
+  policy.clean_steps = std::max(policy.clean_steps, steps);
+  policy.leak_steps = std::max(policy.leak_steps, steps);
+  policy.budget_steps = std::max(policy.budget_steps, steps);
+  return policy;
+}
+
 }  // namespace stepleak

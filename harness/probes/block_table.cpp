@@ -127,14 +127,23 @@ bool BlockTable::erase(std::uintptr_t address) noexcept {
   return false;
 }
 
-void BlockTable::for_each(const std::function<void(const Block&)>& visit) const {
+template <typename Visit>
+void BlockTable::visit_slots(const Visit& visit) const {
   for (Segment* segment = first_; segment != nullptr; segment = segment->next.load(std::memory_order_acquire)) {
     for (std::size_t i = 0; i < segment->capacity; ++i) {
       Slot& slot = segment->slots()[i];
       const auto key = slot.key.load(std::memory_order_acquire);
-      if (key > kBusy) visit({key, slot.bytes, slot.birth_step});
+      if (key > kBusy) visit(key, slot);
     }
   }
+}
+
+void BlockTable::restart() noexcept {
+  visit_slots([](std::uintptr_t, Slot& slot) { slot.birth_step = 0; });
+}
+
+void BlockTable::for_each(const std::function<void(const Block&)>& visit) const {
+  visit_slots([&](std::uintptr_t key, const Slot& slot) { visit({key, slot.bytes, slot.birth_step}); });
 }
 
 }  // namespace stepleak

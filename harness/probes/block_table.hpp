@@ -43,6 +43,9 @@ class BlockTable {
   [[nodiscard]] std::int64_t peak_bytes() const noexcept { return peak_bytes_.load(std::memory_order_relaxed); }
   void reset_peak() noexcept { peak_bytes_.store(live_bytes(), std::memory_order_relaxed); }
 
+  /// Dates every live block to the set-up of the run that starts: births of an earlier run mean nothing in it.
+  void restart() noexcept;
+
   /// Visits every live block; blocks that other threads insert or erase meanwhile may be missed or seen.
   void for_each(const std::function<void(const Block&)>& visit) const;
 
@@ -50,6 +53,8 @@ class BlockTable {
   struct Slot;
   struct Segment;
 
+  template <typename Visit>
+  void visit_slots(const Visit& visit) const;
   static Segment* make_segment(std::size_t capacity) noexcept;
   static bool insert_into(Segment& segment, const Block& block) noexcept;
   static Segment* successor_of(Segment& segment) noexcept;

@@ -47,7 +47,8 @@ std::string quoted(const std::string& text) {
 std::vector<std::string> addr2line(const std::string& object, const std::vector<std::uintptr_t>& offsets) {
   auto command = fmt::format("addr2line -a -i -f -C -e {}", quoted(object));
   for (const auto offset : offsets) command += fmt::format(" 0x{:x}", offset);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen((command + " 2>/dev/null").c_str(), "r"),
+                                                             ::pclose);
   std::vector<std::string> lines;
   std::string line;
   for (int letter = 0; pipe && (letter = std::fgetc(pipe.get())) != EOF;) {

@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "harness/base/errors.hpp"
 #include "harness/api/python_step.hpp"
+#include "harness/base/errors.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/serialise.hpp"
 
@@ -23,8 +23,12 @@ py::tuple check(const py::object& step, bool takes_index, const std::string& tar
     const auto result = stepleak::check_python(step.ptr(), takes_index, options);
     json = stepleak::to_json(result);
     report = stepleak::to_console(result);
+  } catch (const stepleak::Interrupted&) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw py::error_already_set();
   } catch (const stepleak::Error& error) {
-    const auto text = error.remedy().empty() ? std::string(error.what()) : error.what() + std::string("; ") + error.remedy();
+    const auto text =
+        error.remedy().empty() ? std::string(error.what()) : error.what() + std::string("; ") + error.remedy();
     if (error.code() == stepleak::ExitCode::wrong_use) throw py::value_error(text);
     throw std::runtime_error(text);
   }

@@ -55,7 +55,8 @@ std::string where_of(const Finding& finding) {
   std::string text;
   for (std::size_t i = 0; i < std::min(finding.where.size(), kMostFrames); ++i) {
     const auto& frame = finding.where[i];
-    text += fmt::format("{}{}:{} in {}", i == 0 ? "" : "\n", short_path(frame.file), frame.line, frame.function);
+    text += fmt::format("{}{}:{}", i == 0 ? "" : "\n", short_path(frame.file), frame.line);
+    if (!frame.function.empty()) text += " in " + frame.function;
     if (!frame.text.empty()) text += "      " + frame.text;
     if (i == 0 && !finding.op.empty()) text += fmt::format("      [{}]", finding.op);
   }
@@ -91,10 +92,10 @@ std::string summary_of(const Result& result) {
     case Verdict::clean:
       return fmt::format("no leak in {} steps", result.steps);
     case Verdict::leak:
-      return result.findings.empty() ? "leaks"
-                                     : fmt::format("leaks {} on {} · {}", rate_of(result.findings.front()),
-                                                   to_string(result.findings.front().device),
-                                                   to_string(result.findings.front().kind));
+      return result.findings.empty()
+                 ? "leaks"
+                 : fmt::format("leaks {} on {} · {}", rate_of(result.findings.front()),
+                               to_string(result.findings.front().device), to_string(result.findings.front().kind));
     case Verdict::inconclusive:
       return "is inconclusive: " + result.reason;
     case Verdict::failure:
@@ -114,11 +115,14 @@ std::string to_console(const Result& result, const ConsoleOptions& options) {
     text.headline(colour, fmt::format("{} {}    {}", result.target, summary_of(result), origin));
   }
   for (std::size_t i = 0; i < result.findings.size(); ++i) {
-    if (i > 0) text.headline("31", fmt::format("  and {} · {}", rate_of(result.findings[i]), to_string(result.findings[i].kind)));
+    if (i > 0)
+      text.headline("31",
+                    fmt::format("  and {} · {}", rate_of(result.findings[i]), to_string(result.findings[i].kind)));
     add_finding(result.findings[i], text);
   }
   if (result.failure) add_failure(*result.failure, text);
-  if (result.verdict == Verdict::leak || result.verdict == Verdict::inconclusive) text.line("limit", limit_of(result.limit));
+  if (result.verdict == Verdict::leak || result.verdict == Verdict::inconclusive)
+    text.line("limit", limit_of(result.limit));
   for (const auto& note : result.notes) text.line("note", note);
   text.line("more", options.more);
   return text.str();

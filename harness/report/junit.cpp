@@ -4,8 +4,8 @@
 #include "harness/report/junit.hpp"
 
 #include <fmt/format.h>
-
 #include <pugixml.hpp>
+
 #include <sstream>
 
 #include "harness/report/console.hpp"

@@ -22,7 +22,8 @@ struct FlightRecorder::Shared {
 };
 
 FlightRecorder::FlightRecorder() {
-  void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw failure_error("no memory for the flight recorder", "free some memory");
   shared_ = static_cast<Shared*>(memory);  // zeroed by the kernel; all members are trivial
 }

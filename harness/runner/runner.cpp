@@ -16,12 +16,16 @@ void call_step(const Step& step, std::int64_t index) {
     step(index);
   } catch (const StepFailure&) {
     throw;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::bad_alloc&) {
-    throw StepFailure("the step threw std::bad_alloc", "the step ran out of memory: raise --memory, or make it smaller");
+    throw StepFailure("the step threw std::bad_alloc",
+                      "the step ran out of memory: raise --memory, or make it smaller");
   } catch (const std::exception& error) {
     const std::string what = error.what();
-    throw StepFailure("the step threw: " + what.substr(0, what.find('\n')),
-                      what.find("memory") != std::string::npos ? "if memory ran out: raise --memory, or make it smaller" : "");
+    throw StepFailure(
+        "the step threw: " + what.substr(0, what.find('\n')),
+        what.find("memory") != std::string::npos ? "if memory ran out: raise --memory, or make it smaller" : "");
   } catch (...) {
     throw StepFailure("the step threw something that is no std::exception");
   }

@@ -24,4 +24,10 @@ class StepFailure : public std::runtime_error {
   std::string remedy_;
 };
 
+/// The user interrupted the run (Ctrl-C): passes through everything up to the front door.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
 }  // namespace stepleak

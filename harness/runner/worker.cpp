@@ -139,7 +139,8 @@ void describe_crash(const WorkerTask& task, const Running& running, int status, 
     end.remedy = "the output's tail shows where it hung; a slow step needs a larger --timeout";
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    end.what = fmt::format("killed by SIG{} {}", ::sigabbrev_np(signal) != nullptr ? ::sigabbrev_np(signal) : "?", place);
+    end.what =
+        fmt::format("killed by SIG{} {}", ::sigabbrev_np(signal) != nullptr ? ::sigabbrev_np(signal) : "?", place);
     end.remedy = signal == SIGKILL ? "the kernel kills like this when memory runs out: see dmesg"
                                    : "run the step alone under a debugger; the output's tail shows its last words";
   } else {

@@ -32,9 +32,9 @@ struct WorkerEnd {
   std::string payload;       ///< what it returned
   std::string what;          ///< else: "killed by SIGSEGV in step 17"
   std::string remedy;
-  std::string output_tail;   ///< the last lines that it printed
+  std::string output_tail;  ///< the last lines that it printed
   double seconds = 0;
-  Trace trace;               ///< ledgers up to the end, where it did not finish
+  Trace trace;  ///< ledgers up to the end, where it did not finish
 };
 
 /// Receives what happens; called from the server's thread.

@@ -15,12 +15,12 @@ namespace stepleak {
 
 /// A step with a known truth. One mechanism a file, beside its clean twin.
 struct Scenario {
-  std::string name;     ///< `<mechanism>` or `<mechanism>_clean`, unique over C++ and Python
-  std::string story;    ///< one paragraph: what the code does and why it leaks or does not
-  std::string report;   ///< the report it reproduces: "owner/repo#N"
-  std::string file;     ///< source file, relative to the repository root
+  std::string name;    ///< `<mechanism>` or `<mechanism>_clean`, unique over C++ and Python
+  std::string story;   ///< one paragraph: what the code does and why it leaks or does not
+  std::string report;  ///< the report it reproduces: "owner/repo#N"
+  std::string file;    ///< source file, relative to the repository root
   Verdict expected = Verdict::clean;
-  std::vector<Kind> kinds;  ///< for a leak: the kinds that are right; the first is the best
+  std::vector<Kind> kinds;     ///< for a leak: the kinds that are right; the first is the best
   double bytes_per_step = -1;  ///< for a leak: rate known by construction; -1: not known
   bool needs_cuda = false;
   int min_gpus = 0;

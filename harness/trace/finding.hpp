@@ -53,7 +53,7 @@ struct Finding {
   std::int64_t kept_count = 0;  ///< explained steps of which a survivor is alive
   std::int64_t explained_steps = 0;
   std::string fix;
-  std::string fingerprint;      ///< 16 hex digits, stable over runs, machines and line shifts
+  std::string fingerprint;              ///< 16 hex digits, stable over runs, machines and line shifts
   std::vector<SeriesKey> accounts_for;  ///< ledgers whose growth this finding explains
 };
 

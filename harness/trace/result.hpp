@@ -29,17 +29,17 @@ struct Limit {
 
 /// Why a run has no verdict: what happened, and the evidence that was kept.
 struct RunFailure {
-  std::string what;          ///< "the step raised RuntimeError: ...", "killed by SIGSEGV in step 17"
+  std::string what;  ///< "the step raised RuntimeError: ...", "killed by SIGSEGV in step 17"
   std::string remedy;
-  std::string output_tail;   ///< last lines that the step printed
+  std::string output_tail;  ///< last lines that the step printed
 };
 
 /// What a run came to: the value that every reporter, baseline and front door is handed.
 struct Result {
-  std::string target;   ///< "train.py:step" or a scenario's name
+  std::string target;  ///< "train.py:step" or a scenario's name
   Device device = kHost;
   Verdict verdict = Verdict::inconclusive;
-  std::string reason;   ///< one sentence; empty for a plain clean or leak
+  std::string reason;  ///< one sentence; empty for a plain clean or leak
   std::int64_t steps = 0;
   double seconds = 0;
   Limit limit;
@@ -48,7 +48,7 @@ struct Result {
   std::optional<RunFailure> failure;
   std::map<std::string, std::string> conditions;
   std::map<std::string, std::int64_t> steady;  ///< settled level of each exact ledger, by series name
-  Trace trace;          ///< series only; survivors do not leave the process
+  Trace trace;                                 ///< series only; survivors do not leave the process
 };
 
 }  // namespace stepleak

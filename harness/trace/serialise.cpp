@@ -3,7 +3,6 @@
 #include "harness/trace/serialise.hpp"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 namespace stepleak {

@@ -46,35 +46,35 @@ struct Survivor {
   SurvivorType type = SurvivorType::block;
   Device device = kHost;
   std::int64_t birth_step = 0;
-  std::uint64_t identity = 0;   ///< address of the block, TensorImpl or Node; valid in its process only
-  std::uint64_t storage = 0;    ///< tensor: address of its storage's memory; 0 where it has none
-  std::int64_t bytes = 0;       ///< block: its size; tensor: the bytes of its elements
+  std::uint64_t identity = 0;      ///< address of the block, TensorImpl or Node; valid in its process only
+  std::uint64_t storage = 0;       ///< tensor: address of its storage's memory; 0 where it has none
+  std::int64_t bytes = 0;          ///< block: its size; tensor: the bytes of its elements
   std::int64_t storage_bytes = 0;  ///< tensor: the whole storage
-  int dims = 0;                 ///< tensor: number of dimensions
-  std::string name;             ///< tensor: dtype, "float32"; node: "MseLossBackward0"
-  std::string op;               ///< operator that returned it: "aten::mse_loss"
-  bool has_graph = false;       ///< tensor: has a grad_fn
-  bool is_computed = false;     ///< tensor: returned by an operator that read another tensor
-  bool is_sink = false;         ///< tensor or node: no other survivor's graph leads to it
-  bool is_in_cycle = false;     ///< tensor or node: its own graph leads back to it
-  bool is_view_base = false;    ///< tensor: nothing but views of it keeps it alive
-  bool is_collected = false;    ///< block: a forced collection freed it, nothing else did
-  bool is_unreachable = false;  ///< no root of the program leads to it (known only where a search ran)
-  int stack = -1;               ///< index into Trace::stacks
-  int holder = -1;              ///< index into Trace::holders
+  int dims = 0;                    ///< tensor: number of dimensions
+  std::string name;                ///< tensor: dtype, "float32"; node: "MseLossBackward0"
+  std::string op;                  ///< operator that returned it: "aten::mse_loss"
+  bool has_graph = false;          ///< tensor: has a grad_fn
+  bool is_computed = false;        ///< tensor: returned by an operator that read another tensor
+  bool is_sink = false;            ///< tensor or node: no other survivor's graph leads to it
+  bool is_in_cycle = false;        ///< tensor or node: its own graph leads back to it
+  bool is_view_base = false;       ///< tensor: nothing but views of it keeps it alive
+  bool is_collected = false;       ///< block: a forced collection freed it, nothing else did
+  bool is_unreachable = false;     ///< no root of the program leads to it (known only where a search ran)
+  int stack = -1;                  ///< index into Trace::stacks
+  int holder = -1;                 ///< index into Trace::holders
 };
 
 /// What keeps survivors alive: a path from a root, as a person reads it.
 struct Holder {
-  std::string path;              ///< "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor"
-  std::string shape;             ///< the same without lengths and indices, for fingerprints
-  std::string container_type;    ///< "list", "dict", "deque"; empty where none was found
+  std::string path;            ///< "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor"
+  std::string shape;           ///< the same without lengths and indices, for fingerprints
+  std::string container_type;  ///< "list", "dict", "deque"; empty where none was found
   std::int64_t container_length = 0;
-  std::int64_t bound = -1;       ///< the most that the container can hold (deque maxlen); -1: nothing bounds it
-  std::string kept_by;           ///< source text of the statement that keeps it, where found
+  std::int64_t bound = -1;  ///< the most that the container can hold (deque maxlen); -1: nothing bounds it
+  std::string kept_by;      ///< source text of the statement that keeps it, where found
   std::string kept_at_file;
   int kept_at_line = 0;
-  std::string kept_expression;   ///< the kept expression inside that statement: "loss"
+  std::string kept_expression;  ///< the kept expression inside that statement: "loss"
 };
 
 }  // namespace stepleak

@@ -29,6 +29,9 @@ class Trace {
   /// Adds one boundary; the row holds one value a key, in the order of keys().
   void add_row(std::span<const std::int64_t> row);
 
+  /// Makes room for that many boundaries, so that recording them does not move the host heap that is measured.
+  void reserve(std::int64_t rows) { values_.reserve(static_cast<std::size_t>(rows) * keys_.size()); }
+
   [[nodiscard]] const std::vector<SeriesKey>& keys() const { return keys_; }
   [[nodiscard]] std::int64_t step_count() const;
   [[nodiscard]] bool has(const SeriesKey& key) const;

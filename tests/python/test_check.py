@@ -299,5 +299,5 @@ def test_what_is_no_callable_is_a_usage_error() -> None:
 
 
 def test_unknown_option_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="efort"):
-        stepleak.assert_no_leak(lambda: None, efort="quick")
+    with pytest.raises(TypeError, match="vigour"):
+        stepleak.assert_no_leak(lambda: None, vigour="quick")

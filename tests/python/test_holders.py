@@ -230,7 +230,7 @@ def test_tuple_in_a_list_is_walked_through() -> None:
             root.kept.append((i, torch.zeros(4)))
         return [tensor._cdata for _, tensor in root.kept]
 
-    assert f"[0] [1] -> Tensor" in holder_of_first(search(root, keep))["path"]
+    assert "[0] [1] -> Tensor" in holder_of_first(search(root, keep))["path"]
 
 
 # --- near misses ------------------------------------------------------------------------------------------------------

@@ -58,7 +58,9 @@ def test_file_is_no_main_program(tmp_path: Path) -> None:
 
 def test_dataclasses_of_the_file_work(tmp_path: Path) -> None:
     # They look their module up by name.
-    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Step:\n    x: int = 1\n"
+    text = (
+        "from __future__ import annotations\nimport dataclasses\n@dataclasses.dataclass\nclass Step:\n    x: int = 1\n"
+    )
     assert _load.load_step(written(tmp_path, text), "Step")().x == 1
 
 
@@ -240,7 +242,7 @@ def test_same_file_loaded_twice_is_no_duplicate(tmp_path: Path) -> None:
 
 
 def test_scenario_without_a_story_is_refused() -> None:
-    with pytest.raises(ValueError, match="'silent' in .* has no docstring"):
+    with pytest.raises(ValueError, match=r"'silent' in .* has no docstring"):
 
         @scenario.clean(report="me/mine#1")
         def silent(device: str) -> Callable[[], None]:

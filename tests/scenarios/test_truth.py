@@ -152,7 +152,8 @@ def print_table(scores: list[Score]) -> None:
     leaks = leaks_of(scores)
     print(
         f"   {sum(score.is_right for score in scores)} of {len(scores)} right; of {len(leaks)} leaks "
-        f"{sum(score.is_line_named for score in leaks)} with a line, {sum(score.is_holder_named for score in leaks)} with a holder"
+        f"{sum(score.is_line_named for score in leaks)} with a line, "
+        f"{sum(score.is_holder_named for score in leaks)} with a holder"
     )
 
 

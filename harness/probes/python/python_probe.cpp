@@ -51,7 +51,8 @@ struct PythonHolderSearch::State {
 
 PythonHolderSearch::PythonHolderSearch(void* root) : state_(std::make_unique<State>()) {
   const py::gil_scoped_acquire gil;
-  const auto step = root == nullptr ? py::object(py::none()) : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(root));
+  const auto step =
+      root == nullptr ? py::object(py::none()) : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(root));
   state_->search = py::module_::import("stepleak._holders").attr("HolderSearch")(step);
 }
 
@@ -70,8 +71,13 @@ void PythonHolderSearch::search(Trace& trace) {
   // Tensors only: nodes and blocks have no Python object of their own.
   py::list wanted;
   std::set<std::string> files;
-  for (const auto& survivor : trace.survivors) {
-    if (survivor.type == SurvivorType::tensor) wanted.append(py::int_(survivor.identity));
+  // Sinks first: what a graph holds has no Python holder, and that proves nothing.
+  for (const bool are_sinks : {true, false}) {
+    for (const auto& survivor : trace.survivors) {
+      if (survivor.type == SurvivorType::tensor && survivor.is_sink == are_sinks) {
+        wanted.append(py::int_(survivor.identity));
+      }
+    }
   }
   for (const auto& stack : trace.stacks) {
     for (const auto& frame : stack) {
@@ -93,10 +99,13 @@ void PythonHolderSearch::search(Trace& trace) {
   }
   const auto holder_of = found["holder_of"].cast<std::map<std::uint64_t, int>>();
   const auto unreachable = found["unreachable"].cast<std::set<std::uint64_t>>();
+  const auto held = found["held"].cast<std::set<std::uint64_t>>();
   for (auto& survivor : trace.survivors) {
     if (survivor.type != SurvivorType::tensor) continue;
-    if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end()) survivor.holder = holder->second;
+    if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
+      survivor.holder = holder->second;
     survivor.is_unreachable = unreachable.contains(survivor.identity);
+    survivor.is_view_base = survivor.is_view_base && !held.contains(survivor.identity);
   }
 }
 

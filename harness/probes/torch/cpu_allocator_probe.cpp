@@ -135,6 +135,8 @@ std::vector<SeriesKey> CpuAllocatorProbe::keys() const {
           {Counter::peak_bytes}};
 }
 
+void CpuAllocatorProbe::start() { record().blocks.restart(); }
+
 void CpuAllocatorProbe::begin_step(std::int64_t /*step*/) { record().blocks.reset_peak(); }
 
 void CpuAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {

@@ -23,6 +23,7 @@ class CpuAllocatorProbe final : public Probe {
 
   [[nodiscard]] std::string_view name() const override { return "cpu allocator"; }
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
+  void start() override;
   void begin_step(std::int64_t step) override;
   void read(Moment moment, std::span<std::int64_t> row) override;
   void read_cohorts(std::vector<CohortTable>& tables) override;

@@ -81,6 +81,8 @@ void register_callback(at::RecordFunctionCallback callback) {
   handle() = at::addGlobalCallback(callback.needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
 }
 
+void watch_in_screen() { register_callback(at::RecordFunctionCallback(nullptr, &end_in_screen)); }
+
 }  // namespace
 
 GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {}
@@ -92,7 +94,10 @@ GraphProbe::~GraphProbe() {
 
 std::vector<SeriesKey> GraphProbe::keys() const { return {{Counter::live_nodes}, {Counter::live_tensors}}; }
 
-void GraphProbe::start() { register_callback(at::RecordFunctionCallback(nullptr, &end_in_screen)); }
+void GraphProbe::start() {
+  record().clear();
+  watch_in_screen();
+}
 
 void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
@@ -106,7 +111,7 @@ void GraphProbe::begin_explain() {
 }
 
 void GraphProbe::end_explain(Trace& trace) {
-  start();
+  watch_in_screen();
   record().prune();
   add_graph_survivors(record(), *stacks_, trace);
 }

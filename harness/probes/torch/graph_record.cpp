@@ -32,6 +32,12 @@ void GraphRecord::prune() {
   std::erase_if(nodes_, [](const auto& entry) { return entry.second.node.expired(); });
 }
 
+void GraphRecord::clear() {
+  const std::scoped_lock lock(mutex_);
+  tensors_.clear();
+  nodes_.clear();
+}
+
 std::int64_t GraphRecord::tensor_count() const {
   const std::scoped_lock lock(mutex_);
   return static_cast<std::int64_t>(tensors_.size());

@@ -48,6 +48,8 @@ class GraphRecord {
 
   /// The end of an operator: records one of its outputs; `birth` tells what is new about it.
   void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start);
+  /// Forgets everything: a new run starts.
+  void clear();
   /// Drops what has died; called at boundaries.
   void prune();
 

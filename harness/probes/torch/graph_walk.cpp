@@ -72,7 +72,9 @@ class GraphWalk {
   [[nodiscard]] bool is_sink(Node* node) const { return !has_keeper_.contains(node); }
 
   // Whether ownership leads from a node back to itself; visits each node once.
-  [[nodiscard]] bool is_in_cycle(Node* start) const { return leads_to(start, [&](Node* node) { return node == start; }); }
+  [[nodiscard]] bool is_in_cycle(Node* start) const {
+    return leads_to(start, [&](Node* node) { return node == start; });
+  }
 
   template <typename Predicate>
   [[nodiscard]] bool leads_to(Node* start, const Predicate& is_wanted) const {
@@ -164,7 +166,9 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     survivor.name = std::string(c10::toString(tensor.scalar_type()));
     std::transform(survivor.name.begin(), survivor.name.end(), survivor.name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    survivor.is_view_base = views != view_counts.end() && views->second >= strong_count;
+    // A Python wrapper owns its tensor too; whether Python code holds the wrapper is for the holder search.
+    const std::size_t wrappers = impl->pyobj_slot()->load_pyobj() != nullptr ? 1 : 0;
+    survivor.is_view_base = views != view_counts.end() && views->second + wrappers >= strong_count;
     survivor.has_graph = node != nullptr;
     survivor.is_sink = is_sink;
     survivor.is_in_cycle = node != nullptr && walk.is_in_cycle(node);

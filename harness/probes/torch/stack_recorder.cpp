@@ -15,9 +15,8 @@ namespace stepleak {
 
 StackCapture capture_stack() {
   try {
-    return std::make_shared<const CapturedStack>(
-        CapturedStack{torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false),
-                      torch::unwind::unwind()});
+    return std::make_shared<const CapturedStack>(CapturedStack{
+        torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false), torch::unwind::unwind()});
   } catch (...) {
     return nullptr;  // a stack that cannot be unwound must not fail the user's step
   }

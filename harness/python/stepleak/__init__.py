@@ -71,9 +71,9 @@ def check(
     """
     import torch  # noqa: F401  # the C++ core is linked to torch's own libraries
 
-    from stepleak import _core, _load
+    from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
 
-    target = name or getattr(step, "__qualname__", type(step).__name__)
+    target: str = name or str(getattr(step, "__qualname__", type(step).__name__))
     wants_index = _load.takes_index(step, target)
     _load.seed_everything(seed)
     try:

@@ -37,14 +37,15 @@ class HolderSearch:
     def begin(self) -> None:
         """Remembers the length of every container, to see afterwards which ones grew."""
         gc.unfreeze()
-        self._lengths = {id(o): len(o) for o in gc.get_objects() if type(o) in _CONTAINERS}
+        self._lengths = {id(o): len(o) for o in gc.get_objects() if isinstance(o, _CONTAINERS)}
         gc.freeze()
 
     def search(self, wanted: list[int], files: Iterable[str], steps: int) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers that grew each step.
 
-        Returns `holders` (dicts as `stepleak::Holder`), `holder_of` (address -> index) and `unreachable`
-        (addresses of tensors to which no root leads). `files`: sources to search for the keeping statement.
+        Returns `holders` (dicts as `stepleak::Holder`), `holder_of` (address -> index), `unreachable`
+        (addresses of tensors to which no root leads) and `held` (those that some Python object refers to).
+        `wanted`: the likeliest first. `files`: sources to search for the keeping statement.
         """
         import torch
 
@@ -53,9 +54,10 @@ class HolderSearch:
         grown = [
             o
             for o in objects
-            if type(o) in _CONTAINERS and id(o) != id(self._lengths) and self._has_grown(o, len(objects), steps)
+            if isinstance(o, _CONTAINERS) and id(o) != id(self._lengths) and self._has_grown(o, len(objects), steps)
         ]
         del objects
+        held = {address for address in wanted if address in tensors and _is_held(tensors, address)}
         containers: list[tuple[int, Any]] = []
         paths = _Paths(self._root, ignored=[tensors, grown, self._lengths, self.__dict__, wanted, containers])
         sources = _Sources([*files, *_files_of(self._root)])
@@ -64,7 +66,7 @@ class HolderSearch:
         unreachable: list[int] = []
         searches = 0
         found = [address for address in wanted if address in tensors]
-        for address in _spread(found, _MOST_TENSORS):
+        for address in found[:_MOST_TENSORS]:
             sibling = _holder_containing(tensors[address], containers)
             if sibling is not None:
                 holder_of[address] = sibling
@@ -86,13 +88,19 @@ class HolderSearch:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if unreachable and not holder_of:
             unreachable = found
-        return {"holders": holders, "holder_of": holder_of, "unreachable": set(unreachable)}
+        return {"holders": holders, "holder_of": holder_of, "unreachable": set(unreachable), "held": held}
 
     def _has_grown(self, container: Any, most: int, steps: int) -> bool:
         before = self._lengths.get(id(container))
         if before is None or container is self._lengths:
             return False
         return steps // 2 <= len(container) - before < most
+
+
+def _is_held(tensors: dict[int, Any], address: int) -> bool:
+    """Whether anything in Python but our own table refers to a tensor."""
+    # The table, the argument of getrefcount, and the C++ object that keeps its own wrapper.
+    return sys.getrefcount(tensors[address]) > 3
 
 
 def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | None:
@@ -102,13 +110,6 @@ def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | 
         if isinstance(container, _CONTAINERS) and any(item is tensor for item in items):
             return index
     return None
-
-
-def _spread(items: list[int], most: int) -> list[int]:
-    """At most `most` of the items, evenly spread."""
-    if len(items) <= most:
-        return items
-    return [items[i * len(items) // most] for i in range(most)]
 
 
 class _Path:
@@ -193,9 +194,8 @@ def _edge(parent: Any, child: Any) -> tuple[str, str, str]:
                 return f" [{index}]", " []", ""
     if isinstance(parent, types.CellType):
         return "", "", ""
-    if isinstance(parent, types.FunctionType) and parent.__closure__ is not None:
-        if isinstance(child, tuple) and child is parent.__closure__:
-            return "", "", ""
+    if isinstance(parent, types.FunctionType) and isinstance(child, tuple) and child is parent.__closure__:
+        return "", "", ""
     if isinstance(parent, types.MethodType) and parent.__self__ is child:
         return "", "", ""
     if getattr(parent, "__dict__", None) is child and isinstance(child, dict):
@@ -294,7 +294,7 @@ def _files_of(root: Any) -> list[str]:
     """The sources in which the step is written."""
     function = getattr(root, "__func__", root)
     if not isinstance(function, types.FunctionType):
-        function = getattr(type(root), "__call__", None)
+        function = type(root).__call__
     code = getattr(function, "__code__", None)
     return [code.co_filename] if code is not None else []
 
@@ -336,19 +336,20 @@ class _Sources:
         }
 
     def _match(self, node: ast.AST, name: str) -> tuple[int, ast.stmt, ast.expr] | None:
+        """Rank (the smaller the likelier), statement and kept expression, where the statement keeps under `name`."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value
-            if isinstance(call.func, ast.Attribute) and call.func.attr in self._ADDING and call.args:
-                if _names(call.func.value, name):
-                    return 0, node, call.args[-1]
+            is_adding = isinstance(call.func, ast.Attribute) and call.func.attr in self._ADDING and bool(call.args)
+            if is_adding and _names(call.func.value, name):  # type: ignore[attr-defined]
+                return 0, node, call.args[-1]
         if isinstance(node, ast.AugAssign) and _names(node.target, name):
             return 1, node, node.value
-        if isinstance(node, ast.Assign) and not isinstance(node.value, (ast.List, ast.Dict, ast.Constant, ast.Call)):
-            if any(_names(target, name) for target in node.targets):
-                return 2, node, node.value
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            if any(_names(target, name) for target in node.targets):
+        if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
+            # A literal or a constructor is how an empty container is made.
+            if isinstance(node.value, ast.Call):
                 return 3, node, node.value
+            if not isinstance(node.value, (ast.List, ast.Dict, ast.Constant)):
+                return 2, node, node.value
         return None
 
 

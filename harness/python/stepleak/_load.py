@@ -40,7 +40,7 @@ def load_step(file: str, name: str) -> Callable[..., Any]:
     for part in name.split("."):
         if not hasattr(step, part):
             names = sorted(n for n, v in vars(module).items() if callable(v) and not n.startswith("_"))
-            known = ", ".join(names[:12]) or "none"
+            known = (", ".join(names[:12]) or "none") + (", ..." if len(names) > 12 else "")
             raise UsageError(f"{file} has no '{name}'", f"callables there: {known}")
         step = getattr(step, part)
     if not callable(step):
@@ -50,6 +50,8 @@ def load_step(file: str, name: str) -> Callable[..., Any]:
 
 def takes_index(step: Callable[..., Any], name: str) -> bool:
     """Whether the step wants the step index; raises where it wants more than that."""
+    if not callable(step):
+        raise UsageError(f"{name} is no callable, but of type {type(step).__name__}", "pass a function")
     try:
         parameters = inspect.signature(step).parameters.values()
     except (TypeError, ValueError):
@@ -75,13 +77,20 @@ def load_scenarios(folder: str) -> list[scenario.Scenario]:
 
 def format_exception(error: BaseException) -> str:
     """The traceback as a person reads it, without stepleak's own frames; the error's line comes first."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/stepleak/_" not in f.filename]
-    last = traceback.format_exception_only(type(error), error)[-1].strip()
-    return "\n".join([last, *(line.rstrip() for line in traceback.format_list(frames))])
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "/stepleak/_" not in f.filename and not f.filename.startswith("<frozen ")
+    ]
+    # Of a SyntaxError the lines before the last name file and line.
+    *place, last = [line.rstrip() for line in traceback.format_exception_only(type(error), error)]
+    return "\n".join([last.strip(), *place, *(line.rstrip() for line in traceback.format_list(frames))])
 
 
 def _load_module(path: Path) -> ModuleType:
     name = path.stem
+    if name in sys.modules and not _is_from(sys.modules[name], path):
+        raise UsageError(f"{path} has the name of a module that is in use: {name}", "rename the file")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is no Python file", "name a .py file")
@@ -90,3 +99,8 @@ def _load_module(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     spec.loader.exec_module(module)
     return module
+
+
+def _is_from(module: ModuleType, path: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).resolve() == path.resolve()

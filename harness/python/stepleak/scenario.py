@@ -69,6 +69,11 @@ def clean(*, report: str, needs_cuda: bool = False, min_gpus: int = 0) -> Callab
     return _declare("clean", report, (), 0.0, needs_cuda, min_gpus)
 
 
+def _place_of(set_up: SetUp) -> tuple[Path, int]:
+    """File and line: loading a file a second time declares nothing anew."""
+    return Path(set_up.__code__.co_filename), set_up.__code__.co_firstlineno
+
+
 def _declare(
     expected: str,
     report: str,
@@ -80,8 +85,9 @@ def _declare(
     def register(set_up: SetUp) -> SetUp:
         name = set_up.__name__
         file = inspect.getsourcefile(set_up) or "?"
-        if name in _REGISTRY and Path(_REGISTRY[name].file) != Path(file):
-            raise ValueError(f"scenario {name!r} is declared twice: {_REGISTRY[name].file} and {file}")
+        known = _REGISTRY.get(name)
+        if known is not None and _place_of(known.set_up) != _place_of(set_up):
+            raise ValueError(f"scenario {name!r} is declared twice: {known.file} and {file}")
         story = inspect.cleandoc(set_up.__doc__ or "")
         if not story:
             raise ValueError(f"scenario {name!r} in {file} has no docstring; write its story there")

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/judge/baseline.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/base/errors.hpp"
+
+namespace stepleak {
+namespace {
+
+Baseline clean_baseline() {
+  Baseline baseline;
+  baseline.scenario = "loss_sum_attached_clean";
+  baseline.key = {{"torch", "2.11.0"}, {"scenario hash", "00aa"}};
+  baseline.steady = {{"live_bytes@cpu", 100000}, {"live_nodes@cpu", 10}};
+  return baseline;
+}
+
+Baseline leaking_baseline() {
+  auto baseline = clean_baseline();
+  baseline.verdict = Verdict::leak;
+  baseline.kinds = {"graph_retention"};
+  baseline.bytes_per_step = {{"graph_retention", 1024}};
+  return baseline;
+}
+
+TEST(BaselineTest, FindsTheSameBehaviourTheSame) {
+  EXPECT_EQ(compare(clean_baseline(), clean_baseline()).change, Change::same);
+  EXPECT_EQ(compare(leaking_baseline(), leaking_baseline()).change, Change::same);
+}
+
+TEST(BaselineTest, FindsANewLeakWorseAndAMendedOneBetter) {
+  EXPECT_EQ(compare(clean_baseline(), leaking_baseline()).change, Change::worse);
+  EXPECT_EQ(compare(leaking_baseline(), clean_baseline()).change, Change::better);
+}
+
+TEST(BaselineTest, FindsAFasterLeakWorse) {
+  auto now = leaking_baseline();
+  now.bytes_per_step["graph_retention"] = 1050;
+  EXPECT_EQ(compare(leaking_baseline(), now).change, Change::same);
+  now.bytes_per_step["graph_retention"] = 4096;
+  EXPECT_EQ(compare(leaking_baseline(), now).change, Change::worse);
+}
+
+TEST(BaselineTest, ToleratesALevelWithinBytesAndPart) {
+  auto now = clean_baseline();
+  now.steady["live_bytes@cpu"] = 104000;
+  EXPECT_EQ(compare(clean_baseline(), now).change, Change::same);
+  now.steady["live_bytes@cpu"] = 105000;
+  EXPECT_EQ(compare(clean_baseline(), now).change, Change::worse);
+}
+
+TEST(BaselineTest, NeverComparesAnotherKey) {
+  auto now = leaking_baseline();
+  now.key["torch"] = "2.12.0";
+  const auto comparison = compare(clean_baseline(), now);
+  EXPECT_EQ(comparison.change, Change::other_key);
+  ASSERT_EQ(comparison.differences.size(), 1U);
+  EXPECT_EQ(comparison.differences.front(), "torch is 2.12.0, was 2.11.0");
+}
+
+TEST(BaselineTest, ReadsWhatItWrote) {
+  const auto baseline = baseline_from_json(to_json(leaking_baseline()), "test");
+  EXPECT_EQ(compare(leaking_baseline(), baseline).change, Change::same);
+  EXPECT_EQ(baseline.scenario, leaking_baseline().scenario);
+}
+
+TEST(BaselineTest, TellsOfACorruptFileAndOfAnotherSchema) {
+  EXPECT_THROW((void)baseline_from_json("{", "x.json"), Error);
+  auto text = to_json(clean_baseline());
+  text.replace(text.find("\"schema\": 1"), 11, "\"schema\": 9");
+  try {
+    (void)baseline_from_json(text, "x.json");
+    FAIL() << "read another schema";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failure);
+    EXPECT_NE(std::string(error.what()).find("x.json has schema 9"), std::string::npos) << error.what();
+    EXPECT_FALSE(error.remedy().empty());
+  }
+}
+
+}  // namespace
+}  // namespace stepleak

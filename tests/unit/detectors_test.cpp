@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "detectors/detectors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/trace_builder.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kSteps = 274;
+constexpr std::int64_t kExplained = 18;
+
+// What one explained step leaves behind: a tensor over a block, with or without a graph.
+struct Kept {
+  bool has_graph = false;
+  bool is_computed = true;
+  int dims = 2;
+  std::int64_t bytes = 1024;
+  std::int64_t storage_bytes = 1024;
+};
+
+TraceBuilder leaking(std::int64_t bytes, std::int64_t blocks, std::int64_t nodes) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [=](auto step) { return 4096 + bytes * step; })
+      .with({Counter::live_blocks}, [=](auto step) { return 8 + blocks * step; })
+      .with({Counter::live_nodes}, [=](auto step) { return nodes * step; })
+      .with({Counter::live_tensors}, [=](auto step) { return blocks * step; })
+      .explained(kExplained);
+  return builder;
+}
+
+void keep(TraceBuilder& builder, const Kept& kept) {
+  for (std::int64_t step = kSteps - kExplained + 1; step <= kSteps; ++step) {
+    const auto address = static_cast<std::uint64_t>(0x1000 * step);
+    builder.with_survivor({.birth_step = step,
+                           .identity = address,
+                           .storage = address,
+                           .bytes = kept.storage_bytes,
+                           .storage_bytes = kept.storage_bytes});
+    Survivor tensor{.type = SurvivorType::tensor, .birth_step = step, .identity = address + 8, .storage = address};
+    tensor.bytes = kept.bytes;
+    tensor.storage_bytes = kept.storage_bytes;
+    tensor.dims = kept.dims;
+    tensor.name = "float";
+    tensor.has_graph = tensor.is_sink = kept.has_graph;
+    tensor.is_computed = kept.is_computed;
+    builder.with_survivor(tensor);
+    if (kept.has_graph) {
+      builder.with_survivor(
+          {.type = SurvivorType::node, .birth_step = step, .identity = address + 16, .is_sink = true});
+    }
+  }
+}
+
+std::set<Kind> kinds_of(const TraceBuilder& builder) {
+  const auto trace = builder.build();
+  std::set<Kind> kinds;
+  for (const auto& detector : all_detectors()) {
+    for (const auto& finding : detector->detect(trace)) kinds.insert(finding.kind);
+  }
+  return kinds;
+}
+
+TEST(GraphRetentionDetectorTest, DetectsAKeptLoss) {
+  auto builder = leaking(64, 1, 9);
+  keep(builder, {.has_graph = true, .dims = 0, .bytes = 4, .storage_bytes = 64});
+  EXPECT_TRUE(kinds_of(builder).contains(Kind::graph_retention));
+}
+
+TEST(GraphRetentionDetectorTest, IgnoresAKeptActivation) {
+  auto builder = leaking(1024, 1, 9);
+  keep(builder, {.has_graph = true});
+  EXPECT_FALSE(kinds_of(builder).contains(Kind::graph_retention));
+}
+
+TEST(AttachedActivationDetectorTest, DetectsAKeptActivationWithItsGraph) {
+  auto builder = leaking(1024, 1, 9);
+  keep(builder, {.has_graph = true});
+  EXPECT_TRUE(kinds_of(builder).contains(Kind::attached_activation));
+}
+
+TEST(AttachedActivationDetectorTest, IgnoresADetachedOne) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {});
+  EXPECT_EQ(kinds_of(builder), std::set{Kind::detached_activation});
+}
+
+TEST(ViewPinsStorageDetectorTest, DetectsASmallViewOfALargeStorage) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {.bytes = 64});
+  EXPECT_EQ(kinds_of(builder), std::set{Kind::view_pins_storage});
+}
+
+TEST(ViewPinsStorageDetectorTest, IgnoresAViewOfMostOfItsStorage) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {.bytes = 1000});
+  EXPECT_EQ(kinds_of(builder), std::set{Kind::detached_activation});
+}
+
+TEST(GrowthDetectorTest, DetectsFreshTensorsThatAreKept) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {.is_computed = false});
+  EXPECT_EQ(kinds_of(builder), std::set{Kind::growth});
+}
+
+TEST(GrowthDetectorTest, IgnoresALevelThatIsConstant) { EXPECT_TRUE(kinds_of(leaking(0, 0, 0)).empty()); }
+
+TEST(GrowthDetectorTest, IgnoresACacheThatFillsOnce) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto step) { return 64 * std::min<std::int64_t>(step, 50); })
+      .with({Counter::live_blocks}, [](auto step) { return std::min<std::int64_t>(step, 50); });
+  EXPECT_TRUE(kinds_of(builder).empty());
+}
+
+TEST(GrowingBufferDetectorTest, DetectsBytesThatGrowInAConstantNumberOfBlocks) {
+  EXPECT_EQ(kinds_of(leaking(2048, 0, 0)), std::set{Kind::growing_buffer});
+}
+
+TEST(GrowingBufferDetectorTest, IgnoresOneMoreBlockAStep) {
+  auto builder = leaking(2048, 1, 0);
+  EXPECT_FALSE(kinds_of(builder).contains(Kind::growing_buffer));
+}
+
+TEST(ReferenceCycleDetectorTest, DetectsGarbageWhileTheCollectorIsOff) {
+  auto trace = TraceBuilder(kSteps)
+                   .with({Counter::live_bytes, kHost, Moment::before_collection}, [](auto) { return 8192; })
+                   .with({Counter::live_bytes}, [](auto) { return 4096; })
+                   .build();
+  trace.collector = {.has_python = true, .is_enabled = false};
+  const auto detectors = all_detectors();
+  ASSERT_EQ(detectors.front()->kind(), Kind::reference_cycle);
+  const auto findings = detectors.front()->detect(trace);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_DOUBLE_EQ(findings.front().bytes_per_step, 4096);
+  trace.collector.is_enabled = true;
+  EXPECT_TRUE(detectors.front()->detect(trace).empty());
+}
+
+TEST(HostHeapDetectorTest, DetectsTheHeapAloneAboveItsFloorOnly) {
+  const auto with_heap = [](std::int64_t per_step) {
+    TraceBuilder builder(256);
+    builder.with({Counter::live_bytes}, [](auto) { return 4096; }).with({Counter::heap_bytes}, [=](auto step) {
+      return 1000000 + per_step * step;
+    });
+    return builder;
+  };
+  EXPECT_EQ(kinds_of(with_heap(2048)), std::set{Kind::host_heap});
+  EXPECT_TRUE(kinds_of(with_heap(100)).empty());
+}
+
+TEST(AllDetectorsTest, AreOfDifferentKindsAndSilentOnAnEmptyTrace) {
+  const auto detectors = all_detectors();
+  ASSERT_FALSE(detectors.empty());
+  std::set<Kind> kinds;
+  for (const auto& detector : detectors) {
+    EXPECT_TRUE(kinds.insert(detector->kind()).second);
+    EXPECT_TRUE(detector->detect(Trace()).empty()) << to_string(detector->kind());
+  }
+}
+
+}  // namespace
+}  // namespace stepleak

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include "harness/report/console.hpp"
+#include "harness/report/junit.hpp"
+
+namespace stepleak {
+namespace {
+
+Result result_of(Verdict verdict) {
+  Result result;
+  result.target = "train.py:step";
+  result.verdict = verdict;
+  result.steps = 274;
+  if (verdict == Verdict::leak) {
+    result.findings = {{.kind = Kind::graph_retention, .bytes_per_step = 10240, .what = "9 autograd nodes survive"}};
+    result.findings.front().where = {{"train.py", 41, "step", "loss = f(x)", true}};
+  }
+  if (verdict == Verdict::failure)
+    result.failure = RunFailure{"killed by SIGSEGV in step 17", "debug it", "last \x01 words"};
+  return result;
+}
+
+TEST(ConsoleTest, SaysCleanInOneLine) {
+  const auto text = to_console(result_of(Verdict::clean));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_NE(text.find("train.py:step is clean on cpu"), std::string::npos) << text;
+}
+
+TEST(ConsoleTest, LeadsFromALeakToItsLine) {
+  const auto text = to_console(result_of(Verdict::leak));
+  EXPECT_NE(text.find("train.py:step leaks 10.0 KiB/step on cpu · graph_retention"), std::string::npos) << text;
+  EXPECT_NE(text.find("train.py:41 in step      loss = f(x)"), std::string::npos) << text;
+}
+
+TEST(ConsoleTest, ColoursOnlyWhenAskedTo) {
+  EXPECT_EQ(to_console(result_of(Verdict::leak)).find('\x1b'), std::string::npos);
+  EXPECT_NE(to_console(result_of(Verdict::leak), {.use_colours = true}).find('\x1b'), std::string::npos);
+}
+
+TEST(JunitTest, TellsFailuresFromErrorsAndReplacesControlCharacters) {
+  const auto clean = result_of(Verdict::clean);
+  const auto leak = result_of(Verdict::leak);
+  const auto failure = result_of(Verdict::failure);
+  const auto text = to_junit("suite", {{&clean, ""}, {&leak, "leaks"}, {&failure, "died"}});
+  EXPECT_NE(text.find(R"(tests="3" failures="1" errors="1")"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x01'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepleak

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/detect/trend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+namespace stepleak {
+namespace {
+
+using Rule = std::function<std::int64_t(std::int64_t)>;
+
+std::vector<std::int64_t> series(std::int64_t steps, const Rule& rule) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t step = 1; step <= steps; ++step) values.push_back(rule(step));
+  return values;
+}
+
+TrendState state_of(std::int64_t steps, const Rule& rule) { return trend_of(series(steps, rule)).state; }
+
+TEST(TrendTest, CallsALinearRiseGrowingWithItsRateAndFirstStep) {
+  const auto trend = trend_of(series(64, [](auto step) { return 1000 + 512 * std::max<std::int64_t>(step - 3, 0); }));
+  EXPECT_TRUE(trend.is_growing());
+  EXPECT_DOUBLE_EQ(trend.per_step, 512);
+  EXPECT_EQ(trend.since_step, 4);
+}
+
+TEST(TrendTest, CallsAConstantLevelFlatAfterAWarmUp) {
+  EXPECT_EQ(state_of(64, [](auto step) { return std::min<std::int64_t>(step, 5) * 100; }), TrendState::flat);
+}
+
+TEST(TrendTest, SeesALeakUnderASawTooth) {
+  const auto trend = trend_of(series(128, [](auto step) { return (step % 8) * 1000 + step / 8 * 64; }));
+  EXPECT_TRUE(trend.is_growing());
+  EXPECT_DOUBLE_EQ(trend.per_step, 8);
+  EXPECT_EQ(trend.period, 8);
+}
+
+TEST(TrendTest, IgnoresASawToothThatComesBack) {
+  EXPECT_EQ(state_of(128, [](auto step) { return (step % 8) * 1000; }), TrendState::flat);
+}
+
+TEST(TrendTest, SeesALeakOfEveryTenthStep) {
+  EXPECT_EQ(state_of(256, [](auto step) { return step / 10 * 64; }), TrendState::growing);
+}
+
+TEST(TrendTest, DoesNotSettleOnALateRise) {
+  EXPECT_EQ(state_of(64, [](auto step) { return step >= 60 ? 100 : 0; }), TrendState::undecided);
+}
+
+TEST(TrendTest, DoesNotCallACacheThatFillsAt150Growing) {
+  EXPECT_NE(state_of(256, [](auto step) { return std::min<std::int64_t>(step, 150); }), TrendState::growing);
+}
+
+TEST(TrendTest, CallsACacheThatFilledAt150Flat) {
+  EXPECT_EQ(state_of(1024, [](auto step) { return std::min<std::int64_t>(step, 150); }), TrendState::flat);
+}
+
+TEST(TrendTest, DoesNotCallADecayingRiseGrowing) {
+  // 1/t: the n-th new shape comes ever later.
+  EXPECT_NE(state_of(256, [](auto step) { return static_cast<std::int64_t>(1e6 - 1e7 / static_cast<double>(step)); }),
+            TrendState::growing);
+}
+
+TEST(TrendTest, DoesNotCallRandomSizesGrowing) {
+  int alarms = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    alarms += state_of(256, [&](auto) { return static_cast<std::int64_t>(random() % 1000000); }) == TrendState::growing;
+  }
+  EXPECT_LE(alarms, 1);
+}
+
+TEST(TrendTest, NeedsEightValuesAndThreeDeclaredPeriods) {
+  EXPECT_EQ(trend_of(series(7, [](auto step) { return step; })).state, TrendState::too_short);
+  EXPECT_NE(trend_of(series(8, [](auto step) { return step; })).state, TrendState::too_short);
+  EXPECT_EQ(trend_of(series(64, [](auto step) { return step; }), {.period = 30}).state, TrendState::too_short);
+}
+
+TEST(TrendTest, JudgesANoisyLedgerAboveItsFloorOnly) {
+  const TrendOptions options{.floor = 512, .is_exact = false};
+  const auto noisy = [](std::int64_t per_step) {
+    return series(256, [=](auto step) { return step * per_step + (step * 7919) % 300; });
+  };
+  EXPECT_EQ(trend_of(noisy(1400), options).state, TrendState::growing);
+  EXPECT_EQ(trend_of(noisy(150), options).state, TrendState::flat);
+}
+
+}  // namespace
+}  // namespace stepleak
