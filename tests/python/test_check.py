@@ -217,7 +217,7 @@ def test_assert_no_leak_raises_with_the_report() -> None:
     with pytest.raises(stepleak.LeakError) as caught:
         stepleak.assert_no_leak(Training().leaky, name="train_step")
     message = str(caught.value)
-    assert isinstance(caught.value, AssertionError)
+    assert issubclass(stepleak.LeakError, AssertionError)
     assert "train_step leaks " in message
     assert "graph_retention" in message
     assert f"{HERE}:" in message
