@@ -159,7 +159,8 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     const auto views = view_counts.find(impl);
     auto* node = grad_fn_of(tensor);
     const bool is_sink = node != nullptr && keeping_sinks.contains(node);
-    if (!is_old_survivor(entry.birth) && !is_sink) continue;
+    // Young tensors too: a buffer that is reborn each step is never old.
+    if (entry.birth.step < trace.explained_from && !is_sink) continue;
     Survivor survivor{.type = SurvivorType::tensor, .identity = reinterpret_cast<std::uint64_t>(impl)};
     add_birth(survivor, entry.birth, stacks);
     survivor.device = tensor.is_cuda() ? Device{DeviceType::cuda, tensor.device().index()} : kHost;

@@ -10,8 +10,8 @@
 
 namespace stepleak {
 
-/// Adds one survivor to the trace for each tensor and node of the record that was born in the explain pass
-/// and is at least two boundaries old, and for each sink that keeps such a node, whatever its age.
+/// Adds one survivor to the trace for each tensor of the record that was born in the explain pass, for each node
+/// that was and is at least two boundaries old, and for each sink that keeps such a node, whatever its age.
 ///
 /// Edges of ownership that are followed: tensor -> grad_fn, tensor -> grad, node -> next nodes,
 /// AccumulateGrad -> its variable, C++ custom function -> the tensors in `ctx->saved_data`, and node -> what

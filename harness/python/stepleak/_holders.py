@@ -342,6 +342,12 @@ class _Sources:
             is_adding = isinstance(call.func, ast.Attribute) and call.func.attr in self._ADDING and bool(call.args)
             if is_adding and _names(call.func.value, name):  # type: ignore[attr-defined]
                 return 0, node, call.args[-1]
+        if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
+            # torch's hook tables are filled by its own register_...() methods.
+            call = node.value
+            is_registering = isinstance(call.func, ast.Attribute) and call.func.attr.startswith("register_")
+            if name.endswith("_hooks") and is_registering and call.args:
+                return 0, node, call.args[-1]
         if isinstance(node, ast.AugAssign) and _names(node.target, name):
             return 1, node, node.value
         if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
