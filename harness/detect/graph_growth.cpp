@@ -32,10 +32,10 @@ std::optional<GraphGrowth> graph_growth_of(const Trace& trace) {
   growth.old_nodes =
       survivors_where(trace, [&](const Survivor& s) { return s.type == SurvivorType::node && is_old(trace, s); });
   const auto is_self_kept = [](const Survivor* s) { return s->is_in_cycle || s->is_unreachable; };
-  const auto cyclic = std::count_if(growth.old_nodes.begin(), growth.old_nodes.end(), is_self_kept);
-  const bool has_free_sink =
-      std::any_of(growth.sinks.begin(), growth.sinks.end(), [&](const Survivor* s) { return !is_self_kept(s); });
-  growth.is_cyclic = cyclic > 0 && !has_free_sink;
+  const bool are_all_sinks_cyclic = std::all_of(growth.sinks.begin(), growth.sinks.end(), is_self_kept);
+  const bool has_cycle =
+      !growth.sinks.empty() || std::any_of(growth.old_nodes.begin(), growth.old_nodes.end(), is_self_kept);
+  growth.is_cyclic = are_all_sinks_cyclic && has_cycle;
   const auto scalars = std::count_if(growth.sinks.begin(), growth.sinks.end(), [](auto* s) { return is_scalar(*s); });
   growth.is_kept_by_scalar = 2 * scalars >= static_cast<std::ptrdiff_t>(growth.sinks.size());
   return growth;

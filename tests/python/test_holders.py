@@ -46,7 +46,7 @@ def search(root: Any, keep: Callable[[], list[int]], files: tuple[str, ...] = ()
     holders.begin()
     addresses = keep()
     gc.unfreeze()  # as the session does: frozen objects are not searched
-    found = holders.search(addresses, files, STEPS)
+    found = holders.search(addresses, {file: set() for file in files}, STEPS)
     assert found["unreachable"] <= set(addresses)
     return {**found, "addresses": addresses}
 

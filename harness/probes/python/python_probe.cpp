@@ -7,7 +7,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace py = pybind11;
 
@@ -70,21 +73,22 @@ void PythonHolderSearch::search(Trace& trace) {
   const py::gil_scoped_acquire gil;
   // Tensors only: nodes and blocks have no Python object of their own.
   py::list wanted;
-  std::set<std::string> files;
-  // Sinks first: what a graph holds has no Python holder, and that proves nothing.
-  for (const bool are_sinks : {true, false}) {
-    for (const auto& survivor : trace.survivors) {
-      if (survivor.type == SurvivorType::tensor && survivor.is_sink == are_sinks) {
-        wanted.append(py::int_(survivor.identity));
-      }
-    }
+  std::map<std::string, std::set<int>> lines;
+  // Sinks first: what a graph holds has no Python holder, and that proves nothing. Then the oldest.
+  std::vector<const Survivor*> tensors;
+  for (const auto& survivor : trace.survivors) {
+    if (survivor.type == SurvivorType::tensor) tensors.push_back(&survivor);
   }
+  std::stable_sort(tensors.begin(), tensors.end(), [](const Survivor* a, const Survivor* b) {
+    return a->is_sink != b->is_sink ? a->is_sink : a->birth_step < b->birth_step;
+  });
+  for (const auto* survivor : tensors) wanted.append(py::int_(survivor->identity));
   for (const auto& stack : trace.stacks) {
     for (const auto& frame : stack) {
-      if (frame.is_user) files.insert(frame.file);
+      if (frame.is_user) lines[frame.file].insert(frame.line);
     }
   }
-  const py::dict found = state_->search.attr("search")(wanted, files, trace.explained_steps);
+  const py::dict found = state_->search.attr("search")(wanted, lines, trace.explained_steps);
   for (const auto& item : found["holders"].cast<py::list>()) {
     const auto holder = item.cast<py::dict>();
     trace.holders.push_back({.path = holder["path"].cast<std::string>(),

@@ -54,51 +54,101 @@ std::vector<Node*> nodes_kept_by(Node* node) {
   return kept;
 }
 
+// What ownership among nodes says, from one pass of Tarjan's algorithm over the strongly connected components
+// (R. Tarjan, "Depth-first search and linear graph algorithms", 1972), which ends components before their keepers.
 class GraphWalk {
  public:
-  explicit GraphWalk(const GraphRecord& record) {
+  // `old_nodes`: those whose survival is evidence.
+  GraphWalk(const GraphRecord& record, const std::unordered_set<Node*>& old_nodes) : old_nodes_(old_nodes) {
     for (const auto& [node, entry] : record.nodes()) {
       if (auto alive = entry.node.lock()) alive_.push_back(std::move(alive));
     }
-    for (const auto& node : alive_) {
-      auto kept = nodes_kept_by(node.get());
-      for (auto* target : kept) {
-        if (target != node.get()) has_keeper_.insert(target);
-      }
-      edges_.emplace(node.get(), std::move(kept));
+    // A custom function's node is made where no operator's end shows it; the tensors of the record lead to it.
+    for (const auto& [impl, entry] : record.tensors()) {
+      const auto alive = entry.tensor.lock();
+      auto* node = alive ? grad_fn_of(at::Tensor(alive)) : nullptr;
+      if (node != nullptr) alive_.push_back(node->getptr());
     }
+    for (const auto& node : alive_) visit(node.get());
   }
 
   [[nodiscard]] bool is_sink(Node* node) const { return !has_keeper_.contains(node); }
 
-  // Whether ownership leads from a node back to itself; visits each node once.
-  [[nodiscard]] bool is_in_cycle(Node* start) const {
-    return leads_to(start, [&](Node* node) { return node == start; });
+  // Whether ownership leads from a node back to itself.
+  [[nodiscard]] bool is_in_cycle(Node* node) const {
+    const auto known = states_.find(node);
+    return known != states_.end() && known->second.is_in_cycle;
   }
 
-  template <typename Predicate>
-  [[nodiscard]] bool leads_to(Node* start, const Predicate& is_wanted) const {
-    std::unordered_set<Node*> visited;
-    std::vector<Node*> open = kept_by(start);
-    while (!open.empty()) {
-      auto* node = open.back();
-      open.pop_back();
-      if (is_wanted(node)) return true;
-      if (!visited.insert(node).second) continue;
-      const auto next = kept_by(node);
-      open.insert(open.end(), next.begin(), next.end());
-    }
-    return false;
+  // Whether a node is old or keeps an old one alive.
+  [[nodiscard]] bool keeps_old(Node* node) const {
+    const auto known = states_.find(node);
+    return known != states_.end() && known->second.keeps_old;
   }
 
  private:
-  [[nodiscard]] std::vector<Node*> kept_by(Node* node) const {
-    const auto known = edges_.find(node);
-    return known != edges_.end() ? known->second : nodes_kept_by(node);
+  struct State {
+    std::size_t index = 0;
+    std::size_t lowest = 0;
+    bool is_open = true;
+    bool is_in_cycle = false;
+    bool keeps_old = false;
+  };
+  struct Visit {
+    Node* node;
+    std::vector<Node*> kept;
+    std::size_t next = 0;
+  };
+
+  void visit(Node* start) {
+    if (states_.contains(start)) return;
+    std::vector<Visit> visits;
+    enter(start, visits);
+    while (!visits.empty()) {
+      auto& visit = visits.back();
+      if (visit.next < visit.kept.size()) {
+        auto* target = visit.kept[visit.next++];
+        if (target != visit.node) has_keeper_.insert(target);
+        if (!states_.contains(target)) enter(target, visits);  // `visit` is no longer valid
+        continue;
+      }
+      leave(visit);
+      visits.pop_back();
+    }
   }
 
+  void enter(Node* node, std::vector<Visit>& visits) {
+    const auto index = states_.size();
+    states_.emplace(node, State{.index = index, .lowest = index, .keeps_old = old_nodes_.contains(node)});
+    open_.push_back(node);
+    visits.push_back({.node = node, .kept = nodes_kept_by(node)});
+  }
+
+  void leave(const Visit& visit) {
+    auto& state = states_.at(visit.node);
+    for (auto* target : visit.kept) {
+      const auto& kept = states_.at(target);
+      if (kept.is_open) state.lowest = std::min(state.lowest, kept.lowest);
+      state.keeps_old = state.keeps_old || kept.keeps_old;
+      state.is_in_cycle = state.is_in_cycle || target == visit.node;
+    }
+    if (state.lowest != state.index) return;
+    const auto first = std::find(open_.rbegin(), open_.rend(), visit.node).base() - 1;
+    const bool is_cycle = open_.end() - first > 1 || state.is_in_cycle;
+    const bool keeps_old = std::any_of(first, open_.end(), [this](Node* node) { return states_.at(node).keeps_old; });
+    for (auto member = first; member != open_.end(); ++member) {
+      auto& closed = states_.at(*member);
+      closed.is_open = false;
+      closed.is_in_cycle = is_cycle;
+      closed.keeps_old = keeps_old;
+    }
+    open_.erase(first, open_.end());
+  }
+
+  const std::unordered_set<Node*>& old_nodes_;
   std::vector<std::shared_ptr<Node>> alive_;
-  std::unordered_map<Node*, std::vector<Node*>> edges_;
+  std::unordered_map<Node*, State> states_;
+  std::vector<Node*> open_;
   std::unordered_set<Node*> has_keeper_;
 };
 
@@ -124,29 +174,22 @@ void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
 }  // namespace
 
 void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& trace) {
-  const GraphWalk walk(record);
   // A graph that is alive because its step has only just ended proves nothing.
   const auto newest = trace.explained_from + trace.explained_steps - 2;
   const auto is_old_survivor = [&](const Birth& birth) {
     return birth.step >= trace.explained_from && birth.step < newest;
   };
-  std::unordered_map<Node*, bool> is_old_node;
+  std::unordered_set<Node*> old_nodes;
   for (const auto& [node, entry] : record.nodes()) {
-    if (!entry.node.expired() && is_old_survivor(entry.birth)) is_old_node[node] = true;
+    if (!entry.node.expired() && is_old_survivor(entry.birth)) old_nodes.insert(node);
   }
-  const auto keeps_old = [&](Node* node) {
-    return is_old_node.contains(node) || walk.leads_to(node, [&](Node* other) { return is_old_node.contains(other); });
-  };
-  std::unordered_set<Node*> keeping_sinks;
+  const GraphWalk walk(record, old_nodes);
   for (const auto& [node, entry] : record.nodes()) {
-    if (entry.node.expired()) continue;
-    const bool is_sink = walk.is_sink(node);
-    if (is_sink && keeps_old(node)) keeping_sinks.insert(node);
-    if (!is_old_survivor(entry.birth)) continue;
+    if (entry.node.expired() || !is_old_survivor(entry.birth)) continue;
     Survivor survivor{.type = SurvivorType::node, .identity = reinterpret_cast<std::uint64_t>(node)};
     add_birth(survivor, entry.birth, stacks);
     survivor.name = node->name();
-    survivor.is_sink = is_sink;
+    survivor.is_sink = walk.is_sink(node);
     survivor.is_in_cycle = walk.is_in_cycle(node);
     trace.survivors.push_back(std::move(survivor));
   }
@@ -158,7 +201,7 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     const at::Tensor tensor(alive);
     const auto views = view_counts.find(impl);
     auto* node = grad_fn_of(tensor);
-    const bool is_sink = node != nullptr && keeping_sinks.contains(node);
+    const bool is_sink = node != nullptr && walk.is_sink(node) && walk.keeps_old(node);
     // Young tensors too: a buffer that is reborn each step is never old.
     if (entry.birth.step < trace.explained_from && !is_sink) continue;
     Survivor survivor{.type = SurvivorType::tensor, .identity = reinterpret_cast<std::uint64_t>(impl)};

@@ -9,11 +9,11 @@ seen; a tensor that only they hold has no Python object at all.
 from __future__ import annotations
 
 import ast
+import enum
 import gc
 import sys
 import types
 from collections import deque
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,33 +37,32 @@ class HolderSearch:
     def begin(self) -> None:
         """Remembers the length of every container, to see afterwards which ones grew."""
         gc.unfreeze()
-        self._lengths = {id(o): len(o) for o in gc.get_objects() if isinstance(o, _CONTAINERS)}
+        self._lengths = {id(o): len(o) for o in gc.get_objects() if issubclass(type(o), _CONTAINERS)}
         gc.freeze()
 
-    def search(self, wanted: list[int], files: Iterable[str], steps: int) -> dict[str, Any]:
+    def search(self, wanted: list[int], lines: dict[str, set[int]], steps: int) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers that grew each step.
 
         Returns `holders` (dicts as `stepleak::Holder`), `holder_of` (address -> index), `unreachable`
         (addresses of tensors to which no root leads) and `held` (those that some Python object refers to).
-        `wanted`: the likeliest first. `files`: sources to search for the keeping statement.
+        `wanted`: the likeliest first. `lines`: source files to search for the keeping statement, with the lines
+        that the survivors' stacks name in them.
         """
         import torch
 
+        # By type: isinstance() asks an object for its __class__, and lazy modules answer with an import.
         objects = gc.get_objects()
         tensors = {o._cdata: o for o in objects if issubclass(type(o), torch.Tensor)}
-        grown = [
-            o
-            for o in objects
-            if isinstance(o, _CONTAINERS) and id(o) != id(self._lengths) and self._has_grown(o, len(objects), steps)
-        ]
+        grown = [o for o in objects if issubclass(type(o), _CONTAINERS) and self._has_grown(o, len(objects), steps)]
         del objects
         held = {address for address in wanted if address in tensors and _is_held(tensors, address)}
         containers: list[tuple[int, Any]] = []
         paths = _Paths(self._root, ignored=[tensors, grown, self._lengths, self.__dict__, wanted, containers])
-        sources = _Sources([*files, *_files_of(self._root)])
+        sources = _Sources({file: set() for file in _files_of(self._root)} | lines)
         holders: list[dict[str, Any]] = []
         holder_of: dict[int, int] = {}
         unreachable: list[int] = []
+        unheld: set[int] = set()
         searches = 0
         found = [address for address in wanted if address in tensors]
         for address in found[:_MOST_TENSORS]:
@@ -73,21 +72,25 @@ class HolderSearch:
                 continue
             if searches == _MOST_SEARCHES:
                 continue
-            searches += 1
             path = paths.to(tensors[address])
-            if path is None:
+            if path is _End.NOT_HELD:
+                unheld.add(address)
+                continue
+            searches += 1
+            if path is _End.NO_ROOT:
                 unreachable.append(address)
+            if isinstance(path, _End):
                 continue
             holder_of[address] = len(holders)
             containers.append((len(holders), path.objects[-2] if len(path.objects) > 1 else None))
             holders.append(path.to_holder(sources))
         for container in grown[:_MOST_SEARCHES]:
             path = paths.to(container)
-            if path is not None:
+            if not isinstance(path, _End):
                 holders.append(path.to_holder(sources))
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if unreachable and not holder_of:
-            unreachable = found
+            unreachable = [address for address in found if address not in unheld]
         return {"holders": holders, "holder_of": holder_of, "unreachable": set(unreachable), "held": held}
 
     def _has_grown(self, container: Any, most: int, steps: int) -> bool:
@@ -110,6 +113,17 @@ def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | 
         if isinstance(container, _CONTAINERS) and any(item is tensor for item in items):
             return index
     return None
+
+
+class _End(enum.Enum):
+    """How a search ended that found no root."""
+
+    NOT_HELD = enum.auto()
+    """No Python object refers to the target: what C++ holds proves nothing."""
+    NO_ROOT = enum.auto()
+    """Python objects refer to it, and every chain of them ends without a root: only a cycle does that."""
+    GAVE_UP = enum.auto()
+    """Too many objects lead to it."""
 
 
 class _Path:
@@ -229,8 +243,8 @@ class _Paths:
                 self._roots.setdefault(id(module.__dict__), name)
         self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self.__dict__)}
 
-    def to(self, target: Any) -> _Path | None:
-        """None where no root leads to the target."""
+    def to(self, target: Any) -> _Path | _End:
+        """The shortest path from a root, or why there is none."""
         came_from: dict[int, Any] = {id(target): None}
         keep: list[Any] = [target]
         layer: list[Any] = [target]
@@ -257,10 +271,12 @@ class _Paths:
                 if isinstance(referrer, types.FrameType):
                     return self._path(referrer, came_from)
                 following.append(referrer)
-            if not following or len(keep) > _MOST_VISITED:
-                return None
+            if not following:
+                return _End.NOT_HELD if layer[0] is target else _End.NO_ROOT
+            if len(keep) > _MOST_VISITED:
+                return _End.GAVE_UP
             layer = following
-        return None
+        return _End.GAVE_UP
 
     def _path(self, root: Any, came_from: dict[int, Any]) -> _Path:
         objects: list[Any] = [root]
@@ -304,27 +320,32 @@ class _Sources:
 
     _ADDING = frozenset({"append", "add", "extend", "appendleft", "insert", "put", "update", "setdefault"})
 
-    def __init__(self, files: Iterable[str]) -> None:
-        self._trees: list[tuple[str, str, ast.Module]] = []
-        for file in dict.fromkeys(files):
+    def __init__(self, lines: dict[str, set[int]]) -> None:
+        self._lines = lines
+        self._trees: dict[str, ast.Module] = {}
+        for file in lines:
             try:
-                text = Path(file).read_text(encoding="utf-8")
-                self._trees.append((file, text, ast.parse(text)))
+                self._trees[file] = ast.parse(Path(file).read_text(encoding="utf-8"))
             except (OSError, SyntaxError, ValueError):
                 continue
 
     def statement_keeping(self, name: str) -> dict[str, Any]:
-        """The first statement inside a function that adds to or assigns `name`; empty strings where none is."""
-        best: tuple[int, str, ast.stmt, ast.expr] | None = None
-        for file, _, tree in self._trees:
+        """The likeliest statement inside a function that keeps something under `name`; empty where none does.
+
+        Adding beats assigning (`self.history = []` in the set-up keeps nothing); of several such statements, one in a
+        function that a survivor was born in or below beats one elsewhere; then the first.
+        """
+        best: tuple[tuple[int, bool], str, ast.stmt, ast.expr] | None = None
+        for file, tree in self._trees.items():
             for function in ast.walk(tree):
                 if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     continue
+                body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+                is_elsewhere = not any(line in body for line in self._lines[file])
                 for node in ast.walk(function):
                     match = self._match(node, name)
-                    # Adding beats assigning: `self.history = []` in the set-up keeps nothing.
-                    if match is not None and (best is None or match[0] < best[0]):
-                        best = (match[0], file, match[1], match[2])
+                    if match is not None and (best is None or (match[0], is_elsewhere) < best[0]):
+                        best = ((match[0], is_elsewhere), file, match[1], match[2])
         if best is None:
             return {"kept_by": "", "kept_at_file": "", "kept_at_line": 0, "kept_expression": ""}
         _, file, statement, expression = best
