@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 # A folder may include itself and any folder of a lower level. The one between: the back ends' common headers
-# (harness/probes/*.hpp) stand below the back ends (harness/probes/torch/...), which do not see each other.
+# (harness/probes/*.hpp) stand below the back ends (harness/probes/torch/...), which do not see each other; only CUDA's
+# stands on torch's, whose allocator it watches.
 LEVELS = {
     "harness/base": 0.0,
     "harness/trace": 1.0,
     "harness/probes": 2.0,
-    "harness/probes/cuda": 2.5,
     "harness/probes/host": 2.5,
     "harness/probes/python": 2.5,
     "harness/probes/torch": 2.5,
+    "harness/probes/cuda": 2.6,
     "harness/detect": 3.0,
     "harness/report": 3.0,
     "harness/scenario": 3.0,

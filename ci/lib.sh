@@ -83,6 +83,7 @@ use_prefix() {
     [[ ! -d $lib/pkgconfig ]] || export PKG_CONFIG_PATH="${PKG_CONFIG_PATH:+$PKG_CONFIG_PATH:}$lib/pkgconfig"
     [[ $lib != "$prefix/share" && -d $lib ]] || continue
     export LIBRARY_PATH="${LIBRARY_PATH:+$LIBRARY_PATH:}$lib"
+    export LDFLAGS="${LDFLAGS:+$LDFLAGS }-Wl,-rpath,$lib"
     export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$lib"
   done
 }

@@ -22,6 +22,8 @@ struct Options {
   std::int64_t period = 0;          ///< the step repeats after so many calls (accumulation, evaluation); 0: found
   std::uint64_t seed = 0;           ///< of torch, Python and NumPy
   int threads = 0;                  ///< torch's intra-op threads; 0: as they are
+  bool with_cuda_objects = false;   ///< explain raw CUDA memory, streams, events and graphs too; a torch.profiler that
+                                    ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
 };
 
 /// What a front door adds to the C++ core; all pointers outlive the call.
@@ -37,7 +39,22 @@ struct Surroundings {
 /// that throws gives the verdict `failure`. Not to be called from two threads at once: memory is the process's.
 [[nodiscard]] Result check(const Step& step, const Options& options = {}, const Surroundings& surroundings = {});
 
-/// The device that "auto" stands for here, or the parsed one. Throws a usage error where it is not visible.
+/// How many steps to repeat in each pass.
+struct Passes {
+  std::int64_t screen_steps = 0;
+  std::int64_t explain_steps = 0;
+};
+
+/// Repeats a step under the same observation as check() and judges nothing: for benchmarks of what watching costs.
+/// Throws what the step throws.
+Trace observe(const Step& step, const Passes& passes, const Options& options = {},
+              const Surroundings& surroundings = {});
+
+/// The device that "auto" stands for here, or the parsed one. Throws a failure error where it is not visible, with
+/// the reason. Starts CUDA's driver, unless the name is "cpu".
 [[nodiscard]] Device device_of(const std::string& name);
+
+/// The same before a fork: asks CUDA in a child process.
+[[nodiscard]] Device device_before_fork(const std::string& name);
 
 }  // namespace stepleak

@@ -57,6 +57,15 @@ Step python_step(void* callable, bool takes_index) {
   };
 }
 
+Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options) {
+  PythonProbe probe;
+  PythonCollector collector;
+  auto trace =
+      observe(python_step(callable, takes_index), passes, options, {.probes = {&probe}, .collector = &collector});
+  collector.unfreeze();
+  return trace;
+}
+
 Result check_python(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
   PythonProbe probe;
   PythonCollector collector;

@@ -18,6 +18,9 @@ namespace stepleak {
 /// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number.
 [[nodiscard]] Step python_step(void* callable, bool takes_index);
 
+/// observe() for a Python step, with its collector. Call it without the GIL.
+Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options);
+
 /// check() for a Python step, with everything that an interpreter adds: the collector, its objects, holders.
 /// Call it without the GIL.
 [[nodiscard]] Result check_python(void* callable, bool takes_index, const Options& options,

@@ -12,6 +12,8 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/embedded_python.hpp"
 #include "harness/cli/target.hpp"
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cuda_watch.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
 #include "harness/runner/worker.hpp"
 
@@ -52,8 +54,15 @@ ExitCode doctor() {
   say("autograd nodes, tensors", "yes: what operators return, exact");
   say("python objects", "yes: what the collector tracks, exact");
   say("host heap, RSS", "yes: noisy; judged above 512 B/step");
-  const bool has_gpu = std::filesystem::exists("/dev/nvidiactl");
-  say("device memory", has_gpu ? "no: this version watches CPU memory only" : "no: there is no NVIDIA driver here");
+  // Last: it starts CUDA, and nothing is forked afterwards.
+  const auto cuda = ask_cuda();
+  if (cuda.names.empty()) {
+    say("device memory", fmt::format("no: {}", cuda.reason));
+    fmt::print("    remedy: {}\n", cuda.remedy);
+    return code;
+  }
+  fmt::print("GPU\n");
+  for (const auto& [name, value] : cuda_facts()) say(name, value);
   return code;
 }
 
@@ -64,7 +73,7 @@ ExitCode self_growth(std::int64_t steps) {
   const Target nothing{"a step that does nothing", [](const Options& given, FlightRecorder& recorder) {
                          return EmbeddedPython::check_nothing(given, recorder);
                        }};
-  const auto result = run_targets({nothing}, options, {}).front();
+  const auto result = run_targets({nothing}, with_device(options), {}).front();
   const auto& trace = result.trace;
   fmt::print("own growth over {} steps, from step {} on: {}\n", result.steps, result.steps / 4,
              to_string(result.verdict));

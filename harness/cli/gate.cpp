@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -55,19 +57,30 @@ GateEntry entry_of(const Scenario& scenario, const Result& result, const Baselin
 }  // namespace
 
 BaselineStore store_of(const GateOptions& options) {
-  return BaselineStore(std::filesystem::path(options.baseline_folder) / "cpu");
+  const auto device = device_before_fork(options.run.options.device);
+  auto device_class = std::string("cpu");
+  if (device.type == DeviceType::cuda) {
+    // "NVIDIA H200" -> "nvidia-h200"
+    device_class = ask_cuda_in_child().names.at(static_cast<std::size_t>(device.index));
+    std::transform(device_class.begin(), device_class.end(), device_class.begin(), [](unsigned char letter) {
+      return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
+    });
+  }
+  return BaselineStore(std::filesystem::path(options.baseline_folder) / device_class);
 }
 
 std::vector<GateEntry> run_gate(const GateOptions& options) {
+  const auto run_options = with_device(options.run);
   const Suite suite(options.scenario_folder);
-  const auto scenarios = shard_of(suite.matching(options.suite), options.shard);
+  const auto device = parse_device(run_options.options.device);
+  const auto scenarios = shard_of(suite.matching(options.suite, device), options.shard);
   const auto store = store_of(options);
   std::vector<Target> targets;
   for (const auto& scenario : scenarios) {
     (void)store.load(scenario.name);  // a corrupt baseline is told before minutes of work, not after
     targets.push_back(Suite::to_target(scenario));
   }
-  const auto results = run_targets(targets, options.run, [](const Result& result) {
+  const auto results = run_targets(targets, run_options, [](const Result& result) {
     fmt::print("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict), result.steps,
                result.seconds);
     std::fflush(stdout);

@@ -13,9 +13,10 @@ namespace stepleak {
 namespace {
 
 ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
-  for (const auto& scenario : Suite(folder).matching(glob)) {
+  for (const auto& scenario : Suite(folder).matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
-    fmt::print("{:<48} {:<8} {:<20} {}\n", scenario.name, to_string(scenario.expected), kind, scenario.report);
+    fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", scenario.name, to_string(scenario.expected), kind,
+               scenario.needs_cuda ? "gpu" : "", scenario.report);
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
     for (std::string line; std::getline(story, line);) fmt::print("    {}\n", line);
@@ -26,7 +27,8 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
 }  // namespace
 
 void add_list_command(CLI::App& app, Command& chosen) {
-  auto* verb = app.add_subcommand("list", "List the scenarios with their truth and the report that they reproduce");
+  auto* verb = app.add_subcommand(
+      "list", "List the scenarios with their truth and the report that they reproduce; gpu: needs one");
   auto folder = std::make_shared<std::string>(default_scenario_folder());
   auto glob = std::make_shared<std::string>("*");
   auto stories = std::make_shared<bool>(false);

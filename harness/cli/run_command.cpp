@@ -25,7 +25,7 @@ struct RunCommand {
   std::string scenario_folder = default_scenario_folder();
   bool is_strict = false;
 
-  [[nodiscard]] std::vector<Target> resolved() const {
+  [[nodiscard]] std::vector<Target> resolved(Device device) const {
     std::vector<Target> resolved;
     std::vector<std::string> names;
     for (const auto& text : targets) {
@@ -41,7 +41,7 @@ struct RunCommand {
     if (names.empty()) return resolved;
     const Suite suite(scenario_folder);
     for (const auto& name : names) {
-      for (const auto& scenario : suite.matching(name)) resolved.push_back(Suite::to_target(scenario));
+      for (const auto& scenario : suite.matching(name, device)) resolved.push_back(Suite::to_target(scenario));
     }
     return resolved;
   }
@@ -52,9 +52,10 @@ struct RunCommand {
   }
 
   ExitCode operator()() const {
-    const auto to_run = resolved();
+    const auto run_options = with_device(options);
+    const auto to_run = resolved(parse_device(run_options.options.device));
     const ConsoleOptions console{use_colours(options.colours), json_file};
-    const auto results = run_targets(to_run, options, [&](const Result& result) {
+    const auto results = run_targets(to_run, run_options, [&](const Result& result) {
       fmt::print("{}", to_console(result, console));
       std::fflush(stdout);
     });

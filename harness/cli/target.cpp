@@ -16,6 +16,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/cli/embedded_python.hpp"
 #include "harness/cli/progress.hpp"
+#include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace stepleak {
@@ -51,7 +52,7 @@ Result result_of(const Target& target, const RunOptions& options, const WorkerEn
   }
   Result result;
   result.target = target.name;
-  result.device = device_of(options.options.device);
+  result.device = parse_device(options.options.device);
   result.verdict = Verdict::failure;
   result.reason = "the worker died";
   result.failure = RunFailure{end.what, end.remedy, end.output_tail};
@@ -78,11 +79,20 @@ Suite::Suite(const std::string& folder) : scenarios_(ScenarioRegistry::instance(
   std::sort(scenarios_.begin(), scenarios_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
-std::vector<Scenario> Suite::matching(const std::string& glob) const {
+std::vector<Scenario> Suite::matching(const std::string& glob, Device device) const {
   std::vector<Scenario> matching;
-  std::copy_if(scenarios_.begin(), scenarios_.end(), std::back_inserter(matching), [&](const Scenario& scenario) {
-    return ::fnmatch(glob.c_str(), scenario.name.c_str(), 0) == 0 && !scenario.needs_cuda;
-  });
+  bool needs_gpu = false;
+  for (const auto& scenario : scenarios_) {
+    if (::fnmatch(glob.c_str(), scenario.name.c_str(), 0) != 0) continue;
+    const bool is_runnable = !scenario.needs_cuda || device.type == DeviceType::cuda;
+    needs_gpu = needs_gpu || !is_runnable;
+    if (is_runnable) matching.push_back(scenario);
+  }
+  if (matching.empty() && needs_gpu) {
+    const auto& cuda = ask_cuda_in_child();
+    throw failure_error(fmt::format("'{}' needs a GPU{}", glob, cuda.reason.empty() ? "" : ": " + cuda.reason),
+                        cuda.remedy.empty() ? "run it with --device cuda" : cuda.remedy);
+  }
   if (matching.empty())
     throw usage_error(fmt::format("no scenario matches '{}'", glob), "stepleak list shows all names");
   return matching;
@@ -102,6 +112,11 @@ Target Suite::to_target(const Scenario& scenario) {
           }};
 }
 
+RunOptions with_device(RunOptions options) {
+  options.options.device = to_string(device_before_fork(options.options.device));
+  return options;
+}
+
 Target file_target(const std::string& text) {
   const auto colon = text.rfind(':');
   const auto file = text.substr(0, colon);
@@ -118,7 +133,6 @@ Target file_target(const std::string& text) {
 
 std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOptions& options,
                                 const std::function<void(const Result&)>& on_result) {
-  (void)device_of(options.options.device);
   EmbeddedPython::start();
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;

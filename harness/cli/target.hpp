@@ -20,7 +20,7 @@ struct Target {
 
 /// Options that all verbs share which run targets.
 struct RunOptions {
-  Options options{.threads = 1};
+  Options options{.threads = 1, .with_cuda_objects = true};  // a worker is nobody else's process
   double timeout_seconds = 600;
   std::string memory;  ///< "8G"; empty: no limit
   int jobs = 0;        ///< 0: as many as cores
@@ -34,19 +34,24 @@ class Suite {
   /// `folder`: where Python scenarios lie; starts the interpreter.
   explicit Suite(const std::string& folder);
   [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }
-  /// Those whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error where none does.
-  [[nodiscard]] std::vector<Scenario> matching(const std::string& glob) const;
+  /// Those that can run on a device and whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error
+  /// where none does.
+  [[nodiscard]] std::vector<Scenario> matching(const std::string& glob, Device device) const;
   [[nodiscard]] static Target to_target(const Scenario& scenario);
 
  private:
   std::vector<Scenario> scenarios_;
 };
 
+/// The options with "auto" made the device that it stands for here. Throws where the named one cannot be used.
+[[nodiscard]] RunOptions with_device(RunOptions options);
+
 /// "train.py:step": checks that the file is there. Throws a usage error.
 [[nodiscard]] Target file_target(const std::string& text);
 
 /// Judges each target in a fresh worker; `on_result` in the order in which they end. Returns them in the
-/// order of the targets. A worker that dies gives a result with the verdict `failure`; wrong names throw.
+/// order of the targets. The device must be named, not "auto": see with_device(). A worker that dies gives a result
+/// with the verdict `failure`; wrong names throw.
 std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOptions& options,
                                 const std::function<void(const Result&)>& on_result);
 

@@ -23,14 +23,30 @@ std::vector<const Survivor*> sinks_of(const Trace& trace) {
   return survivors_where(trace, [](const Survivor& s) { return s.type == SurvivorType::tensor && s.is_sink; });
 }
 
+// Where the screen pass sampled steps, a leak of some steps only may have escaped it; the explain pass saw each. Nodes
+// of both its halves that are alive at its end are no graph that a step carries over for a while.
+bool is_kept_through_explain(const Trace& trace, const std::vector<const Survivor*>& old_nodes) {
+  if (trace.graph_stride == 1) return false;
+  const auto middle = trace.explained_from + trace.explained_steps / 2;
+  const auto is_early = [&](const Survivor* node) { return node->birth_step < middle; };
+  const auto early = std::count_if(old_nodes.begin(), old_nodes.end(), is_early);
+  return 0 < early && early < static_cast<std::ptrdiff_t>(old_nodes.size());
+}
+
 }  // namespace
 
 std::optional<GraphGrowth> graph_growth_of(const Trace& trace) {
   GraphGrowth growth{.nodes = exact_trend(trace, {Counter::live_nodes})};
-  if (!growth.nodes.is_growing()) return std::nullopt;
-  growth.sinks = sinks_of(trace);
   growth.old_nodes =
       survivors_where(trace, [&](const Survivor& s) { return s.type == SurvivorType::node && is_old(trace, s); });
+  if (is_kept_through_explain(trace, growth.old_nodes)) {
+    if (!growth.nodes.is_growing()) growth.nodes.since_step = trace.explained_from;
+    growth.nodes.state = TrendState::growing;
+    growth.nodes.per_step =
+        static_cast<double>(growth.old_nodes.size()) / static_cast<double>(trace.explained_steps - 2);
+  }
+  if (!growth.nodes.is_growing()) return std::nullopt;
+  growth.sinks = sinks_of(trace);
   const auto is_self_kept = [](const Survivor* s) { return s->is_in_cycle || s->is_unreachable; };
   const bool are_all_sinks_cyclic = std::all_of(growth.sinks.begin(), growth.sinks.end(), is_self_kept);
   const bool has_cycle =

@@ -63,16 +63,24 @@ StorageGrowth::Cause cause_of(const Trace& trace, const StorageGrowth& growth) {
 
 std::vector<StorageGrowth> storage_growths_of(const Trace& trace) {
   std::vector<StorageGrowth> growths;
-  for (const auto& device : trace.devices()) {
+  const auto devices = trace.devices();
+  const bool have_bytes = std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return exact_trend(trace, {Counter::live_bytes, device}).is_growing();
+  });
+  for (const auto& device : devices) {
     StorageGrowth growth{.device = device,
                          .bytes = exact_trend(trace, {Counter::live_bytes, device}),
                          .blocks = exact_trend(trace, {Counter::live_blocks, device})};
-    const bool is_shell_growth = device == kHost && exact_trend(trace, {Counter::live_tensors}).is_growing();
+    // Tensors without memory of their own on any device: views, and what is empty.
+    const bool is_shell_growth =
+        !have_bytes && device == kHost && exact_trend(trace, {Counter::live_tensors}).is_growing();
     if (!growth.bytes.is_growing() && !is_shell_growth) continue;
     group_survivors(trace, growth);
     growth.cause = cause_of(trace, growth);
     growths.push_back(std::move(growth));
   }
+  std::stable_sort(growths.begin(), growths.end(),
+                   [](const StorageGrowth& a, const StorageGrowth& b) { return a.bytes.per_step > b.bytes.per_step; });
   return growths;
 }
 

@@ -27,7 +27,7 @@ struct StorageGrowth {
   Cause cause = Cause::unknown;
 };
 
-/// One entry a device whose live bytes (or, at the host, live tensors) grow.
+/// One entry a device whose live bytes (or, at the host, live tensors) grow; the most bytes first.
 [[nodiscard]] std::vector<StorageGrowth> storage_growths_of(const Trace& trace);
 
 /// The finding of a growth for one kind with its suspects and the ledgers it explains.

@@ -112,7 +112,11 @@ std::vector<std::int64_t> judged_series(const Trace& trace, const SeriesKey& key
 std::vector<std::int64_t> untensored_heap(const Trace& trace) {
   auto heap = judged_series(trace, {Counter::heap_bytes});
   const auto tensors = judged_series(trace, {Counter::live_bytes});
-  for (std::size_t i = 0; i < std::min(heap.size(), tensors.size()); ++i) heap[i] -= tensors[i];
+  std::int64_t tensors_at_reading = tensors.empty() ? 0 : tensors.front();
+  for (std::size_t i = 0; i < std::min(heap.size(), tensors.size()); ++i) {
+    if ((i + 1) % kHeapStride == 0) tensors_at_reading = tensors[i];
+    heap[i] -= tensors_at_reading;
+  }
   return heap;
 }
 

@@ -91,7 +91,8 @@ std::string_view to_string(Change change) {
 Baseline baseline_of(const Result& result, const std::map<std::string, std::string>& key_parts) {
   Baseline baseline;
   baseline.key = key_parts;
-  for (const auto* name : {"torch", "threads", "env PYTORCH_CUDA_ALLOC_CONF", "env PYTORCH_ALLOC_CONF"}) {
+  for (const auto* name : {"torch", "threads", "env PYTORCH_CUDA_ALLOC_CONF", "env PYTORCH_ALLOC_CONF", "gpu",
+                           "gpu capability", "cuda driver", "cuda runtime", "cuda allocator"}) {
     if (const auto found = result.conditions.find(name); found != result.conditions.end()) {
       baseline.key[name] = found->second;
     }

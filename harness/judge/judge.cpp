@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/detect/device_growth.hpp"
 #include "harness/detect/host_growth.hpp"
 #include "harness/detect/trend.hpp"
 
@@ -75,6 +76,14 @@ Limit limit_of(const std::vector<LedgerTrend>& trends) {
 Decision decide(const Trace& trace, const Policy& policy) {
   const auto trends = exact_trends(trace);
   const auto host = host_growth_of(trace);
+  const auto devices = device_growths_of(trace);
+  const auto pinned = pinned_trend(trace);
+  const bool are_devices_settled =
+      std::all_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_settled(); }) &&
+      (!trace.has({Counter::pinned_bytes}) || pinned.is_flat());
+  const bool is_device_leak =
+      std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
+      pinned.is_growing();
   Decision decision{.limit = limit_of(trends)};
   const auto steps = trace.step_count();
   const auto has_state = [&](TrendState state) {
@@ -82,13 +91,14 @@ Decision decide(const Trace& trace, const Policy& policy) {
   };
   const bool is_flat =
       std::all_of(trends.begin(), trends.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
-  if (steps >= policy.clean_steps && is_flat && host.is_settled) {
+  if (steps >= policy.clean_steps && is_flat && host.is_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;
-  } else if (steps >= policy.leak_steps && (has_state(TrendState::growing) || host.is_leak)) {
+  } else if (steps >= policy.leak_steps && (has_state(TrendState::growing) || host.is_leak || is_device_leak)) {
     decision.next = Decision::Next::leak;
   } else if (steps >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    decision.reason = fmt::format("after {} steps the host heap still moves", steps);
+    decision.reason = fmt::format("after {} steps {} still moves", steps,
+                                  are_devices_settled ? "the host heap" : "reserved, pinned or driver memory");
     for (const auto& [name, trend] : trends) {
       if (trend.is_flat()) continue;
       decision.reason = fmt::format(

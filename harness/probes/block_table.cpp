@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <map>
 #include <new>
 
 #include "harness/base/errors.hpp"
@@ -144,6 +145,19 @@ void BlockTable::restart() noexcept {
 
 void BlockTable::for_each(const std::function<void(const Block&)>& visit) const {
   visit_slots([&](std::uintptr_t key, const Slot& slot) { visit({key, slot.bytes, slot.birth_step}); });
+}
+
+CohortTable BlockTable::cohorts(Device device, std::int64_t at_step) const {
+  std::map<std::int64_t, Cohort> cohorts;
+  for_each([&](const Block& block) {
+    auto& cohort = cohorts[block.birth_step];
+    cohort.birth_step = block.birth_step;
+    cohort.bytes += block.bytes;
+    ++cohort.blocks;
+  });
+  CohortTable table{device, at_step, {}};
+  for (const auto& [step, cohort] : cohorts) table.cohorts.push_back(cohort);
+  return table;
 }
 
 }  // namespace stepleak

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "harness/trace/survivor.hpp"
+
 namespace stepleak {
 
 /// One live allocation.
@@ -48,6 +50,9 @@ class BlockTable {
 
   /// Visits every live block; blocks that other threads insert or erase meanwhile may be missed or seen.
   void for_each(const std::function<void(const Block&)>& visit) const;
+
+  /// The live blocks by birth step.
+  [[nodiscard]] CohortTable cohorts(Device device, std::int64_t at_step) const;
 
  private:
   struct Slot;

@@ -28,6 +28,10 @@ class Probe {
   /// Before each step; `step` counts from 1.
   virtual void begin_step(std::int64_t step) { (void)step; }
 
+  /// At looks and in the explain pass, after the step and before its boundary is read: waits for devices, and lets
+  /// pending frees complete. Elsewhere a step keeps its launch-ahead. Throws StepFailure where the device failed.
+  virtual void settle() {}
+
   /// At each boundary, before and then after the collection: fills the columns of that moment.
   /// `row` has one value a key of keys(), in that order.
   virtual void read(Moment moment, std::span<std::int64_t> row) = 0;

@@ -35,9 +35,16 @@ py::tuple check(const py::object& step, bool takes_index, const std::string& tar
   return py::make_tuple(json, report);
 }
 
+void observe(const py::object& step, std::int64_t screen_steps, std::int64_t explain_steps, const std::string& device) {
+  const py::gil_scoped_release without_gil;
+  stepleak::observe_python(step.ptr(), false, {screen_steps, explain_steps}, {.device = device});
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ core of stepleak; use the package's own functions.";
   module.def("check", &check);
+  module.def("observe", &observe,
+             "Repeats a step in the screen and the explain pass, judging nothing: for benchmarks.");
 }

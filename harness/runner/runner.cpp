@@ -53,7 +53,7 @@ void Runner::start() {
 }
 
 void Runner::run_to(std::int64_t step_count) {
-  while (trace_.step_count() < step_count) run_step();
+  while (trace_.step_count() < step_count) run_step(trace_.step_count() + 1 == step_count);
   trace_.cohorts.clear();
   for (auto* probe : parts_.probes) probe->read_cohorts(trace_.cohorts);
 }
@@ -62,16 +62,19 @@ void Runner::explain(std::int64_t step_count) {
   trace_.explained_from = trace_.step_count() + 1;
   trace_.explained_steps = step_count;
   for (auto* probe : parts_.probes) probe->begin_explain();
-  while (trace_.step_count() < trace_.explained_from - 1 + step_count) run_step();
+  while (trace_.step_count() < trace_.explained_from - 1 + step_count) run_step(true);
   for (auto* probe : parts_.probes) probe->end_explain(trace_);
 }
 
-void Runner::run_step() {
+void Runner::run_step(bool is_settled) {
   const auto step = trace_.step_count() + 1;
   current_step.store(step, std::memory_order_relaxed);
   if (parts_.recorder != nullptr) parts_.recorder->begin_step(step);
   for (auto* probe : parts_.probes) probe->begin_step(step);
   call_step(parts_.step, step - 1);
+  if (is_settled) {
+    for (auto* probe : parts_.probes) probe->settle();
+  }
   read(Moment::before_collection);
   if (parts_.collector != nullptr) {
     trace_.collector.is_enabled = parts_.collector->is_enabled();

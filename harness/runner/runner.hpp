@@ -36,7 +36,7 @@ class Runner {
   [[nodiscard]] Trace& trace() { return trace_; }
 
  private:
-  void run_step();
+  void run_step(bool is_settled);
   void read(Moment moment);
 
   RunnerParts parts_;

@@ -63,7 +63,7 @@ Finding finding_from_json(const Json& json) {
   finding.kept_by = json.at("kept_by");
   finding.kept_expression = json.at("kept_expression");
   finding.kept_count = json.at("kept_count");
-  finding.explained_steps = json.at("explained_steps");
+  finding.explained_steps = json.value("explained_steps", std::int64_t{0});
   finding.fix = json.at("fix");
   finding.fingerprint = json.at("fingerprint");
   return finding;
@@ -124,6 +124,8 @@ std::string to_json(const Result& result) {
       {"findings", findings},
       {"notes", result.notes},
       {"steady", result.steady},
+      {"explained_from", result.trace.explained_from},
+      {"explained_steps", result.trace.explained_steps},
       {"series", series_to_json(result.trace)},
       {"conditions", result.conditions}};
   if (result.failure) {
@@ -152,6 +154,8 @@ Result result_from_json(std::string_view text) try {
   result.notes = json.at("notes").get<std::vector<std::string>>();
   result.steady = json.at("steady").get<std::map<std::string, std::int64_t>>();
   result.trace = trace_from_json(json.at("series"));
+  result.trace.explained_from = json.value("explained_from", std::int64_t{-1});
+  result.trace.explained_steps = json.value("explained_steps", std::int64_t{0});
   result.conditions = json.at("conditions").get<std::map<std::string, std::string>>();
   if (json.contains("failure")) {
     const auto& failure = json.at("failure");

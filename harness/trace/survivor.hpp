@@ -39,6 +39,7 @@ enum class SurvivorType : std::uint8_t {
   block,   ///< an allocation that no known tensor uses
   tensor,  ///< a tensor that an operator returned
   node,    ///< an autograd node
+  handle,  ///< a CUDA object outside torch's allocators: `name` says which
 };
 
 /// Something born in a step of the explain pass and still alive at its last boundary.
@@ -46,28 +47,31 @@ struct Survivor {
   SurvivorType type = SurvivorType::block;
   Device device = kHost;
   std::int64_t birth_step = 0;
-  std::uint64_t identity = 0;      ///< address of the block, TensorImpl or Node; valid in its process only
-  std::uint64_t storage = 0;       ///< tensor: address of its storage's memory; 0 where it has none
-  std::int64_t bytes = 0;          ///< block: its size; tensor: the bytes of its elements
-  std::int64_t storage_bytes = 0;  ///< tensor: the whole storage
-  int dims = 0;                    ///< tensor: number of dimensions
-  std::string name;                ///< tensor: dtype, "float32"; node: "MseLossBackward0"
-  std::string op;                  ///< operator that returned it: "aten::mse_loss"
-  bool has_graph = false;          ///< tensor: has a grad_fn
-  bool is_computed = false;        ///< tensor: returned by an operator that read another tensor
-  bool is_sink = false;            ///< tensor or node: no other survivor's graph leads to it
-  bool is_in_cycle = false;        ///< tensor or node: its own graph leads back to it
-  bool is_view_base = false;       ///< tensor: nothing but views of it keeps it alive
-  bool is_collected = false;       ///< block: a forced collection freed it, nothing else did
-  bool is_unreachable = false;     ///< no root of the program leads to it (known only where a search ran)
-  int stack = -1;                  ///< index into Trace::stacks
-  int holder = -1;                 ///< index into Trace::holders
+  std::uint64_t identity = 0;       ///< address of the block, TensorImpl or Node; valid in its process only
+  std::uint64_t storage = 0;        ///< tensor: address of its storage's memory; 0 where it has none
+  std::int64_t bytes = 0;           ///< block, handle: its size; tensor: the bytes of its elements
+  std::int64_t storage_bytes = 0;   ///< tensor: the whole storage
+  int dims = 0;                     ///< tensor: number of dimensions
+  std::string name;                 ///< tensor: dtype, "float32"; node: "MseLossBackward0"; handle: "stream"
+  std::string op;                   ///< operator that returned it: "aten::mse_loss"
+  bool has_graph = false;           ///< tensor: has a grad_fn
+  bool is_computed = false;         ///< tensor: returned by an operator that read another tensor
+  bool is_sink = false;             ///< tensor or node: no other survivor's graph leads to it
+  bool is_in_cycle = false;         ///< tensor or node: its own graph leads back to it
+  bool is_view_base = false;        ///< tensor: nothing but views of it keeps it alive
+  bool is_collected = false;        ///< block: a forced collection freed it, nothing else did
+  bool is_optimizer_state = false;  ///< tensor: an optimizer is on the path that keeps it
+  bool is_pinned = false;           ///< tensor: its memory is page-locked host memory
+  bool is_unreachable = false;      ///< no root of the program leads to it (known only where a search ran)
+  int stack = -1;                   ///< index into Trace::stacks
+  int holder = -1;                  ///< index into Trace::holders
 };
 
 /// What keeps survivors alive: a path from a root, as a person reads it.
 struct Holder {
   std::string path;            ///< "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor"
   std::string shape;           ///< the same without lengths and indices, for fingerprints
+  bool has_optimizer = false;  ///< an optimizer is on the path
   std::string container_type;  ///< "list", "dict", "deque"; empty where none was found
   std::int64_t container_length = 0;
   std::int64_t bound = -1;  ///< the most that the container can hold (deque maxlen); -1: nothing bounds it

@@ -43,6 +43,7 @@ class Trace {
 
   std::vector<CohortTable> cohorts;  ///< of the last look, one a device
   CollectorFacts collector;
+  std::int64_t graph_stride = 1;     ///< live_nodes and live_tensors: births in every so-many-th step, times that
   std::int64_t declared_period = 0;  ///< steps; 0: the user declared none
 
   // --- filled by the explain pass only

@@ -135,7 +135,6 @@ def folder(shared_stepleak: CommandLine) -> CommandLine:
         (["run", "steps.py"], ["steps.py names no callable", "remedy: write steps.py:step"]),
         (["run", "steps.py:clean", "--no-such-option"], ["--no-such-option", "--help"]),
         (["run", "steps.py:clean", "--effort", "nonsense"], ["--effort", "quick", "standard", "nightly"]),
-        (["run", "steps.py:clean", "--device", "cuda"], ["cuda", "remedy: use --device cpu"]),
         (["run", "steps.py:clean", "--device", "toaster"], ["toaster", "remedy: "]),
         (["run", "steps.py:clean", "--steps", "-4"], ["--steps"]),
         (["run", "steps.py:clean", "--steps", "many"], ["--steps"]),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -15,8 +16,12 @@ class TraceBuilder {
  public:
   explicit TraceBuilder(std::int64_t steps) : steps_(steps) {}
 
-  /// Adds a column; `value` is called with 1 .. steps.
+  /// Adds a column, or replaces the one of that key; `value` is called with 1 .. steps.
   TraceBuilder& with(const SeriesKey& key, const std::function<std::int64_t(std::int64_t)>& value) {
+    if (const auto known = std::find(keys_.begin(), keys_.end(), key); known != keys_.end()) {
+      columns_[static_cast<std::size_t>(known - keys_.begin())] = value;
+      return *this;
+    }
     keys_.push_back(key);
     columns_.push_back(value);
     return *this;

@@ -22,6 +22,7 @@ struct Kept {
   int dims = 2;
   std::int64_t bytes = 1024;
   std::int64_t storage_bytes = 1024;
+  bool is_in_optimizer = false;
 };
 
 TraceBuilder leaking(std::int64_t bytes, std::int64_t blocks, std::int64_t nodes) {
@@ -49,6 +50,7 @@ void keep(TraceBuilder& builder, const Kept& kept) {
     tensor.name = "float";
     tensor.has_graph = tensor.is_sink = kept.has_graph;
     tensor.is_computed = kept.is_computed;
+    tensor.is_optimizer_state = kept.is_in_optimizer;
     builder.with_survivor(tensor);
     if (kept.has_graph) {
       builder.with_survivor(
@@ -151,6 +153,87 @@ TEST(HostHeapDetectorTest, DetectsTheHeapAloneAboveItsFloorOnly) {
   };
   EXPECT_EQ(kinds_of(with_heap(2048)), std::set{Kind::host_heap});
   EXPECT_TRUE(kinds_of(with_heap(100)).empty());
+}
+
+constexpr Device kGpu{DeviceType::cuda, 0};
+constexpr std::int64_t kMebi = std::int64_t{1} << 20;
+
+// A GPU on which each ledger rises by so many bytes a step.
+struct GpuRates {
+  std::int64_t live = 0;
+  std::int64_t waiting = 0;
+  std::int64_t reserved = 0;
+  std::int64_t private_pool = 0;
+  std::int64_t outside = 0;
+  std::int64_t pinned = 0;
+};
+
+TraceBuilder gpu(const GpuRates& rates) {
+  TraceBuilder builder(kSteps);
+  const auto rising = [](std::int64_t level, std::int64_t rate) {
+    return [=](auto step) { return level + rate * step; };
+  };
+  builder.with({Counter::live_bytes, kGpu}, rising(kMebi, rates.live))
+      .with({Counter::live_blocks, kGpu}, rising(8, rates.live > 0 ? 1 : 0))
+      .with({Counter::active_bytes, kGpu}, rising(kMebi, rates.live + rates.waiting))
+      .with({Counter::reserved_bytes, kGpu}, rising(64 * kMebi, rates.reserved))
+      .with({Counter::segment_count, kGpu}, rising(4, rates.reserved / kMebi))
+      .with({Counter::largest_free_block_bytes, kGpu}, rising(kMebi, 0))
+      .with({Counter::private_pool_bytes, kGpu}, rising(0, rates.private_pool))
+      .with({Counter::outside_bytes, kGpu}, rising(500 * kMebi, rates.outside))
+      .with({Counter::pinned_bytes}, rising(kMebi, rates.pinned))
+      .explained(kExplained);
+  return builder;
+}
+
+TEST(FragmentationDriftDetectorTest, DetectsReservedGrowthAtEqualLiveBytes) {
+  EXPECT_EQ(kinds_of(gpu({.reserved = 2 * kMebi})), std::set{Kind::fragmentation_drift});
+}
+
+TEST(FragmentationDriftDetectorTest, IgnoresReservedGrowthThatLiveTensorsNeed) {
+  EXPECT_EQ(kinds_of(gpu({.live = 2 * kMebi, .reserved = 2 * kMebi})), std::set{Kind::growth});
+}
+
+TEST(StuckFreeDetectorTest, DetectsFreesThatNeverComplete) {
+  EXPECT_EQ(kinds_of(gpu({.waiting = kMebi, .reserved = kMebi})), std::set{Kind::stuck_free});
+}
+
+TEST(StuckFreeDetectorTest, IgnoresFreesThatWaitALittle) {
+  auto builder = gpu({});
+  builder.with({Counter::active_bytes, kGpu}, [](auto step) { return kMebi + (step % 3) * kMebi; });
+  EXPECT_TRUE(kinds_of(builder).empty());
+}
+
+TEST(PinnedHostDetectorTest, DetectsPageLockedMemoryThatGrows) {
+  EXPECT_EQ(kinds_of(gpu({.pinned = 4096})), std::set{Kind::pinned_host});
+}
+
+TEST(PinnedHostDetectorTest, IgnoresAStagingBufferThatIsUsedAgain) { EXPECT_TRUE(kinds_of(gpu({})).empty()); }
+
+TEST(RawCudaDetectorTest, DetectsDeviceMemoryOutsideTheAllocator) {
+  EXPECT_EQ(kinds_of(gpu({.outside = 2 * kMebi})), std::set{Kind::raw_cuda});
+}
+
+TEST(RawCudaDetectorTest, DetectsPrivatePoolsWithoutTensors) {
+  EXPECT_TRUE(kinds_of(gpu({.reserved = 2 * kMebi, .private_pool = 2 * kMebi})).contains(Kind::raw_cuda));
+}
+
+TEST(RawCudaDetectorTest, IgnoresModulesThatAreLoadedLate) {
+  auto builder = gpu({});
+  builder.with({Counter::outside_bytes, kGpu}, [](auto step) { return (step < 40 ? 500 : 520) * kMebi; });
+  EXPECT_TRUE(kinds_of(builder).empty());
+}
+
+TEST(OptimizerStateDetectorTest, DetectsStateThatAnOptimizerKeeps) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {.is_in_optimizer = true});
+  EXPECT_TRUE(kinds_of(builder).contains(Kind::optimizer_state));
+}
+
+TEST(OptimizerStateDetectorTest, IgnoresWhatOthersKeep) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {});
+  EXPECT_FALSE(kinds_of(builder).contains(Kind::optimizer_state));
 }
 
 TEST(AllDetectorsTest, AreOfDifferentKindsAndSilentOnAnEmptyTrace) {

@@ -35,8 +35,14 @@ std::vector<SeriesKey> HostProbe::keys() const { return {{Counter::heap_bytes}, 
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  row[0] = heap_in_use();
-  row[1] = resident_bytes();
+  if (step_ % kHeapStride == 0) sample();
+  row[0] = heap_;
+  row[1] = resident_;
+}
+
+void HostProbe::sample() {
+  heap_ = heap_in_use();
+  resident_ = resident_bytes();
 }
 
 }  // namespace stepleak

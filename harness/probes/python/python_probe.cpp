@@ -93,6 +93,7 @@ void PythonHolderSearch::search(Trace& trace) {
     const auto holder = item.cast<py::dict>();
     trace.holders.push_back({.path = holder["path"].cast<std::string>(),
                              .shape = holder["shape"].cast<std::string>(),
+                             .has_optimizer = holder["has_optimizer"].cast<bool>(),
                              .container_type = holder["container_type"].cast<std::string>(),
                              .container_length = holder["container_length"].cast<std::int64_t>(),
                              .bound = holder["bound"].cast<std::int64_t>(),
@@ -108,6 +109,8 @@ void PythonHolderSearch::search(Trace& trace) {
     if (survivor.type != SurvivorType::tensor) continue;
     if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
       survivor.holder = holder->second;
+    survivor.is_optimizer_state =
+        survivor.holder >= 0 && trace.holders.at(static_cast<std::size_t>(survivor.holder)).has_optimizer;
     survivor.is_unreachable = unreachable.contains(survivor.identity);
     survivor.is_view_base = survivor.is_view_base && !held.contains(survivor.identity);
   }

@@ -7,7 +7,6 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <atomic>
-#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -25,7 +24,7 @@ namespace {
 class BlockStacks {
  public:
   void add(std::uintptr_t address) {
-    auto capture = capture_stack();  // outside the lock: it may take the GIL
+    auto capture = capture_operator_stack();  // outside the lock: it may take the GIL
     const std::scoped_lock lock(mutex_);
     captures_[address] = std::move(capture);
   }
@@ -152,16 +151,7 @@ void CpuAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
 }
 
 void CpuAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
-  std::map<std::int64_t, Cohort> cohorts;
-  record().blocks.for_each([&](const Block& block) {
-    auto& cohort = cohorts[block.birth_step];
-    cohort.birth_step = block.birth_step;
-    cohort.bytes += block.bytes;
-    ++cohort.blocks;
-  });
-  CohortTable table{kHost, current_step.load(), {}};
-  for (const auto& [step, cohort] : cohorts) table.cohorts.push_back(cohort);
-  tables.push_back(std::move(table));
+  tables.push_back(record().blocks.cohorts(kHost, current_step.load()));
 }
 
 void CpuAllocatorProbe::begin_explain() { record().is_explaining = true; }

@@ -5,7 +5,10 @@
 
 #include <ATen/record_function.h>
 
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/graph_record.hpp"
@@ -44,12 +47,23 @@ void end_in_screen(const at::RecordFunction& function, at::ObserverContext* /*co
   record_outputs(function, {.step = current_step.load(std::memory_order_relaxed)}, nullptr);
 }
 
+// Names of operators, each kept once: a RecordFunction's own name dies with it.
+const char* interned(const char* name) {
+  static auto* names = new std::set<std::string, std::less<>>;
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  auto known = names->find(std::string_view(name));
+  if (known == names->end()) known = names->emplace(name).first;
+  return known->c_str();
+}
+
 struct ExplainContext final : at::ObserverContext {
   OperatorStart start;
 };
 
 std::unique_ptr<at::ObserverContext> start_in_explain(const at::RecordFunction& function) {
   auto context = std::make_unique<ExplainContext>();
+  enter_operator(function.name());
   context->start.order = record().next_order();
   for (const auto& input : function.inputs()) {
     for_each_tensor(input, [&](const at::Tensor& tensor) { context->start.is_computed |= tensor.numel() > 0; });
@@ -58,16 +72,19 @@ std::unique_ptr<at::ObserverContext> start_in_explain(const at::RecordFunction& 
 }
 
 void end_in_explain(const at::RecordFunction& function, at::ObserverContext* context) {
+  if (context == nullptr) return;  // the operator began before the explain pass
   bool has_output = false;
   for (const auto& output : function.outputs()) for_each_tensor(output, [&](const at::Tensor&) { has_output = true; });
-  if (!has_output || context == nullptr) return;  // no context: the operator began before the explain pass
-  const auto& start = static_cast<ExplainContext*>(context)->start;
-  record_outputs(function,
-                 {.step = current_step.load(std::memory_order_relaxed),
-                  .op = function.name(),
-                  .is_computed = start.is_computed,
-                  .stack = capture_stack()},
-                 &start);
+  if (has_output) {
+    const auto& start = static_cast<ExplainContext*>(context)->start;
+    record_outputs(function,
+                   {.step = current_step.load(std::memory_order_relaxed),
+                    .op = interned(function.name()),
+                    .is_computed = start.is_computed,
+                    .stack = capture_operator_stack()},
+                   &start);
+  }
+  leave_operator();
 }
 
 // At most one callback is registered at a time, for the process.
@@ -85,7 +102,8 @@ void watch_in_screen() { register_callback(at::RecordFunctionCallback(nullptr, &
 
 }  // namespace
 
-GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {}
+GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks, std::int64_t stride)
+    : stacks_(std::move(stacks)), stride_(stride) {}
 
 GraphProbe::~GraphProbe() {
   if (handle()) at::removeCallback(*handle());
@@ -97,21 +115,37 @@ std::vector<SeriesKey> GraphProbe::keys() const { return {{Counter::live_nodes},
 void GraphProbe::start() {
   record().clear();
   watch_in_screen();
+  is_watching_ = true;
+}
+
+void GraphProbe::begin_step(std::int64_t step) {
+  step_ = step;
+  if (stride_ == 1 || is_explaining_) return;
+  const bool is_sampled = step % stride_ == 0;
+  if (is_sampled == is_watching_) return;
+  is_watching_ = is_sampled;
+  is_sampled ? at::reenableCallback(*handle()) : at::disableCallback(*handle());
 }
 
 void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
   record().prune();
-  row[0] = record().node_count();
-  row[1] = record().tensor_count();
+  // A sampled step's young births would stand for those of all the steps between: only what outlives it counts.
+  const auto counts = stride_ == 1 ? record().counts() : record().counts(step_, stride_);
+  row[0] = counts.nodes * stride_;
+  row[1] = counts.tensors * stride_;
 }
 
 void GraphProbe::begin_explain() {
+  is_explaining_ = true;
   register_callback(at::RecordFunctionCallback(&start_in_explain, &end_in_explain).needsInputs(true));
 }
 
 void GraphProbe::end_explain(Trace& trace) {
   watch_in_screen();
+  is_explaining_ = false;
+  is_watching_ = true;
+  trace.graph_stride = stride_;
   record().prune();
   add_graph_survivors(record(), *stacks_, trace);
 }

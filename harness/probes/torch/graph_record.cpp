@@ -5,6 +5,8 @@
 
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
+
 namespace stepleak {
 
 void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start) {
@@ -38,14 +40,19 @@ void GraphRecord::clear() {
   nodes_.clear();
 }
 
-std::int64_t GraphRecord::tensor_count() const {
+GraphRecord::Counts GraphRecord::counts() const {
   const std::scoped_lock lock(mutex_);
-  return static_cast<std::int64_t>(tensors_.size());
+  return {static_cast<std::int64_t>(tensors_.size()), static_cast<std::int64_t>(nodes_.size())};
 }
 
-std::int64_t GraphRecord::node_count() const {
+GraphRecord::Counts GraphRecord::counts(std::int64_t before_step, std::int64_t stride) const {
+  const auto is_counted = [=](const auto& entry) {
+    const auto step = entry.second.birth.step;
+    return step < before_step && step % stride == 0;
+  };
   const std::scoped_lock lock(mutex_);
-  return static_cast<std::int64_t>(nodes_.size());
+  return {std::count_if(tensors_.begin(), tensors_.end(), is_counted),
+          std::count_if(nodes_.begin(), nodes_.end(), is_counted)};
 }
 
 }  // namespace stepleak

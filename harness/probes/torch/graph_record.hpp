@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <unordered_map>
 
 #include "harness/probes/torch/stack_recorder.hpp"
@@ -19,7 +18,7 @@ namespace stepleak {
 struct Birth {
   std::int64_t step = 0;
   std::uint64_t order = 0;   ///< counts births over all threads
-  std::string op;            ///< explain pass only
+  const char* op = nullptr;  ///< explain pass only; lives for ever
   bool is_computed = false;  ///< explain pass only: the operator read another tensor
   StackCapture stack;        ///< explain pass only
 };
@@ -53,8 +52,14 @@ class GraphRecord {
   /// Drops what has died; called at boundaries.
   void prune();
 
-  [[nodiscard]] std::int64_t tensor_count() const;
-  [[nodiscard]] std::int64_t node_count() const;
+  /// All entries.
+  struct Counts {
+    std::int64_t tensors = 0;
+    std::int64_t nodes = 0;
+  };
+  [[nodiscard]] Counts counts() const;
+  /// Those born before a step, in steps that `stride` divides.
+  [[nodiscard]] Counts counts(std::int64_t before_step, std::int64_t stride) const;
   [[nodiscard]] std::uint64_t next_order() { return order_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   /// The entries themselves; only at a quiescent point.

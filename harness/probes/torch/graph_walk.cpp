@@ -166,7 +166,7 @@ std::unordered_map<const at::TensorImpl*, std::size_t> views_by_base(const Graph
 
 void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
   survivor.birth_step = birth.step;
-  survivor.op = birth.op;
+  if (birth.op != nullptr) survivor.op = birth.op;
   survivor.is_computed = birth.is_computed;
   survivor.stack = stacks.index_of(birth.stack);
 }
@@ -217,6 +217,7 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     survivor.is_sink = is_sink;
     survivor.is_in_cycle = node != nullptr && walk.is_in_cycle(node);
     survivor.dims = static_cast<int>(tensor.dim());
+    survivor.is_pinned = !tensor.is_cuda() && tensor.has_storage() && tensor.is_pinned();
     if (tensor.has_storage()) {
       survivor.bytes = static_cast<std::int64_t>(tensor.numel() * tensor.element_size());
       survivor.storage = reinterpret_cast<std::uint64_t>(tensor.storage().data());

@@ -3,9 +3,14 @@
 
 #include "harness/probes/torch/stack_recorder.hpp"
 
+#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 #include <torch/csrc/profiler/unwind/unwind.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
 #include <unordered_set>
 
 #include "harness/probes/symboliser.hpp"
@@ -13,10 +18,60 @@
 
 namespace stepleak {
 
+namespace {
+
+std::atomic<StackSource> stack_source{StackSource::native};
+std::atomic<std::thread::id> step_thread;
+
+struct OpenOperators {
+  int depth = 0;
+  int shared_from = 0;  // depth of the outermost operator of torch's own; 0: there is none
+  StackCapture capture;
+};
+thread_local OpenOperators open_operators;
+
+// A backward pass on a GPU runs on a thread of the engine: no frame of the user's, and the GIL to wait for.
+bool has_user_frames() {
+  return std::this_thread::get_id() == step_thread.load(std::memory_order_relaxed) ||
+         torch::autograd::get_current_node() == nullptr;
+}
+
+}  // namespace
+
+void set_stack_source(StackSource source) {
+  stack_source = source;
+  step_thread = std::this_thread::get_id();
+}
+
+void enter_operator(const char* name) {
+  auto& open = open_operators;
+  ++open.depth;
+  if (open.shared_from == 0 && std::strncmp(name, "aten::", 6) == 0) open.shared_from = open.depth;
+}
+
+void leave_operator() {
+  auto& open = open_operators;
+  if (open.depth == open.shared_from) {
+    open.shared_from = 0;
+    open.capture = nullptr;
+  }
+  open.depth = std::max(0, open.depth - 1);
+}
+
+StackCapture capture_operator_stack() {
+  auto& open = open_operators;
+  if (open.shared_from == 0) return capture_stack();
+  if (!open.capture) open.capture = capture_stack();
+  return open.capture;
+}
+
 StackCapture capture_stack() {
   try {
-    return std::make_shared<const CapturedStack>(CapturedStack{
-        torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false), torch::unwind::unwind()});
+    const bool is_python = stack_source.load(std::memory_order_relaxed) == StackSource::python;
+    if (is_python && !has_user_frames()) return nullptr;
+    return std::make_shared<const CapturedStack>(
+        CapturedStack{torch::CapturedTraceback::gather(is_python, /*script=*/false, /*cpp=*/false),
+                      is_python ? std::vector<void*>() : torch::unwind::unwind()});
   } catch (...) {
     return nullptr;  // a stack that cannot be unwound must not fail the user's step
   }

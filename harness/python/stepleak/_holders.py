@@ -176,8 +176,14 @@ class _Path:
             "container_type": type(container).__name__ if container is not None else "",
             "container_length": len(container) if container is not None else 0,
             "bound": bound if isinstance(bound, int) else -1,
+            "has_optimizer": any(_is_optimizer(item) for item in self.objects),
             **statement,
         }
+
+
+def _is_optimizer(item: Any) -> bool:
+    optim = sys.modules.get("torch.optim")
+    return optim is not None and issubclass(type(item), optim.Optimizer)
 
 
 def _is_described(item: Any) -> bool:

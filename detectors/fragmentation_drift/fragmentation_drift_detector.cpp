@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "detectors/fragmentation_drift/fragmentation_drift_detector.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/base/bytes.hpp"
+#include "harness/detect/device_growth.hpp"
+#include "harness/detect/evidence.hpp"
+
+namespace stepleak {
+
+std::vector<Finding> FragmentationDriftDetector::detect(const Trace& trace) const {
+  std::vector<Finding> findings;
+  for (const auto& growth : device_growths_of(trace)) {
+    if (!growth.is_drifting() || growth.waiting.is_growing() || growth.private_pool.is_growing()) continue;
+    const auto segments = exact_trend(trace, {Counter::segment_count, growth.device});
+    const auto largest = judged_series(trace, {Counter::largest_free_block_bytes, growth.device});
+    Finding finding{.kind = kind(), .device = growth.device};
+    finding.bytes_per_step = growth.reserved.per_step;
+    finding.count_per_step = std::max(0.0, segments.per_step);
+    finding.counted = "segments";
+    finding.since_step = growth.reserved.since_step;
+    finding.what = fmt::format("{} more are reserved every step since step {} while live tensors take no more",
+                               format_bytes(finding.bytes_per_step), finding.since_step);
+    if (!largest.empty()) {
+      finding.what += fmt::format("; the largest free block is {}", format_bytes(static_cast<double>(largest.back())));
+    }
+    // What stays a while splits the segments: the blocks that are alive now show where.
+    add_suspects(trace,
+                 survivors_where(trace,
+                                 [&](const Survivor& s) {
+                                   return s.type == SurvivorType::block && s.device == growth.device &&
+                                          is_old(trace, s);
+                                 }),
+                 finding);
+    finding.accounts_for = {{Counter::reserved_bytes, growth.device}};
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "detectors/pinned_host/pinned_host_detector.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/base/bytes.hpp"
+#include "harness/detect/device_growth.hpp"
+#include "harness/detect/evidence.hpp"
+
+namespace stepleak {
+namespace {
+
+bool is_pinned_evidence(const Trace& trace, const Survivor& survivor) {
+  if (!is_old(trace, survivor)) return false;
+  return survivor.is_pinned || (survivor.type == SurvivorType::handle && survivor.name == "pinned memory");
+}
+
+}  // namespace
+
+std::vector<Finding> PinnedHostDetector::detect(const Trace& trace) const {
+  const auto trend = pinned_trend(trace);
+  if (!trend.is_growing()) return {};
+  Finding finding{.kind = kind()};
+  finding.bytes_per_step = trend.per_step;
+  finding.since_step = trend.since_step;
+  finding.what = fmt::format("{} of page-locked host memory are taken every step since step {}",
+                             format_bytes(trend.per_step), trend.since_step);
+  add_suspects(trace, survivors_where(trace, [&](const Survivor& s) { return is_pinned_evidence(trace, s); }), finding);
+  finding.accounts_for = {
+      {Counter::pinned_bytes}, {Counter::live_tensors}, {Counter::heap_bytes}, {Counter::python_objects}};
+  return {finding};
+}
+
+}  // namespace stepleak

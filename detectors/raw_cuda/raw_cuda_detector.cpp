@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "detectors/raw_cuda/raw_cuda_detector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/base/bytes.hpp"
+#include "harness/detect/device_growth.hpp"
+#include "harness/detect/evidence.hpp"
+#include "harness/detect/host_growth.hpp"
+
+namespace stepleak {
+namespace {
+
+// CUDA objects made in the explain pass and not destroyed, whatever kept them.
+std::vector<const Survivor*> old_objects(const Trace& trace) {
+  return survivors_where(trace, [&](const Survivor& s) {
+    return s.type == SurvivorType::handle && s.name != "pinned memory" && is_old(trace, s);
+  });
+}
+
+// "1 stream, 2 events": of each explained step.
+std::string objects_text(const Trace& trace, const std::vector<const Survivor*>& objects) {
+  std::map<std::string, int> counts;
+  for (const auto* object : objects) ++counts[object->name == "device memory" ? "raw allocation" : object->name];
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    const auto per_step =
+        static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, trace.explained_steps - 2));
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", count_text(per_step, name));
+  }
+  return text;
+}
+
+// torch fills its pools of events and streams now and then; a leak adds to most steps.
+bool is_in_most_steps(const Trace& trace, const std::vector<const Survivor*>& objects) {
+  return 2 * steps_kept(objects) > trace.explained_steps - 2;
+}
+
+}  // namespace
+
+std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
+  const auto objects = old_objects(trace);
+  const auto text = objects_text(trace, objects);
+  std::vector<Finding> findings;
+  for (const auto& growth : device_growths_of(trace)) {
+    Finding finding{.kind = kind(), .device = growth.device};
+    if (growth.outside.is_growing()) {
+      finding.bytes_per_step = growth.outside.per_step;
+      finding.since_step = growth.outside.since_step;
+      finding.what = fmt::format("{} of device memory outside torch's caching allocator are taken every step",
+                                 format_bytes(finding.bytes_per_step));
+      finding.accounts_for = {{Counter::outside_bytes, growth.device}};
+    } else if (growth.private_pool.is_growing() && !growth.live.is_growing() && !growth.waiting.is_growing()) {
+      finding.bytes_per_step = growth.private_pool.per_step;
+      finding.since_step = growth.private_pool.since_step;
+      finding.what =
+          fmt::format("{} more stand in private pools (graphs, MemPools) every step, and no tensor uses them",
+                      format_bytes(finding.bytes_per_step));
+      finding.accounts_for = {{Counter::private_pool_bytes, growth.device}, {Counter::reserved_bytes, growth.device}};
+    } else {
+      continue;
+    }
+    if (!text.empty()) finding.what += fmt::format(" ({} stay of a step)", text);
+    finding.accounts_for.push_back({Counter::heap_bytes});
+    finding.accounts_for.push_back({Counter::python_objects});
+    add_suspects(trace, objects, finding);
+    findings.push_back(std::move(finding));
+  }
+  // Streams and events take host memory only: the driver's.
+  if (findings.empty() && !objects.empty() && is_in_most_steps(trace, objects) && host_growth_of(trace).is_leak) {
+    const auto host = host_growth_of(trace);
+    Finding finding{.kind = kind(), .device = device_growths_of(trace).front().device};
+    finding.bytes_per_step = std::max(0.0, host.heap.per_step);
+    finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(trace.explained_steps - 2);
+    finding.counted = "cuda objects";
+    finding.since_step = host.heap.since_step;
+    finding.what = fmt::format("{} of every step are never destroyed", text);
+    finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}};
+    add_suspects(trace, objects, finding);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace stepleak

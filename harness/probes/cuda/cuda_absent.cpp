@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for the CUDA probes in a build without CUDA (-Dcuda=disabled).
+
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cuda_watch.hpp"
+
+namespace stepleak {
+
+CudaAnswer ask_cuda() {
+  return {{}, "this stepleak was built without CUDA", "build it with -Dcuda=enabled, or use --device cpu"};
+}
+
+const CudaAnswer& ask_cuda_in_child() {
+  static const auto answer = ask_cuda();
+  return answer;
+}
+
+std::map<std::string, std::string> cuda_conditions(Device /*device*/) { return {}; }
+
+CudaWatch watch_cuda(const std::shared_ptr<StackTable>& /*stacks*/, bool /*with_objects*/) { return {}; }
+
+std::vector<std::pair<std::string, std::string>> cuda_facts() { return {}; }
+
+}  // namespace stepleak

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/trace/device.hpp"
+
+namespace stepleak {
+
+/// What CUDA answers here: the visible devices, or why there are none and what to do.
+struct CudaAnswer {
+  std::vector<std::string> names;  ///< one a visible device, in CUDA's order: "NVIDIA H200"
+  std::string reason;              ///< empty where there are devices
+  std::string remedy;
+};
+
+/// Asks in this process. Makes no context, but starts the driver: never before a fork that shall use CUDA.
+[[nodiscard]] CudaAnswer ask_cuda();
+
+/// Asks in a child process, so that this one can still fork workers that use CUDA; once, then remembered.
+[[nodiscard]] const CudaAnswer& ask_cuda_in_child();
+
+/// The device's model, versions of driver and runtime, and the allocator's back end, for the result.
+[[nodiscard]] std::map<std::string, std::string> cuda_conditions(Device device);
+
+/// Bus address of a device, as NVML wants it: "00000000:04:00.0".
+[[nodiscard]] std::string pci_bus_id(Device device);
+
+/// Device memory in use by all processes, and the whole of it, in bytes. The device needs a context.
+struct DeviceMemory {
+  std::int64_t used = 0;
+  std::int64_t total = 0;
+};
+[[nodiscard]] DeviceMemory memory_of(Device device);
+
+/// Whether this process has a context on the device; asking makes none.
+[[nodiscard]] bool has_context(Device device);
+
+}  // namespace stepleak

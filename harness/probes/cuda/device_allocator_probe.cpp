@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/cuda/device_allocator_probe.hpp"
+
+#include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <unordered_map>
+
+#include "harness/base/step_failure.hpp"
+#include "harness/probes/block_table.hpp"
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/step_clock.hpp"
+#include "harness/probes/torch/stack_recorder.hpp"
+
+namespace stepleak {
+namespace {
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+using TraceEntry = allocator::TraceEntry;
+
+constexpr std::array kCounters{Counter::live_bytes,
+                               Counter::live_blocks,
+                               Counter::peak_bytes,
+                               Counter::active_bytes,
+                               Counter::reserved_bytes,
+                               Counter::segment_count,
+                               Counter::largest_free_block_bytes,
+                               Counter::inactive_split_bytes,
+                               Counter::private_pool_bytes};
+
+// Never destroyed: blocks may be freed after main().
+struct DeviceRecord {
+  BlockTable blocks{std::size_t{1} << 12};
+  std::atomic<std::int64_t> private_pool_bytes{0};
+};
+
+enum class Coverage : std::uint8_t { full, levels, none };
+
+struct Record {
+  Coverage coverage = Coverage::none;
+  std::vector<DeviceRecord*> devices;
+};
+
+Record& record() {
+  static auto* instance = new Record;
+  return *instance;
+}
+
+// Under the allocator's lock, and perhaps under the GIL: no lock, no allocation, no call into torch.
+void on_event(const TraceEntry& event) {
+  const auto& devices = record().devices;
+  const auto index = static_cast<std::size_t>(event.device_);
+  if (index >= devices.size()) return;
+  auto& device = *devices[index];
+  const auto bytes = static_cast<std::int64_t>(event.size_);
+  const bool is_private = event.mempool_.first != 0 || event.mempool_.second != 0;
+  switch (event.action_) {
+    case TraceEntry::ALLOC:
+      device.blocks.insert({event.addr_, bytes, current_step.load(std::memory_order_relaxed)});
+      break;
+    case TraceEntry::FREE_REQUESTED:
+      device.blocks.erase(event.addr_);
+      break;
+    case TraceEntry::SEGMENT_ALLOC:
+    case TraceEntry::SEGMENT_MAP:
+      if (is_private) device.private_pool_bytes.fetch_add(bytes, std::memory_order_relaxed);
+      break;
+    case TraceEntry::SEGMENT_FREE:
+    case TraceEntry::SEGMENT_UNMAP:
+      if (is_private) device.private_pool_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+      break;
+    default:
+      break;
+  }
+}
+
+// Before CUDA is initialised an attachment would be lost without a word.
+void attach_once() {
+  static const bool is_attached = [] {
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+    auto& to = record();
+    for (int i = 0; i < c10::cuda::device_count(); ++i) to.devices.push_back(new DeviceRecord);
+    if (!allocator::isEnabled() || allocator::name() == "pluggable") return true;
+    to.coverage = Coverage::levels;
+    try {
+      allocator::attachAllocatorTraceTracker(&on_event);
+      to.coverage = Coverage::full;
+    } catch (const c10::Error&) {
+      // cudaMallocAsync: statistics only, and coverage() says so.
+    }
+    return true;
+  }();
+  (void)is_attached;
+}
+
+Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std::int16_t>(index)}; }
+
+allocator::DeviceStats stats_of(std::size_t index) {
+  return allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index));
+}
+
+// [0]: over small and large blocks together.
+std::int64_t level(const c10::CachingAllocator::StatArray& stats) { return stats[0].current; }
+
+void synchronise_current_device() {
+  if (const auto error = cudaDeviceSynchronize(); error != cudaSuccess) {
+    throw StepFailure(fmt::format("CUDA failed while the step's work was waited for: {}", cudaGetErrorString(error)),
+                      "find the kernel with CUDA_LAUNCH_BLOCKING=1, or with compute-sanitizer");
+  }
+}
+
+void check_no_capture_is_open() {
+  auto status = cudaStreamCaptureStatusNone;
+  (void)cudaStreamIsCapturing(c10::cuda::getCurrentCUDAStream().stream(), &status);
+  if (status != cudaStreamCaptureStatusNone) {
+    throw StepFailure("the step left a stream capture open",
+                      "end it: leave the torch.cuda.graph block, or call capture_end()");
+  }
+}
+
+// What a block carries while stacks are recorded. It is a traceback of torch's own kind (an empty one), so that a
+// user's snapshot later on can still print it.
+struct BlockContext final : torch::CapturedTraceback {
+  StackCapture capture;
+};
+
+std::shared_ptr<c10::GatheredContext> gather_context() {
+  auto context = std::make_shared<BlockContext>();
+  context->capture = capture_operator_stack();
+  return context;
+}
+
+StackCapture capture_of(const std::shared_ptr<c10::GatheredContext>& context) {
+  if (const auto ours = std::dynamic_pointer_cast<BlockContext>(context)) return ours->capture;
+  if (auto users = std::dynamic_pointer_cast<torch::CapturedTraceback>(context)) {
+    return std::make_shared<const CapturedStack>(CapturedStack{std::move(users), {}});
+  }
+  return nullptr;
+}
+
+// Stacks of live blocks by address. A block's address is that of its segment plus the blocks before it.
+std::unordered_map<std::uintptr_t, StackCapture> stacks_of_live_blocks(std::size_t device) {
+  std::unordered_map<std::uintptr_t, StackCapture> stacks;
+  for (const auto& segment : allocator::snapshot({0, 0}, /*include_traces=*/false).segments) {
+    if (static_cast<std::size_t>(segment.device) != device) continue;
+    auto address = static_cast<std::uintptr_t>(segment.address);
+    for (const auto& block : segment.blocks) {
+      if (block.allocated) stacks.emplace(address, capture_of(block.context_when_allocated));
+      address += block.size;
+    }
+  }
+  return stacks;
+}
+
+}  // namespace
+
+DeviceAllocatorProbe::DeviceAllocatorProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {
+  attach_once();
+}
+
+std::string DeviceAllocatorProbe::coverage() {
+  switch (record().coverage) {
+    case Coverage::full:
+      return {};
+    case Coverage::levels:
+      return fmt::format(
+          "the allocator back end {} reports levels and no events: leaks are seen, their stacks and ages are not",
+          allocator::name());
+    case Coverage::none:
+      break;
+  }
+  return "device tensors bypass torch's caching allocator (a pluggable one, or PYTORCH_NO_CUDA_MEMORY_CACHING): they "
+         "are seen only as memory of the process, in steps of 2 MiB";
+}
+
+std::vector<SeriesKey> DeviceAllocatorProbe::keys() const {
+  std::vector<SeriesKey> keys;
+  for (std::size_t i = 0; i < record().devices.size(); ++i) {
+    keys.push_back({Counter::live_bytes, device_at(i), Moment::before_collection});
+    for (const auto counter : kCounters) keys.push_back({counter, device_at(i)});
+  }
+  return keys;
+}
+
+void DeviceAllocatorProbe::start() {
+  for (auto* device : record().devices) device->blocks.restart();
+}
+
+void DeviceAllocatorProbe::begin_step(std::int64_t /*step*/) {
+  for (auto* device : record().devices) device->blocks.reset_peak();
+}
+
+void DeviceAllocatorProbe::settle() {
+  for (std::size_t i = 0; i < record().devices.size(); ++i) {
+    if (!has_context(device_at(i))) continue;
+    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(i));
+    synchronise_current_device();
+    if (record().coverage != Coverage::full) continue;
+    const auto stats = stats_of(i);
+    // Frees that wait for a stream complete when somebody allocates: nothing else polls.
+    if (level(stats.active_bytes) != level(stats.allocated_bytes)) allocator::raw_delete(allocator::raw_alloc(1));
+  }
+}
+
+void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
+  if (record().coverage == Coverage::none) return;
+  if (moment == Moment::after_collection) check_no_capture_is_open();
+  constexpr auto kWidth = kCounters.size() + 1;
+  for (std::size_t i = 0; i < record().devices.size(); ++i) {
+    const auto columns = row.subspan(i * kWidth, kWidth);
+    const auto stats = stats_of(i);
+    const auto live = level(stats.allocated_bytes);
+    const auto& blocks = record().devices[i]->blocks;
+    if (moment == Moment::before_collection) {
+      columns[0] = live;
+      columns[3] = live + blocks.peak_bytes() - blocks.live_bytes();
+      continue;
+    }
+    columns[1] = live;
+    columns[2] = level(stats.allocation);
+    columns[4] = level(stats.active_bytes);
+    columns[5] = level(stats.reserved_bytes);
+    columns[6] = level(stats.segment);
+    std::size_t largest = 1;  // 0 would ask the driver for a first guess
+    allocator::cacheInfo(static_cast<c10::DeviceIndex>(i), &largest);
+    columns[7] = static_cast<std::int64_t>(largest);
+    columns[8] = level(stats.inactive_split_bytes);
+    columns[9] = record().devices[i]->private_pool_bytes.load(std::memory_order_relaxed);
+  }
+}
+
+void DeviceAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
+  if (record().coverage != Coverage::full) return;
+  for (std::size_t i = 0; i < record().devices.size(); ++i) {
+    tables.push_back(record().devices[i]->blocks.cohorts(device_at(i), current_step.load()));
+  }
+}
+
+void DeviceAllocatorProbe::begin_explain() {
+  // One recorder a process: the user's own history has stacks as well, and is left alone.
+  if (record().coverage != Coverage::full || allocator::isHistoryEnabled()) return;
+  allocator::recordHistory(true, &gather_context, 1, allocator::RecordContext::STATE, false, {});
+  records_history_ = true;
+}
+
+void DeviceAllocatorProbe::end_explain(Trace& trace) {
+  if (record().coverage != Coverage::full) return;
+  for (std::size_t i = 0; i < record().devices.size(); ++i) {
+    const auto stacks = stacks_of_live_blocks(i);
+    record().devices[i]->blocks.for_each([&](const Block& block) {
+      if (block.birth_step < trace.explained_from) return;
+      Survivor survivor;
+      survivor.device = device_at(i);
+      survivor.birth_step = block.birth_step;
+      survivor.identity = survivor.storage = block.address;
+      survivor.bytes = survivor.storage_bytes = block.bytes;
+      if (const auto found = stacks.find(block.address); found != stacks.end()) {
+        survivor.stack = stacks_->index_of(found->second);
+      }
+      trace.survivors.push_back(std::move(survivor));
+    });
+  }
+  if (records_history_) allocator::recordHistory(false, nullptr, 0, allocator::RecordContext::NEVER, false, {});
+  records_history_ = false;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/cuda/outside_probe.hpp"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/nvml.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kStepsASample = 16;
+
+Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std::int16_t>(index)}; }
+
+// Zero where the back end keeps no statistics: then everything on the device is outside.
+std::int64_t reserved_bytes(std::size_t index) {
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  if (!allocator::isEnabled() || allocator::name() == "pluggable") return 0;
+  return allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index)).reserved_bytes[0].current;
+}
+
+}  // namespace
+
+OutsideProbe::OutsideProbe(std::size_t device_count) : outside_(device_count, 0) {
+  for (std::size_t i = 0; i < device_count; ++i) bus_ids_.push_back(pci_bus_id(device_at(i)));
+}
+
+std::vector<SeriesKey> OutsideProbe::keys() const {
+  std::vector<SeriesKey> keys{{Counter::pinned_bytes}};
+  for (std::size_t i = 0; i < outside_.size(); ++i) keys.push_back({Counter::outside_bytes, device_at(i)});
+  return keys;
+}
+
+void OutsideProbe::sample() {
+  for (std::size_t i = 0; i < outside_.size(); ++i) {
+    if (!has_context(device_at(i))) continue;
+    const auto own = process_memory(bus_ids_[i]);
+    outside_[i] = (own ? *own : memory_of(device_at(i)).used) - reserved_bytes(i);
+  }
+}
+
+void OutsideProbe::read(Moment moment, std::span<std::int64_t> row) {
+  if (moment != Moment::after_collection) return;
+  if (step_ % kStepsASample == 0) sample();
+  // `active_*` are wrong in torch 2.10 and 2.11 (pytorch#183067); this is what is cached and in use.
+  row[0] = at::getHostAllocator(at::kCUDA)->get_stats().allocated_bytes.current;
+  for (std::size_t i = 0; i < outside_.size(); ++i) row[i + 1] = outside_[i];
+}
+
+}  // namespace stepleak
