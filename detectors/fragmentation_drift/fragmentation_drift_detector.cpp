@@ -27,14 +27,8 @@ std::vector<Finding> FragmentationDriftDetector::detect(const Trace& trace) cons
     if (!largest.empty()) {
       finding.what += fmt::format("; the largest free block is {}", format_bytes(static_cast<double>(largest.back())));
     }
-    // What stays a while splits the segments: the blocks that are alive now show where.
-    add_suspects(trace,
-                 survivors_where(trace,
-                                 [&](const Survivor& s) {
-                                   return s.type == SurvivorType::block && s.device == growth.device &&
-                                          is_old(trace, s);
-                                 }),
-                 finding);
+    // Where nothing cached was large enough, a segment was taken.
+    add_suspects(trace, handles_named(trace, "segment"), finding);
     finding.accounts_for = {{Counter::reserved_bytes, growth.device}};
     findings.push_back(std::move(finding));
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/base/bytes.hpp"
 #include "harness/detect/device_growth.hpp"
@@ -19,7 +20,9 @@ namespace {
 // CUDA objects made in the explain pass and not destroyed, whatever kept them.
 std::vector<const Survivor*> old_objects(const Trace& trace) {
   return survivors_where(trace, [&](const Survivor& s) {
-    return s.type == SurvivorType::handle && s.name != "pinned memory" && is_old(trace, s);
+    static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "private segment",
+                                                             "waiting block"};
+    return s.type == SurvivorType::handle && !kOfTorch.contains(s.name) && is_old(trace, s);
   });
 }
 
@@ -68,7 +71,7 @@ std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
     if (!text.empty()) finding.what += fmt::format(" ({} stay of a step)", text);
     finding.accounts_for.push_back({Counter::heap_bytes});
     finding.accounts_for.push_back({Counter::python_objects});
-    add_suspects(trace, objects, finding);
+    add_suspects(trace, objects.empty() ? handles_named(trace, "private segment") : objects, finding);
     findings.push_back(std::move(finding));
   }
   // Streams and events take host memory only: the driver's.

@@ -7,6 +7,7 @@
 
 #include "harness/base/bytes.hpp"
 #include "harness/detect/device_growth.hpp"
+#include "harness/detect/evidence.hpp"
 
 namespace stepleak {
 
@@ -22,6 +23,7 @@ std::vector<Finding> StuckFreeDetector::detect(const Trace& trace) const {
     finding.accounts_for = {{Counter::active_bytes, growth.device},
                             {Counter::reserved_bytes, growth.device},
                             {Counter::private_pool_bytes, growth.device}};
+    add_suspects(trace, handles_named(trace, "waiting block"), finding);
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -57,13 +57,19 @@ std::vector<const Survivor*> old_storages(const Trace& trace, Device device) {
   return storages;
 }
 
+std::vector<const Survivor*> handles_named(const Trace& trace, std::string_view name) {
+  return survivors_where(trace, [&](const Survivor& s) { return s.type == SurvivorType::handle && s.name == name; });
+}
+
+std::vector<const Survivor*> old_blocks(const Trace& trace, Device device) {
+  return survivors_where(trace, [&](const Survivor& s) {
+    return s.type == SurvivorType::block && s.device == device && is_old(trace, s);
+  });
+}
+
 std::int64_t old_block_bytes(const Trace& trace, Device device) {
   std::int64_t bytes = 0;
-  for (const auto& survivor : trace.survivors) {
-    if (survivor.type == SurvivorType::block && survivor.device == device && is_old(trace, survivor)) {
-      bytes += survivor.bytes;
-    }
-  }
+  for (const auto* block : old_blocks(trace, device)) bytes += block->bytes;
   return bytes;
 }
 

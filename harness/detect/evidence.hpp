@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/trace/finding.hpp"
@@ -21,6 +22,12 @@ namespace stepleak {
 
 /// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Trace& trace, Device device);
+
+/// Handles of one name, made in the explain pass: "segment", "stream".
+[[nodiscard]] std::vector<const Survivor*> handles_named(const Trace& trace, std::string_view name);
+
+/// Old blocks on a device, whatever uses them.
+[[nodiscard]] std::vector<const Survivor*> old_blocks(const Trace& trace, Device device);
 
 /// Bytes of all old blocks on a device, whatever uses them.
 [[nodiscard]] std::int64_t old_block_bytes(const Trace& trace, Device device);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/base/bytes.hpp"
+#include "harness/detect/device_growth.hpp"
 #include "harness/detect/evidence.hpp"
 
 namespace stepleak {
@@ -67,13 +68,17 @@ std::vector<StorageGrowth> storage_growths_of(const Trace& trace) {
   const bool have_bytes = std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
     return exact_trend(trace, {Counter::live_bytes, device}).is_growing();
   });
+  // Tensors that bypass the caching allocator have memory, too.
+  const auto gpus = device_growths_of(trace);
+  const bool have_outside =
+      std::any_of(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.outside.is_growing(); });
   for (const auto& device : devices) {
     StorageGrowth growth{.device = device,
                          .bytes = exact_trend(trace, {Counter::live_bytes, device}),
                          .blocks = exact_trend(trace, {Counter::live_blocks, device})};
     // Tensors without memory of their own on any device: views, and what is empty.
     const bool is_shell_growth =
-        !have_bytes && device == kHost && exact_trend(trace, {Counter::live_tensors}).is_growing();
+        !have_bytes && !have_outside && device == kHost && exact_trend(trace, {Counter::live_tensors}).is_growing();
     if (!growth.bytes.is_growing() && !is_shell_growth) continue;
     group_survivors(trace, growth);
     growth.cause = cause_of(trace, growth);
@@ -100,6 +105,8 @@ Finding storage_finding(const Trace& trace, const StorageGrowth& growth, Kind ki
   }
   finding.what = fmt::format("{} stays of every step since step {}", what, finding.since_step);
   add_suspects(trace, suspects, finding);
+  // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
+  if (finding.where.empty()) add_suspects(trace, old_blocks(trace, growth.device), finding);
   finding.accounts_for = {
       {Counter::live_bytes, growth.device}, {Counter::live_tensors}, {Counter::heap_bytes}, {Counter::python_objects}};
   return finding;

@@ -14,30 +14,32 @@ WIDTH = 256
 
 
 def reducing(device: str, is_recorded: bool) -> Callable[[], None]:
-    """Gradient buckets are reduced on a side stream; they come from a pool that a collective library registered."""
+    """Gradient buckets are reduced on a side stream; all of training runs in a pool that a collective library wants."""
     with torch.cuda.device(device):
         pool = torch.cuda.MemPool()
+    region = torch.cuda.use_mem_pool(pool, device=torch.device(device))
+    region.__enter__()
     side = torch.cuda.Stream(device)
     total = torch.zeros(WIDTH, device=device)
 
     def step() -> None:
-        with torch.cuda.use_mem_pool(pool, device=torch.device(device)):
-            bucket = torch.ones(ROWS, WIDTH, device=device)
-            side.wait_stream(torch.cuda.current_stream(device))
-            with torch.cuda.stream(side):
-                total.add_(bucket.sum(0))
-            if is_recorded:
-                bucket.record_stream(side)
-            else:
-                torch.cuda.current_stream(device).wait_stream(side)
-            del bucket
+        bucket = torch.ones(ROWS, WIDTH, device=device)
+        side.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(side):
+            total.add_(bucket.sum(0))
+        if is_recorded:
+            bucket.record_stream(side)
+        else:
+            torch.cuda.current_stream(device).wait_stream(side)
+        del bucket
 
+    step.region = region  # type: ignore[attr-defined]  # a region that nobody holds is left
     return step
 
 
 @leak(kind=("stuck_free", "raw_cuda"), report="pytorch/pytorch#175015", needs_cuda=True)
 def cuda_record_stream_in_pool(device: str) -> Callable[[], None]:
-    """The bucket is freed inside the pool's block after record_stream: torch defers such frees, and never does them."""
+    """Buckets are freed after record_stream while a pool is in use: torch defers such frees until the pool is left."""
     return reducing(device, is_recorded=True)
 
 

@@ -45,7 +45,7 @@ class Size:
 SIZES = {
     "cuda": (
         Size("small", layers=2, width=256, batch=8, length=64, calls=60),
-        Size("middle", layers=6, width=512, batch=16, length=128, calls=30),
+        Size("middle", layers=9, width=512, batch=16, length=128, calls=30),
         Size("large", layers=12, width=1024, batch=16, length=512, calls=4),
     ),
     "cpu": (Size("small", layers=1, width=64, batch=4, length=16, calls=20),),

@@ -112,7 +112,7 @@ std::map<std::string, std::string> cuda_conditions(Device device) {
   (void)cudaDriverGetVersion(&driver);
   (void)cudaRuntimeGetVersion(&runtime);
   auto back_end = c10::cuda::CUDACachingAllocator::name();
-  if (!c10::cuda::CUDACachingAllocator::isEnabled()) back_end = "uncached";
+  if (is_uncached()) back_end = "uncached";
   return {{"gpu", properties.name},
           {"gpu capability", fmt::format("{}.{}", properties.major, properties.minor)},
           {"cuda driver", version_text(driver)},
@@ -131,6 +131,11 @@ DeviceMemory memory_of(Device device) {
   std::size_t total = 0;
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) return {};
   return {static_cast<std::int64_t>(total - free), static_cast<std::int64_t>(total)};
+}
+
+bool is_uncached() {
+  // The native back end reads the variable itself, and says nothing of it.
+  return std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr || !c10::cuda::CUDACachingAllocator::isEnabled();
 }
 
 bool has_context(Device device) { return c10::cuda::hasPrimaryContext(static_cast<c10::DeviceIndex>(device.index)); }

@@ -37,6 +37,9 @@ struct DeviceMemory {
 };
 [[nodiscard]] DeviceMemory memory_of(Device device);
 
+/// Whether device tensors bypass the cache, each with a call of the driver (PYTORCH_NO_CUDA_MEMORY_CACHING).
+[[nodiscard]] bool is_uncached();
+
 /// Whether this process has a context on the device; asking makes none.
 [[nodiscard]] bool has_context(Device device);
 

@@ -14,8 +14,9 @@
 
 #include <array>
 #include <atomic>
-#include <map>
+#include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/base/step_failure.hpp"
 #include "harness/probes/block_table.hpp"
@@ -45,19 +46,49 @@ struct DeviceRecord {
   std::atomic<std::int64_t> private_pool_bytes{0};
 };
 
+// What the explain pass keeps of an event: the stack of a segment that was taken, or of a block that a collection
+// freed.
+struct EventStack {
+  Device device;
+  std::int64_t bytes = 0;
+  std::int64_t step = 0;
+  bool is_collected = false;
+  bool is_private = false;
+  std::shared_ptr<c10::GatheredContext> context;
+};
+
 enum class Coverage : std::uint8_t { full, levels, none };
 
 struct Record {
   Coverage coverage = Coverage::none;
   std::vector<DeviceRecord*> devices;
+  std::atomic<bool> is_explaining{false};
+  std::atomic<bool> is_collecting{false};  // between the two readings of a boundary
+  std::mutex mutex;                        // a leaf: nothing else is locked under it
+  std::vector<EventStack> stacks;
 };
+
+constexpr std::size_t kMostEventStacks = 1024;
 
 Record& record() {
   static auto* instance = new Record;
   return *instance;
 }
 
-// Under the allocator's lock, and perhaps under the GIL: no lock, no allocation, no call into torch.
+void keep_stack(const TraceEntry& event, bool is_collected, bool is_private) {
+  const std::scoped_lock lock(record().mutex);
+  auto& stacks = record().stacks;
+  if (stacks.size() >= kMostEventStacks || !event.context_) return;
+  stacks.push_back({{DeviceType::cuda, event.device_},
+                    static_cast<std::int64_t>(event.size_),
+                    current_step.load(std::memory_order_relaxed),
+                    is_collected,
+                    is_private,
+                    event.context_});
+}
+
+// Under the allocator's lock, and perhaps under the GIL: no call into torch; in the screen pass no lock and no
+// allocation either.
 void on_event(const TraceEntry& event) {
   const auto& devices = record().devices;
   const auto index = static_cast<std::size_t>(event.device_);
@@ -70,11 +101,14 @@ void on_event(const TraceEntry& event) {
       device.blocks.insert({event.addr_, bytes, current_step.load(std::memory_order_relaxed)});
       break;
     case TraceEntry::FREE_REQUESTED:
-      device.blocks.erase(event.addr_);
+      if (device.blocks.erase(event.addr_) && record().is_explaining && record().is_collecting) {
+        keep_stack(event, true, is_private);
+      }
       break;
     case TraceEntry::SEGMENT_ALLOC:
     case TraceEntry::SEGMENT_MAP:
       if (is_private) device.private_pool_bytes.fetch_add(bytes, std::memory_order_relaxed);
+      if (record().is_explaining) keep_stack(event, false, is_private);
       break;
     case TraceEntry::SEGMENT_FREE:
     case TraceEntry::SEGMENT_UNMAP:
@@ -91,7 +125,7 @@ void attach_once() {
     at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
     auto& to = record();
     for (int i = 0; i < c10::cuda::device_count(); ++i) to.devices.push_back(new DeviceRecord);
-    if (!allocator::isEnabled() || allocator::name() == "pluggable") return true;
+    if (is_uncached() || allocator::name() == "pluggable") return true;
     to.coverage = Coverage::levels;
     try {
       allocator::attachAllocatorTraceTracker(&on_event);
@@ -149,14 +183,23 @@ StackCapture capture_of(const std::shared_ptr<c10::GatheredContext>& context) {
   return nullptr;
 }
 
-// Stacks of live blocks by address. A block's address is that of its segment plus the blocks before it.
-std::unordered_map<std::uintptr_t, StackCapture> stacks_of_live_blocks(std::size_t device) {
-  std::unordered_map<std::uintptr_t, StackCapture> stacks;
+struct BlockStack {
+  StackCapture capture;
+  std::int64_t bytes = 0;
+  bool is_waiting = false;  // freed, and waiting for a stream
+};
+
+// Stacks of live and waiting blocks by address. A block's address is that of its segment plus the blocks before it.
+std::unordered_map<std::uintptr_t, BlockStack> stacks_of_blocks(std::size_t device) {
+  std::unordered_map<std::uintptr_t, BlockStack> stacks;
   for (const auto& segment : allocator::snapshot({0, 0}, /*include_traces=*/false).segments) {
     if (static_cast<std::size_t>(segment.device) != device) continue;
     auto address = static_cast<std::uintptr_t>(segment.address);
     for (const auto& block : segment.blocks) {
-      if (block.allocated) stacks.emplace(address, capture_of(block.context_when_allocated));
+      if (block.active) {
+        stacks.emplace(address, BlockStack{capture_of(block.context_when_allocated),
+                                           static_cast<std::int64_t>(block.size), !block.allocated});
+      }
       address += block.size;
     }
   }
@@ -214,8 +257,9 @@ void DeviceAllocatorProbe::settle() {
 }
 
 void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
-  if (record().coverage == Coverage::none) return;
+  record().is_collecting = moment == Moment::before_collection;
   if (moment == Moment::after_collection) check_no_capture_is_open();
+  if (record().coverage == Coverage::none) return;
   constexpr auto kWidth = kCounters.size() + 1;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
     const auto columns = row.subspan(i * kWidth, kWidth);
@@ -248,28 +292,61 @@ void DeviceAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
 }
 
 void DeviceAllocatorProbe::begin_explain() {
+  record().is_explaining = true;
   // One recorder a process: the user's own history has stacks as well, and is left alone.
   if (record().coverage != Coverage::full || allocator::isHistoryEnabled()) return;
-  allocator::recordHistory(true, &gather_context, 1, allocator::RecordContext::STATE, false, {});
+  // ALLOC: events carry the stack of their block; the ring itself is not used.
+  allocator::recordHistory(true, &gather_context, 1, allocator::RecordContext::ALLOC, false, {});
   records_history_ = true;
 }
 
 void DeviceAllocatorProbe::end_explain(Trace& trace) {
   if (record().coverage != Coverage::full) return;
+  record().is_explaining = false;
+  const auto add = [&](Survivor survivor, const StackCapture& capture) {
+    survivor.stack = stacks_->index_of(capture);
+    trace.survivors.push_back(std::move(survivor));
+  };
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
-    const auto stacks = stacks_of_live_blocks(i);
+    const auto stacks = stacks_of_blocks(i);
+    for (const auto& [address, block] : stacks) {
+      if (!block.is_waiting) continue;
+      // Its age is not known any more; that it waits after a synchronisation is the evidence.
+      add({.type = SurvivorType::handle,
+           .device = device_at(i),
+           .birth_step = trace.explained_from,
+           .identity = address,
+           .bytes = block.bytes,
+           .storage_bytes = block.bytes,
+           .name = "waiting block"},
+          block.capture);
+    }
     record().devices[i]->blocks.for_each([&](const Block& block) {
       if (block.birth_step < trace.explained_from) return;
-      Survivor survivor;
-      survivor.device = device_at(i);
-      survivor.birth_step = block.birth_step;
-      survivor.identity = survivor.storage = block.address;
-      survivor.bytes = survivor.storage_bytes = block.bytes;
-      if (const auto found = stacks.find(block.address); found != stacks.end()) {
-        survivor.stack = stacks_->index_of(found->second);
-      }
-      trace.survivors.push_back(std::move(survivor));
+      const auto found = stacks.find(block.address);
+      add({.device = device_at(i),
+           .birth_step = block.birth_step,
+           .identity = block.address,
+           .storage = block.address,
+           .bytes = block.bytes,
+           .storage_bytes = block.bytes},
+          found != stacks.end() ? found->second.capture : nullptr);
     });
+  }
+  std::vector<EventStack> kept;
+  {
+    const std::scoped_lock lock(record().mutex);
+    kept = std::exchange(record().stacks, {});
+  }
+  for (const auto& event : kept) {
+    add({.type = event.is_collected ? SurvivorType::block : SurvivorType::handle,
+         .device = event.device,
+         .birth_step = event.step,
+         .bytes = event.bytes,
+         .storage_bytes = event.bytes,
+         .name = event.is_private ? "private segment" : "segment",
+         .is_collected = event.is_collected},
+        capture_of(event.context));
   }
   if (records_history_) allocator::recordHistory(false, nullptr, 0, allocator::RecordContext::NEVER, false, {});
   records_history_ = false;

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
@@ -189,7 +190,7 @@ Cupti& cupti() {
 // The segments of torch's own allocator are raw allocations too.
 bool is_segment(std::uintptr_t address) {
   namespace allocator = c10::cuda::CUDACachingAllocator;
-  if (!allocator::isEnabled() || allocator::name() != "native") return false;
+  if (is_uncached() || allocator::name() != "native") return false;
   const auto segments = allocator::snapshot({0, 0}, /*include_traces=*/false).segments;
   return std::any_of(segments.begin(), segments.end(), [&](const auto& segment) { return segment.address == address; });
 }

@@ -19,7 +19,7 @@ Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std:
 // Zero where the back end keeps no statistics: then everything on the device is outside.
 std::int64_t reserved_bytes(std::size_t index) {
   namespace allocator = c10::cuda::CUDACachingAllocator;
-  if (!allocator::isEnabled() || allocator::name() == "pluggable") return 0;
+  if (is_uncached() || allocator::name() == "pluggable") return 0;
   return allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index)).reserved_bytes[0].current;
 }
 
