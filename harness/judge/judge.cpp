@@ -80,7 +80,7 @@ Decision decide(const Trace& trace, const Policy& policy) {
   const auto pinned = pinned_trend(trace);
   const bool are_devices_settled =
       std::all_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_settled(); }) &&
-      (!trace.has({Counter::pinned_bytes}) || pinned.is_flat());
+      !pinned.is_growing();  // it comes and goes with the device: a block in use by a copy is not handed out again
   const bool is_device_leak =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
       pinned.is_growing();

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -123,6 +124,22 @@ def written(stepleak: CommandLine) -> CommandLine:
 @pytest.fixture(scope="module")
 def folder(shared_stepleak: CommandLine) -> CommandLine:
     return written(shared_stepleak)
+
+
+# --- no GPU: exit code 3 ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="here is a GPU")
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "steps.py:clean", "--device", "cuda"], ["gate", "--device", "cuda:1"], ["run", "cuda_kv_cache_cat"]],
+    ids=["run", "gate", "scenario"],
+)
+def test_a_gpu_that_is_not_there(arguments: list[str], folder: CommandLine) -> None:
+    outcome = folder(*arguments)
+    assert outcome.code == FAILURE, outcome.text
+    assert "there is no NVIDIA driver here" in outcome.err
+    assert "remedy: install one, or use --device cpu" in outcome.err
 
 
 # --- wrong use: exit code 64 ------------------------------------------------------------------------------------------

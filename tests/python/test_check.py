@@ -275,7 +275,6 @@ def test_keyboard_interrupt_reaches_the_user() -> None:
         ({"steps": 8}, "8 steps are too few to judge; give 16 steps at least"),
         ({"steps": -32}, "steps"),
         ({"period": -1}, "must not be negative"),
-        ({"device": "cuda:0"}, "use --device cpu"),
         ({"device": "toaster"}, "toaster"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -283,6 +282,12 @@ def test_keyboard_interrupt_reaches_the_user() -> None:
 def test_wrong_option_is_a_usage_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(stepleak.UsageError, match=message):
         stepleak.check(lambda: None, **options)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here the device can be used")
+def test_device_that_cannot_be_used_is_told_with_the_reason() -> None:
+    with pytest.raises(RuntimeError, match=r"cuda:0 cannot be used: .*; .*--device cpu"):
+        stepleak.check(lambda: None, device="cuda:0")
 
 
 def test_step_with_arguments_is_a_usage_error() -> None:
