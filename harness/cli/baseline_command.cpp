@@ -99,6 +99,8 @@ void add_baseline_command(CLI::App& app, Command& chosen) {
   auto* show_verb = verb->add_subcommand("show", "Print the stored baselines, or one of them whole");
   show_verb->add_option("scenario", *name, "a scenario's name; all in short where none is given");
   show_verb->add_option("--baselines", options->baseline_folder, "folder with one folder a device class");
+  show_verb->add_option("--device", options->run.options.device, "whose baselines: auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
   show_verb->footer("Example: stepleak baseline show loss_sum_attached");
   show_verb->callback([&chosen, options, name] { chosen = [options, name] { return show(*options, *name); }; });
   auto* diff_verb =

@@ -16,7 +16,7 @@ std::string name_of(const char* text) {
 
 std::string report_of(const Result& result) {
   auto report = "\n" + to_console(result);
-  if (result.device == kHost) report += "  (no GPU is watched: CPU memory was judged)\n";
+  if (result.device == kHost) report += "  (no GPU was watched: CPU memory was judged)\n";
   return report;
 }
 

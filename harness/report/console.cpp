@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/base/bytes.hpp"
+#include "harness/base/text.hpp"
 
 namespace stepleak {
 namespace {
@@ -26,10 +27,10 @@ class ConsoleText {
  public:
   explicit ConsoleText(bool use_colours) : use_colours_(use_colours) {}
 
-  void headline(std::string_view colour, const std::string& text) { text_ += paint(colour, text) + "\n"; }
+  void headline(std::string_view colour, const std::string& text) { text_ += paint(colour, printable(text)) + "\n"; }
   void line(std::string_view label, const std::string& text) {
     if (text.empty()) return;
-    std::istringstream lines(text);
+    std::istringstream lines(printable(text));
     std::string first;
     std::getline(lines, first);
     text_ += fmt::format("  {} {}\n", paint("2", fmt::format("{:<7}", label)), first);

@@ -8,18 +8,11 @@
 
 #include <sstream>
 
+#include "harness/base/text.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
 namespace {
-
-// XML 1.0 has no place for other control characters, and a step may print any.
-std::string printable(std::string text) {
-  for (auto& letter : text) {
-    if (static_cast<unsigned char>(letter) < 0x20 && letter != '\n' && letter != '\t') letter = '?';
-  }
-  return text;
-}
 
 void add_problem(pugi::xml_node test, const char* element, const JunitCase& junit_case) {
   auto problem = test.append_child(element);

@@ -59,7 +59,7 @@ class Suite:
         self.baselines = stepleak.folder / "baselines" / "cpu"
 
     def __call__(self, *verb: str, glob: str = "mine_*", switches: dict[str, str] | None = None) -> Outcome:
-        folders = ["--scenarios", "mine", "--baselines", "baselines"]
+        folders = ["--scenarios", "mine", "--baselines", "baselines", "--device", "cpu"]
         return self.stepleak(*verb, "--suite", glob, *folders, switches=switches)
 
     def baseline(self, name: str) -> dict[str, Any]:
@@ -80,6 +80,12 @@ class Story:
         self.refused = suite("baseline", "update", switches=ON)
         self.stored_after_refusal = {name: suite.baseline(name) for name in ("mine_clean", "mine_leak")}
         self.green_again = suite("gate")
+        # A leak put into the scenario's own text, as a change of the code would.
+        text = suite.scenarios.read_text(encoding="utf-8")
+        suite.scenarios.write_text(text.replace('os.environ.get("SWITCH") == "on"', "True"), encoding="utf-8")
+        self.edited = suite("gate")
+        suite.scenarios.write_text(text, encoding="utf-8")
+        self.restored = suite("gate")
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +97,14 @@ def junit_of(story: Story, name: str) -> ElementTree.Element:
     suite = ElementTree.parse(story.suite.stepleak.folder / name).getroot().find("testsuite")
     assert suite is not None
     return suite
+
+
+def test_leak_put_into_a_scenarios_file_turns_the_gate_red_until_it_is_restored(story: Story) -> None:
+    assert story.edited.code == 1, story.edited.text
+    assert "mine_clean: worse" in story.edited.out
+    assert "leak, and the scenario says clean" in story.edited.out
+    assert story.restored.code == 0, story.restored.text
+    assert "2 same" in story.restored.out
 
 
 def test_scenario_without_baseline_turns_the_gate_red(story: Story) -> None:

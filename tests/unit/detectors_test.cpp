@@ -236,14 +236,10 @@ TEST(OptimizerStateDetectorTest, IgnoresWhatOthersKeep) {
   EXPECT_FALSE(kinds_of(builder).contains(Kind::optimizer_state));
 }
 
-TEST(AllDetectorsTest, AreOfDifferentKindsAndSilentOnAnEmptyTrace) {
-  const auto detectors = all_detectors();
-  ASSERT_FALSE(detectors.empty());
+TEST(AllDetectorsTest, AreOfDifferentKinds) {
   std::set<Kind> kinds;
-  for (const auto& detector : detectors) {
-    EXPECT_TRUE(kinds.insert(detector->kind()).second);
-    EXPECT_TRUE(detector->detect(Trace()).empty()) << to_string(detector->kind());
-  }
+  for (const auto& detector : all_detectors()) EXPECT_TRUE(kinds.insert(detector->kind()).second);
+  EXPECT_EQ(kinds.size(), static_cast<std::size_t>(kKindCount));
 }
 
 }  // namespace

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// What every probe keeps to. A new one is one line in probes(). Links torch and includes none of it.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cuda_watch.hpp"
+#include "harness/probes/host/host_probe.hpp"
+#include "harness/probes/step_clock.hpp"
+#include "harness/probes/torch/cpu_allocator_probe.hpp"
+#include "harness/probes/torch/graph_probe.hpp"
+#include "harness/probes/torch/stack_recorder.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kUnwritten = std::numeric_limits<std::int64_t>::min();
+
+std::vector<std::unique_ptr<Probe>> probes() {
+  const auto stacks = std::make_shared<StackTable>();
+  std::vector<std::unique_ptr<Probe>> probes;
+  probes.push_back(std::make_unique<HostProbe>());
+  probes.push_back(std::make_unique<CpuAllocatorProbe>(stacks));
+  probes.push_back(std::make_unique<GraphProbe>(stacks));
+  probes.push_back(std::make_unique<GraphProbe>(stacks, 7));
+  if (!ask_cuda().names.empty()) {
+    auto watch = watch_cuda(stacks, true);
+    for (auto& probe : watch.probes) probes.push_back(std::move(probe));
+  }
+  return probes;
+}
+
+// One boundary as the runner takes it.
+std::vector<std::int64_t> read_boundary(Probe& probe, std::int64_t step) {
+  current_step = step;
+  probe.begin_step(step);
+  probe.settle();
+  std::vector<std::int64_t> row(probe.keys().size(), kUnwritten);
+  probe.read(Moment::before_collection, row);
+  probe.read(Moment::after_collection, row);
+  return row;
+}
+
+class ProbeConformanceTest : public testing::TestWithParam<std::size_t> {
+ protected:
+  ProbeConformanceTest() : probes_(probes()) {}
+  [[nodiscard]] Probe& probe() { return *probes_.at(GetParam()); }
+
+ private:
+  std::vector<std::unique_ptr<Probe>> probes_;
+};
+
+TEST_P(ProbeConformanceTest, HasANameAndUniqueColumns) {
+  EXPECT_FALSE(probe().name().empty());
+  const auto keys = probe().keys();
+  EXPECT_EQ(std::set(keys.begin(), keys.end()).size(), keys.size());
+  EXPECT_EQ(keys, probe().keys());
+}
+
+TEST_P(ProbeConformanceTest, FillsEachColumnAtItsMoment) {
+  probe().start();
+  const auto keys = probe().keys();
+  current_step = 1;
+  probe().begin_step(1);
+  std::vector<std::int64_t> row(keys.size(), kUnwritten);
+  probe().read(Moment::before_collection, row);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].moment == Moment::before_collection) {
+      EXPECT_NE(row[i], kUnwritten) << to_string(keys[i]);
+    }
+  }
+  probe().read(Moment::after_collection, row);
+  for (std::size_t i = 0; i < keys.size(); ++i) EXPECT_NE(row[i], kUnwritten) << to_string(keys[i]);
+}
+
+TEST_P(ProbeConformanceTest, CountsNothingOfAStepThatDoesNothing) {
+  probe().start();
+  (void)read_boundary(probe(), 1);
+  const auto keys = probe().keys();
+  const auto first = read_boundary(probe(), 2);
+  const auto second = read_boundary(probe(), 3);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (is_exact(keys[i].counter)) {
+      EXPECT_EQ(first[i], second[i]) << to_string(keys[i]);
+    }
+  }
+}
+
+TEST_P(ProbeConformanceTest, MayBeStartedAgain) {
+  probe().start();
+  (void)read_boundary(probe(), 1);
+  probe().start();
+  EXPECT_EQ(read_boundary(probe(), 1).size(), probe().keys().size());
+}
+
+TEST_P(ProbeConformanceTest, ExplainsNothingOfAStepThatDoesNothing) {
+  probe().start();
+  (void)read_boundary(probe(), 1);
+  Trace trace;
+  trace.explained_from = 2;
+  trace.explained_steps = 4;
+  probe().begin_explain();
+  for (std::int64_t step = 2; step < 6; ++step) (void)read_boundary(probe(), step);
+  probe().end_explain(trace);
+  EXPECT_TRUE(trace.survivors.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProbeConformanceTest, testing::Range(std::size_t{0}, probes().size()));
+
+}  // namespace
+}  // namespace stepleak
