@@ -29,7 +29,7 @@ enum class Counter : std::uint8_t {
   largest_free_block_bytes,
   inactive_split_bytes,
   private_pool_bytes,
-  pinned_bytes,
+  pinned_bytes,   ///< page-locked host memory; noisy: a block that a copy still uses is not handed out again
   outside_bytes,  ///< device memory of the process outside the caching allocator; noisy
 };
 

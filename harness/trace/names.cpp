@@ -61,7 +61,15 @@ std::string_view to_string(Counter counter) { return kCounters.at(static_cast<st
 std::optional<Counter> parse_counter(std::string_view name) { return parse<Counter>(kCounters, name); }
 
 bool is_exact(Counter counter) {
-  return counter != Counter::heap_bytes && counter != Counter::resident_bytes && counter != Counter::outside_bytes;
+  switch (counter) {
+    case Counter::heap_bytes:
+    case Counter::resident_bytes:
+    case Counter::pinned_bytes:
+    case Counter::outside_bytes:
+      return false;
+    default:
+      return true;
+  }
 }
 
 std::string to_string(const SeriesKey& key) {
