@@ -49,8 +49,9 @@ bool is_in_most_steps(const Trace& trace, const std::vector<const Survivor*>& ob
 std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
   const auto objects = old_objects(trace);
   const auto text = objects_text(trace, objects);
+  const auto growths = device_growths_of(trace);
   std::vector<Finding> findings;
-  for (const auto& growth : device_growths_of(trace)) {
+  for (const auto& growth : growths) {
     Finding finding{.kind = kind(), .device = growth.device};
     if (growth.outside.is_growing()) {
       finding.bytes_per_step = growth.outside.per_step;
@@ -75,9 +76,10 @@ std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
     findings.push_back(std::move(finding));
   }
   // Streams and events take host memory only: the driver's.
-  if (findings.empty() && !objects.empty() && is_in_most_steps(trace, objects) && host_growth_of(trace).is_leak) {
+  if (findings.empty() && !growths.empty() && !objects.empty() && is_in_most_steps(trace, objects) &&
+      host_growth_of(trace).is_leak) {
     const auto host = host_growth_of(trace);
-    Finding finding{.kind = kind(), .device = device_growths_of(trace).front().device};
+    Finding finding{.kind = kind(), .device = growths.front().device};
     finding.bytes_per_step = std::max(0.0, host.heap.per_step);
     finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(trace.explained_steps - 2);
     finding.counted = "cuda objects";

@@ -32,12 +32,12 @@ std::string to_junit(const std::string& suite, const std::vector<JunitCase>& cas
   int failures = 0;
   int errors = 0;
   double seconds = 0;
-  tests.append_attribute("name") = suite.c_str();
+  tests.append_attribute("name") = printable(suite).c_str();
   for (const auto& junit_case : cases) {
     const auto& result = *junit_case.result;
     auto test = tests.append_child("testcase");
-    test.append_attribute("classname") = suite.c_str();
-    test.append_attribute("name") = result.target.c_str();
+    test.append_attribute("classname") = printable(suite).c_str();
+    test.append_attribute("name") = printable(result.target).c_str();
     test.append_attribute("time") = fmt::format("{:.3f}", result.seconds).c_str();
     seconds += result.seconds;
     if (junit_case.failure.empty()) continue;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/base/bytes.hpp"
+#include "harness/detect/device_growth.hpp"
 #include "harness/detect/trend.hpp"
 #include "harness/explain/explain.hpp"
 #include "harness/judge/judge.hpp"
@@ -38,6 +39,9 @@ class Session {
       result_.reason = "the step failed";
       result_.failure = RunFailure{
           fmt::format("{} (in step {})", failure.what(), runner_.trace().step_count() + 1), failure.remedy(), {}};
+    }
+    if (const auto broken = broken_chain(runner_.trace()); !broken.empty()) {
+      result_.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
     }
     result_.target = parts_.target;
     result_.device = parts_.device;

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "harness/detect/device_growth.hpp"
 #include "tests/support/trace_builder.hpp"
 
 namespace stepleak {
@@ -234,6 +235,18 @@ TEST(OptimizerStateDetectorTest, IgnoresWhatOthersKeep) {
   auto builder = leaking(1024, 1, 0);
   keep(builder, {});
   EXPECT_FALSE(kinds_of(builder).contains(Kind::optimizer_state));
+}
+
+TEST(BrokenChainTest, TellsWhereActiveFallsBelowLive) {
+  auto builder = gpu({});
+  builder.with({Counter::active_bytes, kGpu}, [](auto step) { return step == 17 ? kMebi - 1 : kMebi; });
+  EXPECT_NE(broken_chain(builder.build()).find("at step 17 on cuda:0"), std::string::npos);
+}
+
+TEST(BrokenChainTest, IsSilentWhereAllAreEqual) {
+  auto builder = gpu({});
+  builder.with({Counter::reserved_bytes, kGpu}, [](auto) { return kMebi; });
+  EXPECT_EQ(broken_chain(builder.build()), "");
 }
 
 TEST(AllDetectorsTest, AreOfDifferentKinds) {
