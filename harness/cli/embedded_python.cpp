@@ -65,6 +65,7 @@ void EmbeddedPython::start() {
   PyConfig_InitPythonConfig(&config);
   config.parse_argv = 0;
   config.install_signal_handlers = 0;
+  config.buffered_stdio = 0;  // what a step printed must not be lost where its worker ends or dies
   config.use_hash_seed = 1;
   config.hash_seed = 0;
   const auto* python = std::getenv("STEPLEAK_PYTHON");
