@@ -76,9 +76,8 @@ std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
     findings.push_back(std::move(finding));
   }
   // Streams and events take host memory only: the driver's.
-  if (findings.empty() && !growths.empty() && !objects.empty() && is_in_most_steps(trace, objects) &&
-      host_growth_of(trace).is_leak) {
-    const auto host = host_growth_of(trace);
+  if (!findings.empty() || growths.empty() || objects.empty() || !is_in_most_steps(trace, objects)) return findings;
+  if (const auto host = host_growth_of(trace); host.is_leak) {
     Finding finding{.kind = kind(), .device = growths.front().device};
     finding.bytes_per_step = std::max(0.0, host.heap.per_step);
     finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(trace.explained_steps - 2);

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-
 namespace stepleak {
 namespace {
 

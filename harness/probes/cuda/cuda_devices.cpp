@@ -138,6 +138,8 @@ bool is_uncached() {
   return std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr || !c10::cuda::CUDACachingAllocator::isEnabled();
 }
 
+bool has_statistics() { return !is_uncached() && c10::cuda::CUDACachingAllocator::name() != "pluggable"; }
+
 bool has_context(Device device) { return c10::cuda::hasPrimaryContext(static_cast<c10::DeviceIndex>(device.index)); }
 
 }  // namespace stepleak

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,9 @@
 #include "harness/trace/device.hpp"
 
 namespace stepleak {
+
+/// The device of an index in CUDA's order.
+inline Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std::int16_t>(index)}; }
 
 /// What CUDA answers here: the visible devices, or why there are none and what to do.
 struct CudaAnswer {
@@ -39,6 +43,9 @@ struct DeviceMemory {
 
 /// Whether device tensors bypass the cache, each with a call of the driver (PYTORCH_NO_CUDA_MEMORY_CACHING).
 [[nodiscard]] bool is_uncached();
+
+/// Whether torch's allocator keeps statistics: neither an uncached nor a pluggable one does.
+[[nodiscard]] bool has_statistics();
 
 /// Whether this process has a context on the device; asking makes none.
 [[nodiscard]] bool has_context(Device device);

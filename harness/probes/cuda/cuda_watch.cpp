@@ -13,12 +13,6 @@
 #include "harness/probes/cuda/outside_probe.hpp"
 
 namespace stepleak {
-namespace {
-
-Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std::int16_t>(index)}; }
-
-}  // namespace
-
 CudaWatch watch_cuda(const std::shared_ptr<StackTable>& stacks, bool with_objects) {
   const auto count = ask_cuda().names.size();
   CudaWatch watch;

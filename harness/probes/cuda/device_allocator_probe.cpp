@@ -125,7 +125,7 @@ void attach_once() {
     at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
     auto& to = record();
     for (int i = 0; i < c10::cuda::device_count(); ++i) to.devices.push_back(new DeviceRecord);
-    if (is_uncached() || allocator::name() == "pluggable") return true;
+    if (!has_statistics()) return true;
     to.coverage = Coverage::levels;
     try {
       allocator::attachAllocatorTraceTracker(&on_event);
@@ -137,8 +137,6 @@ void attach_once() {
   }();
   (void)is_attached;
 }
-
-Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std::int16_t>(index)}; }
 
 allocator::DeviceStats stats_of(std::size_t index) {
   return allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index));

@@ -14,13 +14,12 @@ namespace {
 
 constexpr std::int64_t kStepsASample = 16;
 
-Device device_at(std::size_t index) { return {DeviceType::cuda, static_cast<std::int16_t>(index)}; }
-
 // Zero where the back end keeps no statistics: then everything on the device is outside.
 std::int64_t reserved_bytes(std::size_t index) {
-  namespace allocator = c10::cuda::CUDACachingAllocator;
-  if (is_uncached() || allocator::name() == "pluggable") return 0;
-  return allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index)).reserved_bytes[0].current;
+  if (!has_statistics()) return 0;
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(index))
+      .reserved_bytes[0]
+      .current;
 }
 
 }  // namespace
