@@ -33,7 +33,7 @@ std::string objects_text(const Trace& trace, const std::vector<const Survivor*>&
   std::string text;
   for (const auto& [name, count] : counts) {
     const auto per_step =
-        static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, trace.explained_steps - 2));
+        static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, trace.proof_steps()));
     text += fmt::format("{}{}", text.empty() ? "" : ", ", count_text(per_step, name));
   }
   return text;
@@ -41,7 +41,7 @@ std::string objects_text(const Trace& trace, const std::vector<const Survivor*>&
 
 // torch fills its pools of events and streams now and then; a leak adds to most steps.
 bool is_in_most_steps(const Trace& trace, const std::vector<const Survivor*>& objects) {
-  return 2 * steps_kept(objects) > trace.explained_steps - 2;
+  return 2 * steps_kept(objects) > trace.proof_steps();
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
   if (const auto host = host_growth_of(trace); host.is_leak) {
     Finding finding{.kind = kind(), .device = growths.front().device};
     finding.bytes_per_step = std::max(0.0, host.heap.per_step);
-    finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(trace.explained_steps - 2);
+    finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(trace.proof_steps());
     finding.counted = "cuda objects";
     finding.since_step = host.heap.since_step;
     finding.what = fmt::format("{} of every step are never destroyed", text);

@@ -70,6 +70,7 @@ class Watch {
     if (options.steps > 0) parts_.policy = with_budget(parts_.policy, options.steps);
     if (options.minimum_steps > 0) parts_.policy = with_minimum(parts_.policy, options.minimum_steps);
     parts_.policy.period = options.period;
+    if (device_.type == DeviceType::cuda) parts_.explain_stride = kExplainStride;
     apply_torch_conditions({.seed = options.seed, .threads = options.threads});
     // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
     set_stack_source(surroundings.collector != nullptr ? StackSource::python : StackSource::native);
@@ -99,6 +100,7 @@ class Watch {
  private:
   // Steps on a GPU often wait for launches, where a callback at each operator would cost a fifth of the step.
   static constexpr std::int64_t kGraphStride = 23;
+  static constexpr std::int64_t kExplainStride = 7;
 
   Device device_;
   std::shared_ptr<StackTable> stacks_;
@@ -131,7 +133,7 @@ Trace observe(const Step& step, const Passes& passes, const Options& options, co
   Runner runner(watch.parts().runner);
   runner.start();
   runner.run_to(passes.screen_steps);
-  if (passes.explain_steps > 0) runner.explain(passes.explain_steps);
+  if (passes.explain_steps > 0) runner.explain(passes.explain_steps, passes.explain_stride);
   return std::move(runner.trace());
 }
 

@@ -43,6 +43,7 @@ struct Surroundings {
 struct Passes {
   std::int64_t screen_steps = 0;
   std::int64_t explain_steps = 0;
+  std::int64_t explain_stride = 1;  ///< births are recorded in every so-many-th of them
 };
 
 /// Repeats a step under the same observation as check() and judges nothing: for benchmarks of what watching costs.

@@ -14,15 +14,8 @@ namespace {
 
 StepFailure step_failure(py::error_already_set& error) {
   const bool is_exit = error.matches(PyExc_SystemExit);
-  const auto text = exception_text(&error);
-  std::string remedy;
-  if (error.matches(PyExc_MemoryError) || text.find("can't allocate memory") != std::string::npos ||
-      text.find("out of memory") != std::string::npos) {
-    remedy = "the step ran out of memory: raise --memory, or make the step smaller";
-  } else if (is_exit) {
-    remedy = "the step must return, not end the process";
-  }
-  return StepFailure("the step raised " + text, remedy);
+  return StepFailure("the step raised " + exception_text(&error),
+                     is_exit ? "the step must return, not end the process" : "");
 }
 
 }  // namespace

@@ -10,26 +10,11 @@
 #include <map>
 #include <set>
 
+#include "harness/trace/frames.hpp"
+
 namespace stepleak {
-namespace {
-
-bool is_python(const Frame& frame) { return frame.file.ends_with(".py"); }
-
-// The user's frames, innermost first. Where there are Python frames the C++ ones are bindings below them.
-std::vector<Frame> user_part(const std::vector<Frame>& stack) {
-  const bool has_python =
-      std::any_of(stack.begin(), stack.end(), [](const Frame& frame) { return frame.is_user && is_python(frame); });
-  std::vector<Frame> where;
-  std::copy_if(stack.begin(), stack.end(), std::back_inserter(where),
-               [&](const Frame& frame) { return frame.is_user && (!has_python || is_python(frame)); });
-  return where;
-}
-
-}  // namespace
-
 bool is_old(const Trace& trace, const Survivor& survivor) {
-  return !survivor.is_collected && survivor.birth_step >= trace.explained_from &&
-         survivor.birth_step < trace.explained_from + trace.explained_steps - 2;
+  return !survivor.is_collected && trace.is_proof(survivor.birth_step);
 }
 
 std::vector<const Survivor*> survivors_where(const Trace& trace,
@@ -80,14 +65,14 @@ std::int64_t steps_kept(const std::vector<const Survivor*>& survivors) {
 }
 
 void add_suspects(const Trace& trace, const std::vector<const Survivor*>& suspects, Finding& finding) {
-  finding.explained_steps = std::max<std::int64_t>(trace.explained_steps - 2, 0);
+  finding.explained_steps = trace.proof_steps();
   finding.kept_count = std::min(steps_kept(suspects), finding.explained_steps);
   // Captures differ by step even where the place is the same: group by what a person reads.
   std::map<std::string, std::pair<double, const Survivor*>> places;
   for (const auto* suspect : suspects) {
     if (suspect->stack < 0) continue;
     std::string place;
-    for (const auto& frame : user_part(trace.stacks.at(static_cast<std::size_t>(suspect->stack)))) {
+    for (const auto& frame : user_frames(trace.stacks.at(static_cast<std::size_t>(suspect->stack)))) {
       place += fmt::format("{}:{};", frame.file, frame.line);
     }
     auto& [weight, example] = places[place];
@@ -99,7 +84,7 @@ void add_suspects(const Trace& trace, const std::vector<const Survivor*>& suspec
                                          [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
   const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.second;
   if (example != nullptr) {
-    finding.where = user_part(trace.stacks.at(static_cast<std::size_t>(example->stack)));
+    finding.where = user_frames(trace.stacks.at(static_cast<std::size_t>(example->stack)));
     finding.op = example->op;
   }
   // The holder may be known for another of the suspects only, such as the newest sum of a chain.

@@ -12,8 +12,7 @@
 
 namespace stepleak {
 
-/// Whether a survivor was born in the explain pass, early enough to prove that it stays: the newest two steps
-/// of the pass may still be in use.
+/// Whether a survivor was born in a step that is a proof, and no collection of ours freed it.
 [[nodiscard]] bool is_old(const Trace& trace, const Survivor& survivor);
 
 /// The survivors that a predicate accepts, in the order of the trace.

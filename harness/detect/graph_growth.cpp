@@ -42,8 +42,7 @@ std::optional<GraphGrowth> graph_growth_of(const Trace& trace) {
   if (is_kept_through_explain(trace, growth.old_nodes)) {
     if (!growth.nodes.is_growing()) growth.nodes.since_step = trace.explained_from;
     growth.nodes.state = TrendState::growing;
-    growth.nodes.per_step =
-        static_cast<double>(growth.old_nodes.size()) / static_cast<double>(trace.explained_steps - 2);
+    growth.nodes.per_step = static_cast<double>(growth.old_nodes.size()) / static_cast<double>(trace.proof_steps());
   }
   if (!growth.nodes.is_growing()) return std::nullopt;
   growth.sinks = sinks_of(trace);

@@ -28,8 +28,8 @@ class Probe {
   /// Before each step; `step` counts from 1.
   virtual void begin_step(std::int64_t step) { (void)step; }
 
-  /// At looks and in the explain pass, after the step and before its boundary is read: waits for devices, and lets
-  /// pending frees complete. Elsewhere a step keeps its launch-ahead. Throws StepFailure where the device failed.
+  /// At looks and at the explain pass's end, after the step and before its boundary is read: waits for devices, and
+  /// lets pending frees complete. Elsewhere a step keeps its launch-ahead. Throws StepFailure where the device failed.
   virtual void settle() {}
 
   /// At each boundary, before and then after the collection: fills the columns of that moment.
@@ -39,11 +39,18 @@ class Probe {
   /// At looks: appends one table a device where this probe knows births.
   virtual void read_cohorts(std::vector<CohortTable>& tables) { (void)tables; }
 
-  /// Before the first step of the explain pass: record stacks and graphs from now on.
+  /// Between two steps: whether the stacks of births are recorded from now on. In the explain pass in the steps that
+  /// Trace::is_recorded() names; in the screen pass in few steps, for the case that a later one runs out of memory.
+  virtual void record_stacks(bool is_recording) { (void)is_recording; }
+
+  /// Before the first step of the explain pass.
   virtual void begin_explain() {}
 
-  /// After its last boundary: adds survivors and stacks to the trace and stops recording them.
+  /// After its last boundary: adds to the trace what was born in a recorded step and is alive, with its stack.
   virtual void end_explain(Trace& trace) { (void)trace; }
+
+  /// After a step that ran out of memory: adds every live block to the trace, with its stack where it was recorded.
+  virtual void read_blocks(Trace& trace) { (void)trace; }
 };
 
 /// Forces a collection of cyclic garbage at a boundary. Without Python there is none to force.

@@ -13,9 +13,15 @@ namespace py = pybind11;
 namespace {
 
 py::tuple check(const py::object& step, bool takes_index, const std::string& target, const std::string& device,
-                const std::string& effort, std::int64_t steps, std::int64_t period, std::uint64_t seed) {
-  const stepleak::Options options{
-      .target = target, .device = device, .effort = effort, .steps = steps, .period = period, .seed = seed};
+                const std::string& effort, std::int64_t steps, std::int64_t period, std::uint64_t seed,
+                bool with_cuda_objects) {
+  const stepleak::Options options{.target = target,
+                                  .device = device,
+                                  .effort = effort,
+                                  .steps = steps,
+                                  .period = period,
+                                  .seed = seed,
+                                  .with_cuda_objects = with_cuda_objects};
   std::string json;
   std::string report;
   try {
@@ -35,9 +41,10 @@ py::tuple check(const py::object& step, bool takes_index, const std::string& tar
   return py::make_tuple(json, report);
 }
 
-void observe(const py::object& step, std::int64_t screen_steps, std::int64_t explain_steps, const std::string& device) {
+void observe(const py::object& step, const std::string& device, std::int64_t screen_steps, std::int64_t explain_steps,
+             std::int64_t explain_stride) {
   const py::gil_scoped_release without_gil;
-  stepleak::observe_python(step.ptr(), false, {screen_steps, explain_steps}, {.device = device});
+  stepleak::observe_python(step.ptr(), false, {screen_steps, explain_steps, explain_stride}, {.device = device});
 }
 
 }  // namespace
@@ -45,6 +52,7 @@ void observe(const py::object& step, std::int64_t screen_steps, std::int64_t exp
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ core of stepleak; use the package's own functions.";
   module.def("check", &check);
-  module.def("observe", &observe,
+  module.def("observe", &observe, py::arg("step"), py::arg("device"), py::kw_only(), py::arg("screen_steps") = 0,
+             py::arg("explain_steps") = 0, py::arg("explain_stride") = 1,
              "Repeats a step in the screen and the explain pass, judging nothing: for benchmarks.");
 }

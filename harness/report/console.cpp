@@ -52,13 +52,17 @@ std::string rate_of(const Finding& finding) {
   return fmt::format("{:.4g} {}/step", finding.count_per_step, finding.counted);
 }
 
+std::string text_of(const Frame& frame) {
+  auto text = fmt::format("{}:{}", short_path(frame.file), frame.line);
+  if (!frame.function.empty()) text += " in " + frame.function;
+  if (!frame.text.empty()) text += "      " + frame.text;
+  return text;
+}
+
 std::string where_of(const Finding& finding) {
   std::string text;
   for (std::size_t i = 0; i < std::min(finding.where.size(), kMostFrames); ++i) {
-    const auto& frame = finding.where[i];
-    text += fmt::format("{}{}:{}", i == 0 ? "" : "\n", short_path(frame.file), frame.line);
-    if (!frame.function.empty()) text += " in " + frame.function;
-    if (!frame.text.empty()) text += "      " + frame.text;
+    text += (i == 0 ? "" : "\n") + text_of(finding.where[i]);
     if (i == 0 && !finding.op.empty()) text += fmt::format("      [{}]", finding.op);
   }
   return text.empty() ? "no user frame was seen where the survivors were made" : text;
@@ -80,8 +84,36 @@ void add_finding(const Finding& finding, ConsoleText& text) {
   text.line("fix", finding.fix);
 }
 
+std::string births_of(const LiveMemory& memory) {
+  if (memory.last_step == 0) return "of the set-up";
+  if (memory.first_step == memory.last_step) return fmt::format("of step {}", memory.last_step);
+  if (memory.first_step == 0) return fmt::format("of the set-up to step {}", memory.last_step);
+  return fmt::format("of steps {} to {}", memory.first_step, memory.last_step);
+}
+
+std::string text_of(const std::vector<LiveMemory>& lines) {
+  std::string text;
+  for (const auto& line : lines) {
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", format_bytes(static_cast<double>(line.bytes)));
+    if (line.blocks > 1) text += fmt::format(" in {} blocks", line.blocks);
+    text += " " + births_of(line);
+    if (!line.where.empty()) text += "      " + text_of(line.where.front());
+  }
+  return text;
+}
+
+void add_memory(const MemoryEvidence& memory, ConsoleText& text) {
+  if (memory.blocks == 0) return;
+  text.line("live", fmt::format("{} in {} block{}", format_bytes(static_cast<double>(memory.bytes)), memory.blocks,
+                                memory.blocks == 1 ? "" : "s"));
+  text.line("largest", text_of(memory.largest));
+  text.line("newest", text_of(memory.newest));
+  text.line("stacks", text_of(memory.by_stack));
+}
+
 void add_failure(const RunFailure& failure, ConsoleText& text) {
   text.line("what", failure.what);
+  add_memory(failure.memory, text);
   text.line("fix", failure.remedy);
   text.line("output", failure.output_tail);
 }

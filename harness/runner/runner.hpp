@@ -30,19 +30,26 @@ class Runner {
   void start();
   /// Runs steps until `step_count` have run, then takes the cohorts.
   void run_to(std::int64_t step_count);
-  /// Records stacks, operators and graphs for that many steps more.
-  void explain(std::int64_t step_count);
+  /// Runs that many steps more and records stacks, operators and graphs in every `stride`-th of them.
+  void explain(std::int64_t step_count, std::int64_t stride);
+  /// After a step that ran out of memory: adds the live blocks to the trace.
+  void read_blocks();
 
   [[nodiscard]] Trace& trace() { return trace_; }
 
  private:
+  /// Only the last of them is settled: the others keep their launch-ahead.
+  void run_steps_to(std::int64_t step_count);
   void run_step(bool is_settled);
+  void record_stacks(bool is_recording);
   void read(Moment moment);
 
   RunnerParts parts_;
   Trace trace_;
   std::vector<std::size_t> key_counts_;
   std::vector<std::int64_t> row_;
+  bool is_explaining_ = false;
+  bool is_recording_ = false;
 };
 
 }  // namespace stepleak

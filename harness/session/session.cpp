@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <utility>
 
 #include "harness/base/bytes.hpp"
 #include "harness/detect/device_growth.hpp"
 #include "harness/detect/trend.hpp"
 #include "harness/explain/explain.hpp"
+#include "harness/explain/memory_evidence.hpp"
 #include "harness/judge/judge.hpp"
 
 namespace stepleak {
@@ -26,7 +28,7 @@ class Session {
  public:
   explicit Session(const SessionParts& parts) : parts_(parts), runner_(parts.runner) {
     runner_.trace().declared_period = parts.policy.period;
-    runner_.trace().reserve(std::min<std::int64_t>(parts.policy.budget_steps, FlightRecorder::kCapacityRows));
+    reserve_to(parts.policy.budget_steps);
   }
 
   Result run() {
@@ -38,7 +40,8 @@ class Session {
       result_.verdict = Verdict::failure;
       result_.reason = "the step failed";
       result_.failure = RunFailure{
-          fmt::format("{} (in step {})", failure.what(), runner_.trace().step_count() + 1), failure.remedy(), {}};
+          fmt::format("{} (in step {})", failure.what(), runner_.trace().step_count() + 1), failure.remedy(), {}, {}};
+      if (failure.is_out_of_memory()) result_.failure->memory = evidence_of_memory();
     }
     if (const auto broken = broken_chain(runner_.trace()); !broken.empty()) {
       result_.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
@@ -60,6 +63,11 @@ class Session {
       runner_.run_to(look);
       if (settle(decide(runner_.trace(), parts_.policy))) return;
     }
+  }
+
+  // Room for the trace at once: where it grew by and by, the host heap that is measured would grow with it.
+  void reserve_to(std::int64_t steps) {
+    runner_.trace().reserve(std::min<std::int64_t>(steps, FlightRecorder::kCapacityRows));
   }
 
   // True where the decision ends the run.
@@ -91,7 +99,8 @@ class Session {
   void explain() {
     auto& trace = runner_.trace();
     for (auto* search : parts_.holder_searches) search->begin();
-    runner_.explain(explained_steps());
+    const auto plan = plan_explain();
+    runner_.explain(plan.steps, plan.stride);
     if (parts_.runner.collector != nullptr) parts_.runner.collector->unfreeze();
     for (auto* search : parts_.holder_searches) search->search(trace);
     std::vector<Finding> findings;
@@ -106,17 +115,28 @@ class Session {
     }
   }
 
+  struct ExplainPlan {
+    std::int64_t steps;
+    std::int64_t stride;
+  };
+
   // Long enough to see four of the leak's events, also where it does not leak in every step.
-  [[nodiscard]] std::int64_t explained_steps() {
+  [[nodiscard]] ExplainPlan plan_explain() {
     constexpr std::int64_t kShortest = 18;
     constexpr std::int64_t kLongest = 256;
+    // Of every so-many-th step four that prove, and the last.
+    constexpr std::int64_t kRecordedSteps = 5;
     const auto& trace = runner_.trace();
     const auto blocks = exact_trend(trace, {Counter::live_blocks, parts_.device});
+    const bool is_in_every_step = blocks.is_growing() && blocks.period == 1 && blocks.per_step >= 1;
+    if (is_in_every_step && parts_.explain_stride > 1) {
+      return {(kRecordedSteps - 1) * parts_.explain_stride + 1, parts_.explain_stride};
+    }
     std::int64_t steps = std::max(kShortest, 2 * blocks.period + 2);
     if (blocks.per_step > 0 && blocks.per_step < 1) {
       steps = std::max(steps, static_cast<std::int64_t>(std::ceil(4 / blocks.per_step)));
     }
-    return std::min(steps, kLongest);
+    return {std::min(steps, kLongest), 1};
   }
 
   // The bound of the container that holds the survivors; -1 where nothing bounds one of the findings.
@@ -141,6 +161,7 @@ class Session {
     if (full <= kMostStepsToFill) {
       // Python's objects are counted from the new freeze on: the ledger falls there and fills with the container,
       // so it is judged once the first quarter, which is dropped, covers all of that.
+      reserve_to(5 * full);
       runner_.run_to(5 * full);
       const auto decision = decide(runner_.trace(), with_budget(parts_.policy, runner_.trace().step_count()));
       if (decision.next == Decision::Next::clean) {
@@ -158,6 +179,19 @@ class Session {
     result_.verdict = Verdict::inconclusive;
     result_.reason = fmt::format("still filling, or not settled since: {} is bounded at {}; run more --steps",
                                  findings.front().holder, bound);
+  }
+
+  // The failed step's own blocks are gone with its frames; what earlier steps and the set-up keep is alive.
+  MemoryEvidence evidence_of_memory() {
+    auto& trace = runner_.trace();
+    try {
+      runner_.read_blocks();
+      for (auto* search : parts_.holder_searches) search->search(trace);
+      return memory_evidence_of(trace, parts_.device);
+    } catch (const std::bad_alloc&) {
+      result_.notes.push_back("too little memory was left to tell what is live");
+      return {};
+    }
   }
 
   void add_notes() {

@@ -24,6 +24,7 @@ struct SessionParts {
   std::vector<const Detector*> detectors;  ///< narrowest first
   std::vector<HolderSearch*> holder_searches;
   std::map<std::string, std::string> conditions;
+  std::int64_t explain_stride = 1;  ///< of a leak in each step, every so-many-th one is recorded
 };
 
 /// The whole pipeline: repeat, observe, judge, explain. A step that throws gives a result with the verdict

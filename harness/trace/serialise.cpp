@@ -25,9 +25,19 @@ Frame frame_from_json(const Json& json) {
   return {json.at("file"), json.at("line"), json.at("function"), json.at("text"), true};
 }
 
+Json frames_to_json(const std::vector<Frame>& frames) {
+  Json json = Json::array();
+  for (const auto& frame : frames) json.push_back(frame_to_json(frame));
+  return json;
+}
+
+std::vector<Frame> frames_from_json(const Json& json) {
+  std::vector<Frame> frames;
+  for (const auto& frame : json) frames.push_back(frame_from_json(frame));
+  return frames;
+}
+
 Json finding_to_json(const Finding& finding) {
-  Json where = Json::array();
-  for (const auto& frame : finding.where) where.push_back(frame_to_json(frame));
   return {{"kind", to_string(finding.kind)},
           {"device", to_string(finding.device)},
           {"bytes_per_step", finding.bytes_per_step},
@@ -36,7 +46,7 @@ Json finding_to_json(const Finding& finding) {
           {"since_step", finding.since_step},
           {"what", finding.what},
           {"op", finding.op},
-          {"where", where},
+          {"where", frames_to_json(finding.where)},
           {"holder", finding.holder},
           {"holder_shape", finding.holder_shape},
           {"kept_by", finding.kept_by},
@@ -57,7 +67,7 @@ Finding finding_from_json(const Json& json) {
   finding.since_step = json.at("since_step");
   finding.what = json.at("what");
   finding.op = json.at("op");
-  for (const auto& frame : json.at("where")) finding.where.push_back(frame_from_json(frame));
+  finding.where = frames_from_json(json.at("where"));
   finding.holder = json.at("holder");
   finding.holder_shape = json.at("holder_shape");
   finding.kept_by = json.at("kept_by");
@@ -67,6 +77,40 @@ Finding finding_from_json(const Json& json) {
   finding.fix = json.at("fix");
   finding.fingerprint = json.at("fingerprint");
   return finding;
+}
+
+Json live_memory_to_json(const std::vector<LiveMemory>& lines) {
+  Json json = Json::array();
+  for (const auto& line : lines) {
+    json.push_back({{"bytes", line.bytes},
+                    {"blocks", line.blocks},
+                    {"first_step", line.first_step},
+                    {"last_step", line.last_step},
+                    {"where", frames_to_json(line.where)}});
+  }
+  return json;
+}
+
+std::vector<LiveMemory> live_memory_from_json(const Json& json) {
+  std::vector<LiveMemory> lines;
+  for (const auto& line : json) {
+    lines.push_back({line.at("bytes"), line.at("blocks"), line.at("first_step"), line.at("last_step"),
+                     frames_from_json(line.at("where"))});
+  }
+  return lines;
+}
+
+Json memory_to_json(const MemoryEvidence& memory) {
+  return {{"bytes", memory.bytes},
+          {"blocks", memory.blocks},
+          {"largest", live_memory_to_json(memory.largest)},
+          {"newest", live_memory_to_json(memory.newest)},
+          {"by_stack", live_memory_to_json(memory.by_stack)}};
+}
+
+MemoryEvidence memory_from_json(const Json& json) {
+  return {json.at("bytes"), json.at("blocks"), live_memory_from_json(json.at("largest")),
+          live_memory_from_json(json.at("newest")), live_memory_from_json(json.at("by_stack"))};
 }
 
 Json series_to_json(const Trace& trace) {
@@ -126,12 +170,14 @@ std::string to_json(const Result& result) {
       {"steady", result.steady},
       {"explained_from", result.trace.explained_from},
       {"explained_steps", result.trace.explained_steps},
+      {"explain_stride", result.trace.explain_stride},
       {"series", series_to_json(result.trace)},
       {"conditions", result.conditions}};
   if (result.failure) {
     json["failure"] = {{"what", result.failure->what},
                        {"remedy", result.failure->remedy},
                        {"output_tail", result.failure->output_tail}};
+    if (result.failure->memory.blocks > 0) json["failure"]["memory"] = memory_to_json(result.failure->memory);
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -156,10 +202,12 @@ Result result_from_json(std::string_view text) try {
   result.trace = trace_from_json(json.at("series"));
   result.trace.explained_from = json.value("explained_from", std::int64_t{-1});
   result.trace.explained_steps = json.value("explained_steps", std::int64_t{0});
+  result.trace.explain_stride = json.value("explain_stride", std::int64_t{1});
   result.conditions = json.at("conditions").get<std::map<std::string, std::string>>();
   if (json.contains("failure")) {
     const auto& failure = json.at("failure");
-    result.failure = RunFailure{failure.at("what"), failure.at("remedy"), failure.at("output_tail")};
+    result.failure = RunFailure{failure.at("what"), failure.at("remedy"), failure.at("output_tail"), {}};
+    if (failure.contains("memory")) result.failure->memory = memory_from_json(failure.at("memory"));
   }
   return result;
 } catch (const Json::exception& error) {

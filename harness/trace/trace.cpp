@@ -46,4 +46,19 @@ const CohortTable* Trace::cohorts_of(Device device) const {
   return nullptr;
 }
 
+bool Trace::is_recorded(std::int64_t step) const {
+  const auto last = explained_from + explained_steps - 1;
+  return explained_from >= 0 && explained_from <= step && step <= last && (last - step) % explain_stride == 0;
+}
+
+bool Trace::is_proof(std::int64_t step) const {
+  return is_recorded(step) && step < explained_from + explained_steps - 2;
+}
+
+std::int64_t Trace::proof_steps() const {
+  std::int64_t count = 0;
+  for (auto step = explained_from; step < explained_from + explained_steps; ++step) count += is_proof(step) ? 1 : 0;
+  return count;
+}
+
 }  // namespace stepleak

@@ -40,6 +40,13 @@ class Trace {
   [[nodiscard]] std::vector<Device> devices() const;
   /// The cohorts of a device at the last look; null where none was taken.
   [[nodiscard]] const CohortTable* cohorts_of(Device device) const;
+  /// Whether births in a step of the explain pass were recorded: in every explain_stride-th one, counted from the last.
+  [[nodiscard]] bool is_recorded(std::int64_t step) const;
+  /// Whether what was born in a step and is alive at the explain pass's end proves that it stays: the step was
+  /// recorded, and is none of the newest two, which may still be in use.
+  [[nodiscard]] bool is_proof(std::int64_t step) const;
+  /// How many steps are a proof; 0 without an explain pass.
+  [[nodiscard]] std::int64_t proof_steps() const;
 
   std::vector<CohortTable> cohorts;  ///< of the last look, one a device
   CollectorFacts collector;
@@ -48,7 +55,8 @@ class Trace {
 
   // --- filled by the explain pass only
   std::int64_t explained_from = -1;  ///< first step of the explain pass; -1: there was none
-  std::int64_t explained_steps = 0;  ///< births in these steps were recorded
+  std::int64_t explained_steps = 0;  ///< its length
+  std::int64_t explain_stride = 1;   ///< births were recorded in every so-many-th of its steps
   std::vector<Survivor> survivors;
   std::vector<std::vector<Frame>> stacks;
   std::vector<Holder> holders;

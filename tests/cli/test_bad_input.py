@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,15 @@ def test_a_gpu_that_is_not_there(arguments: list[str], folder: CommandLine) -> N
     assert outcome.code == FAILURE, outcome.text
     assert "there is no NVIDIA driver here" in outcome.err
     assert "remedy: install one, or use --device cpu" in outcome.err
+
+
+@pytest.mark.skipif(not os.environ.get("STEPLEAK_TEST_OLD_DRIVER"), reason="built without CUDA")
+def test_a_driver_older_than_the_runtime(folder: CommandLine) -> None:
+    switches = {"LD_PRELOAD": os.environ["STEPLEAK_TEST_OLD_DRIVER"]}
+    outcome = folder("run", "steps.py:clean", "--device", "cuda", switches=switches)
+    assert outcome.code == FAILURE, outcome.text
+    assert "the NVIDIA driver knows CUDA 12.4, and torch's runtime needs 13.0" in outcome.err
+    assert "remedy: install a later driver, or use --device cpu" in outcome.err
 
 
 # --- wrong use: exit code 64 ------------------------------------------------------------------------------------------
@@ -373,6 +383,18 @@ def test_memory_limit_stops_the_step_with_the_remedy(folder: CommandLine) -> Non
         assert "raise --memory" in result["failure"]["remedy"]
         assert "raise --memory" in outcome.block_of(f"steps.py:{step}")
     assert results["steps.py:clean"]["verdict"] == "clean"
+
+    # What was live: 16 MiB of each step, told by the steps whose stacks were recorded.
+    memory = results["steps.py:hoards"]["failure"]["memory"]
+    steps = results["steps.py:hoards"]["steps"]
+    assert memory["bytes"] == results["steps.py:hoards"]["series"]["live_bytes@cpu"][-1]
+    assert [block["last_step"] for block in memory["newest"][:5]] == [*range(steps, steps - 5, -1)]
+    assert memory["largest"][0]["bytes"] == 16 << 20
+    assert memory["by_stack"][0]["blocks"] == sum(step <= steps for step in (1, 4, 16))
+    assert memory["by_stack"][0]["where"][0]["text"] == "hoard.append(torch.ones(4 << 20))"
+    assert "hoard.append(torch.ones(4 << 20))" in outcome.block_of("steps.py:hoards")
+    # Python's own memory is no tensor's.
+    assert "memory" not in results["steps.py:hoards_python"]["failure"]
 
 
 # --- places that cannot be written ------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "harness/probes/cuda/cuda_devices.hpp"
@@ -104,9 +106,33 @@ TEST_P(ProbeConformanceTest, ExplainsNothingOfAStepThatDoesNothing) {
   trace.explained_from = 2;
   trace.explained_steps = 4;
   probe().begin_explain();
-  for (std::int64_t step = 2; step < 6; ++step) (void)read_boundary(probe(), step);
+  for (std::int64_t step = 2; step < 6; ++step) {
+    probe().record_stacks(step % 2 == 0);
+    (void)read_boundary(probe(), step);
+  }
+  probe().record_stacks(false);
   probe().end_explain(trace);
   EXPECT_TRUE(trace.survivors.empty());
+}
+
+TEST_P(ProbeConformanceTest, TellsNoMoreThanItsLiveBlocks) {
+  probe().start();
+  probe().record_stacks(true);
+  const auto row = read_boundary(probe(), 1);
+  probe().record_stacks(false);
+  Trace trace;
+  probe().read_blocks(trace);
+  std::map<Device, std::int64_t> told;
+  for (const auto& survivor : trace.survivors) {
+    EXPECT_EQ(survivor.type, SurvivorType::block);
+    told[survivor.device] += survivor.bytes;
+  }
+  const auto keys = probe().keys();
+  for (const auto& [device, bytes] : told) {
+    const auto column = std::find(keys.begin(), keys.end(), SeriesKey{Counter::live_bytes, device});
+    ASSERT_NE(column, keys.end());
+    EXPECT_LE(bytes, row[static_cast<std::size_t>(column - keys.begin())]);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProbeConformanceTest, testing::Range(std::size_t{0}, probes().size()));

@@ -31,8 +31,16 @@ Result result_of(Verdict verdict) {
   if (verdict == Verdict::clean) result.notes = {"4.0 KiB a step on cpu is freed by Python's cycle collector only"};
   if (verdict == Verdict::inconclusive) result.reason = "after 1024 steps live_bytes@cpu has not settled";
   if (verdict == Verdict::failure) {
-    result.reason = "the worker died";
-    result.failure = RunFailure{"killed by SIGSEGV in step 5", "run the step alone under a debugger", "last words\n"};
+    result.reason = "the step failed";
+    const std::vector<Frame> where{{"train.py", 14, "step", "kept.append(batch)", true}};
+    const LiveMemory model{.bytes = 4096};
+    const LiveMemory batch{.bytes = 1 << 20, .first_step = 4, .last_step = 4, .where = where};
+    result.failure = RunFailure{"the step raised MemoryError (in step 5)", "make the step smaller", "last words\n",
+                                MemoryEvidence{.bytes = (5 << 20) + 4096,
+                                               .blocks = 6,
+                                               .largest = {batch, model},
+                                               .newest = {batch, model},
+                                               .by_stack = {{2 << 20, 2, 1, 4, where}, {4096, 2, 0, 1, {}}}}};
   }
   if (verdict == Verdict::leak) {
     Finding finding{.kind = Kind::graph_retention, .bytes_per_step = 64, .count_per_step = 6};

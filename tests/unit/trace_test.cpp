@@ -7,6 +7,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
 #include "harness/explain/explain.hpp"
+#include "harness/explain/memory_evidence.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/trace/serialise.hpp"
 #include "tests/support/trace_builder.hpp"
@@ -34,6 +35,76 @@ TEST(SerialiseTest, TellsOfAMissingKeyAndOfAnotherSchema) {
   EXPECT_THROW((void)result_from_json("{}"), Error);
   EXPECT_THROW((void)result_from_json(R"({"schema": 99})"), Error);
   EXPECT_THROW((void)result_from_json("no json"), Error);
+}
+
+TEST(SerialiseTest, ReadsTheMemoryOfAFailureBack) {
+  Result result;
+  result.verdict = Verdict::failure;
+  const LiveMemory block{
+      .bytes = 64, .first_step = 1, .last_step = 4, .where = {{"train.py", 41, "step", "f(x)", true}}};
+  result.failure = RunFailure{"out of memory", "", "", {128, 2, {block, block}, {block}, {block}}};
+  const auto text = to_json(result);
+  EXPECT_EQ(to_json(result_from_json(text)), text);
+  EXPECT_NE(text.find("by_stack"), std::string::npos);
+  result.failure->memory = {};
+  EXPECT_EQ(to_json(result).find("by_stack"), std::string::npos);
+}
+
+// Of steps 11 to 41 every fifth back from the last is recorded, and the newest two prove nothing.
+TEST(TraceTest, TellsTheStepsThatProve) {
+  Trace trace;
+  EXPECT_FALSE(trace.is_recorded(1));
+  EXPECT_EQ(trace.proof_steps(), 0);
+  trace.explained_from = 11;
+  trace.explained_steps = 31;
+  trace.explain_stride = 5;
+  for (const std::int64_t step : {11, 16, 36, 41}) EXPECT_TRUE(trace.is_recorded(step)) << step;
+  for (const std::int64_t step : {6, 10, 12, 40, 42, 46}) EXPECT_FALSE(trace.is_recorded(step)) << step;
+  EXPECT_TRUE(trace.is_proof(36));
+  EXPECT_FALSE(trace.is_proof(41));
+  EXPECT_EQ(trace.proof_steps(), 6);
+  trace.explain_stride = 1;
+  EXPECT_TRUE(trace.is_proof(39));
+  EXPECT_FALSE(trace.is_proof(40));
+  EXPECT_EQ(trace.proof_steps(), 29);
+}
+
+Survivor block_of_step(std::int64_t step, std::int64_t bytes, int stack = -1) {
+  return {.birth_step = step, .bytes = bytes, .stack = stack};
+}
+
+TEST(MemoryEvidenceTest, TellsLargestNewestAndPlaces) {
+  Trace trace;
+  trace.stacks = {{{"lib.cpp", 7, "binding", "", true}, {"train.py", 3, "step", "keep(x)", true}},
+                  {{"torch.py", 1, "", "", false}}};
+  for (std::int64_t step = 0; step < 20; ++step) {
+    trace.survivors.push_back(block_of_step(step, step == 2 ? 1000 : 10, step == 1 || step == 4 ? 0 : -1));
+  }
+  trace.survivors.push_back(block_of_step(19, 11, 1));
+  trace.survivors.push_back({.type = SurvivorType::tensor, .birth_step = 5, .bytes = 5000});
+  trace.survivors.push_back({.device = {DeviceType::cuda, 0}, .birth_step = 5, .bytes = 5000});
+  const auto memory = memory_evidence_of(trace, kHost);
+  EXPECT_EQ(memory.blocks, 21);
+  EXPECT_EQ(memory.bytes, 19 * 10 + 1000 + 11);
+  ASSERT_EQ(memory.largest.size(), 10U);
+  EXPECT_EQ(memory.largest[0].bytes, 1000);
+  EXPECT_EQ(memory.largest[1].bytes, 11);
+  ASSERT_EQ(memory.newest.size(), 10U);
+  EXPECT_EQ(memory.newest[0].bytes, 11);
+  EXPECT_EQ(memory.newest[1].last_step, 19);
+  EXPECT_EQ(memory.newest[9].last_step, 11);
+  // A stack without a frame of the user's names no place.
+  ASSERT_EQ(memory.by_stack.size(), 1U);
+  EXPECT_EQ(memory.by_stack[0].bytes, 20);
+  EXPECT_EQ(memory.by_stack[0].first_step, 1);
+  EXPECT_EQ(memory.by_stack[0].last_step, 4);
+  EXPECT_EQ(memory.by_stack[0].where, (std::vector<Frame>{{"train.py", 3, "step", "keep(x)", true}}));
+}
+
+TEST(MemoryEvidenceTest, IsEmptyWhereNothingIsLive) {
+  const auto memory = memory_evidence_of(Trace(), kHost);
+  EXPECT_EQ(memory.blocks, 0);
+  EXPECT_TRUE(memory.largest.empty() && memory.newest.empty() && memory.by_stack.empty());
 }
 
 TEST(NamesTest, ReadEveryNameBack) {

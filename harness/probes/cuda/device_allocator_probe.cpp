@@ -10,7 +10,6 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
-#include <torch/csrc/profiler/combined_traceback.h>
 
 #include <array>
 #include <atomic>
@@ -20,6 +19,7 @@
 
 #include "harness/base/step_failure.hpp"
 #include "harness/probes/block_table.hpp"
+#include "harness/probes/cuda/allocator_blocks.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
@@ -161,47 +161,16 @@ void check_no_capture_is_open() {
   }
 }
 
-// What a block carries while stacks are recorded. It is a traceback of torch's own kind (an empty one), so that a
-// user's snapshot later on can still print it.
-struct BlockContext final : torch::CapturedTraceback {
-  StackCapture capture;
-};
-
-std::shared_ptr<c10::GatheredContext> gather_context() {
-  auto context = std::make_shared<BlockContext>();
-  context->capture = capture_operator_stack();
-  return context;
-}
-
-StackCapture capture_of(const std::shared_ptr<c10::GatheredContext>& context) {
-  if (const auto ours = std::dynamic_pointer_cast<BlockContext>(context)) return ours->capture;
-  if (auto users = std::dynamic_pointer_cast<torch::CapturedTraceback>(context)) {
-    return std::make_shared<const CapturedStack>(CapturedStack{std::move(users), {}});
+// Calls `visit` with each block in use and its birth step: 0 where nobody watched yet when it was made.
+template <typename Visit>
+void for_each_block(std::size_t device, const Visit& visit) {
+  std::unordered_map<std::uintptr_t, std::int64_t> births;
+  record().devices[device]->blocks.for_each(
+      [&](const Block& block) { births.emplace(block.address, block.birth_step); });
+  for (const auto& block : blocks_in_use(device)) {
+    const auto birth = births.find(block.address);
+    visit(block, birth == births.end() ? 0 : birth->second);
   }
-  return nullptr;
-}
-
-struct BlockStack {
-  StackCapture capture;
-  std::int64_t bytes = 0;
-  bool is_waiting = false;  // freed, and waiting for a stream
-};
-
-// Stacks of live and waiting blocks by address. A block's address is that of its segment plus the blocks before it.
-std::unordered_map<std::uintptr_t, BlockStack> stacks_of_blocks(std::size_t device) {
-  std::unordered_map<std::uintptr_t, BlockStack> stacks;
-  for (const auto& segment : allocator::snapshot({0, 0}, /*include_traces=*/false).segments) {
-    if (static_cast<std::size_t>(segment.device) != device) continue;
-    auto address = static_cast<std::uintptr_t>(segment.address);
-    for (const auto& block : segment.blocks) {
-      if (block.active) {
-        stacks.emplace(address, BlockStack{capture_of(block.context_when_allocated),
-                                           static_cast<std::int64_t>(block.size), !block.allocated});
-      }
-      address += block.size;
-    }
-  }
-  return stacks;
 }
 
 }  // namespace
@@ -289,46 +258,26 @@ void DeviceAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
   }
 }
 
-void DeviceAllocatorProbe::begin_explain() {
-  record().is_explaining = true;
-  // One recorder a process: the user's own history has stacks as well, and is left alone.
-  if (record().coverage != Coverage::full || allocator::isHistoryEnabled()) return;
-  // ALLOC: events carry the stack of their block; the ring itself is not used.
-  allocator::recordHistory(true, &gather_context, 1, allocator::RecordContext::ALLOC, false, {});
-  records_history_ = true;
+void DeviceAllocatorProbe::record_stacks(bool is_recording) {
+  if (record().coverage == Coverage::full) record_allocation_stacks(is_recording);
 }
+
+void DeviceAllocatorProbe::begin_explain() { record().is_explaining = true; }
 
 void DeviceAllocatorProbe::end_explain(Trace& trace) {
   if (record().coverage != Coverage::full) return;
   record().is_explaining = false;
-  const auto add = [&](Survivor survivor, const StackCapture& capture) {
-    survivor.stack = stacks_->index_of(capture);
-    trace.survivors.push_back(std::move(survivor));
-  };
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
-    const auto stacks = stacks_of_blocks(i);
-    for (const auto& [address, block] : stacks) {
-      if (!block.is_waiting) continue;
-      // Its age is not known any more; that it waits after a synchronisation is the evidence.
-      add({.type = SurvivorType::handle,
-           .device = device_at(i),
-           .birth_step = trace.explained_from,
-           .identity = address,
-           .bytes = block.bytes,
-           .storage_bytes = block.bytes,
-           .name = "waiting block"},
-          block.capture);
-    }
-    record().devices[i]->blocks.for_each([&](const Block& block) {
-      if (block.birth_step < trace.explained_from) return;
-      const auto found = stacks.find(block.address);
-      add({.device = device_at(i),
-           .birth_step = block.birth_step,
-           .identity = block.address,
-           .storage = block.address,
-           .bytes = block.bytes,
-           .storage_bytes = block.bytes},
-          found != stacks.end() ? found->second.capture : nullptr);
+    for_each_block(i, [&](const AllocatorBlock& block, std::int64_t birth_step) {
+      if (block.is_waiting) {
+        // Its age is not known any more; that it waits after a synchronisation is the evidence.
+        auto survivor = survivor_of(block, i, trace.explained_from);
+        survivor.type = SurvivorType::handle;
+        survivor.name = "waiting block";
+        trace.survivors.push_back(std::move(survivor));
+      } else if (trace.is_recorded(birth_step)) {
+        trace.survivors.push_back(survivor_of(block, i, birth_step));
+      }
     });
   }
   std::vector<EventStack> kept;
@@ -337,17 +286,34 @@ void DeviceAllocatorProbe::end_explain(Trace& trace) {
     kept = std::exchange(record().stacks, {});
   }
   for (const auto& event : kept) {
-    add({.type = event.is_collected ? SurvivorType::block : SurvivorType::handle,
-         .device = event.device,
-         .birth_step = event.step,
-         .bytes = event.bytes,
-         .storage_bytes = event.bytes,
-         .name = event.is_private ? "private segment" : "segment",
-         .is_collected = event.is_collected},
-        capture_of(event.context));
+    trace.survivors.push_back({.type = event.is_collected ? SurvivorType::block : SurvivorType::handle,
+                               .device = event.device,
+                               .birth_step = event.step,
+                               .bytes = event.bytes,
+                               .storage_bytes = event.bytes,
+                               .name = event.is_private ? "private segment" : "segment",
+                               .is_collected = event.is_collected,
+                               .stack = stacks_->index_of(capture_of(event.context))});
   }
-  if (records_history_) allocator::recordHistory(false, nullptr, 0, allocator::RecordContext::NEVER, false, {});
-  records_history_ = false;
+}
+
+void DeviceAllocatorProbe::read_blocks(Trace& trace) {
+  if (record().coverage != Coverage::full) return;
+  for (std::size_t i = 0; i < record().devices.size(); ++i) {
+    for_each_block(i, [&](const AllocatorBlock& block, std::int64_t birth_step) {
+      if (!block.is_waiting) trace.survivors.push_back(survivor_of(block, i, birth_step));
+    });
+  }
+}
+
+Survivor DeviceAllocatorProbe::survivor_of(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step) {
+  return {.device = device_at(device),
+          .birth_step = birth_step,
+          .identity = block.address,
+          .storage = block.address,
+          .bytes = block.bytes,
+          .storage_bytes = block.bytes,
+          .stack = stacks_->index_of(block.capture)};
 }
 
 }  // namespace stepleak

@@ -8,6 +8,7 @@
 
 namespace stepleak {
 
+struct AllocatorBlock;
 class StackTable;
 
 /// Device memory of torch's caching allocator, exact, for every visible GPU.
@@ -35,12 +36,15 @@ class DeviceAllocatorProbe final : public Probe {
   void settle() override;
   void read(Moment moment, std::span<std::int64_t> row) override;
   void read_cohorts(std::vector<CohortTable>& tables) override;
+  void record_stacks(bool is_recording) override;
   void begin_explain() override;
   void end_explain(Trace& trace) override;
+  void read_blocks(Trace& trace) override;
 
  private:
+  [[nodiscard]] Survivor survivor_of(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step);
+
   std::shared_ptr<StackTable> stacks_;
-  bool records_history_ = false;
 };
 
 }  // namespace stepleak

@@ -44,7 +44,7 @@ void OutsideProbe::sample() {
 
 void OutsideProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  if (step_ % kStepsASample == 0) sample();
+  if (step_ % kStepsASample == 0 && !is_explaining_) sample();
   // `active_*` are wrong in torch 2.10 and 2.11 (pytorch#183067); this is what is cached and in use.
   row[0] = at::getHostAllocator(at::kCUDA)->get_stats().allocated_bytes.current;
   for (std::size_t i = 0; i < outside_.size(); ++i) row[i + 1] = outside_[i];

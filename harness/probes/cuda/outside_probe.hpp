@@ -15,8 +15,9 @@ namespace stepleak {
 /// of torch's own host allocator, in use and cached.
 ///
 /// The device part is noisy: it moves in chunks of 2 MiB, and a driver that does not know the process (another pid
-/// namespace, MIG) answers for the whole device, other processes included. It is sampled at every 16th step and
-/// wherever the run settles, and holds its value in between, since asking the driver takes some tens of microseconds.
+/// namespace, MIG) answers for the whole device, other processes included. It is sampled at every 16th step
+/// of the screen pass and wherever the run settles, and holds its value in between, since asking the driver takes some
+/// tens of microseconds.
 /// Not seen: what a library pins itself (cudaMallocHost, cudaHostRegister).
 /// Construct it after CUDA was started.
 class OutsideProbe final : public Probe {
@@ -29,12 +30,15 @@ class OutsideProbe final : public Probe {
   void begin_step(std::int64_t step) override { step_ = step; }
   void settle() override { sample(); }
   void read(Moment moment, std::span<std::int64_t> row) override;
+  void begin_explain() override { is_explaining_ = true; }
+  void end_explain(Trace& /*trace*/) override { is_explaining_ = false; }
 
  private:
   void sample();
 
   std::vector<std::string> bus_ids_;
   std::vector<std::int64_t> outside_;
+  bool is_explaining_ = false;
   std::int64_t step_ = 0;
 };
 

@@ -20,20 +20,30 @@
 namespace stepleak {
 namespace {
 
-// Stacks of live blocks, by address; filled in the explain pass only.
+// Where a block was allocated, and in which step: an address may be another block's by now.
+struct BlockStack {
+  std::int64_t step = 0;
+  StackCapture capture;
+};
+
+// Stacks of blocks by address; filled in recorded steps only. In the explain pass those of freed blocks are removed at
+// once, in the screen pass, whose frees shall cost nothing, after the step.
 class BlockStacks {
  public:
+  using Table = std::unordered_map<std::uintptr_t, BlockStack>;
+
   void add(std::uintptr_t address) {
-    auto capture = capture_operator_stack();  // outside the lock: it may take the GIL
+    BlockStack stack{current_step.load(std::memory_order_relaxed), capture_operator_stack()};
+    // outside the lock: capturing may take the GIL
     const std::scoped_lock lock(mutex_);
-    captures_[address] = std::move(capture);
+    captures_[address] = std::move(stack);
   }
   // The stack of a freed block; destroyed by the caller, without the lock.
   [[nodiscard]] StackCapture remove(std::uintptr_t address) {
     const std::scoped_lock lock(mutex_);
     const auto found = captures_.find(address);
     if (found == captures_.end()) return nullptr;
-    auto removed = std::move(found->second);
+    auto removed = std::move(found->second.capture);
     captures_.erase(found);
     return removed;
   }
@@ -46,15 +56,19 @@ class BlockStacks {
     const std::scoped_lock lock(mutex_);
     return std::exchange(collected_, {});
   }
-  [[nodiscard]] std::unordered_map<std::uintptr_t, StackCapture> take() {
+  [[nodiscard]] Table take() {
     const std::scoped_lock lock(mutex_);
     return std::exchange(captures_, {});
+  }
+  void put_back(Table captures) {
+    const std::scoped_lock lock(mutex_);
+    captures_ = std::move(captures);
   }
 
  private:
   static constexpr std::size_t kMostCollected = 256;
   std::mutex mutex_;
-  std::unordered_map<std::uintptr_t, StackCapture> captures_;
+  Table captures_;
   std::vector<StackCapture> collected_;
 };
 
@@ -62,6 +76,7 @@ class BlockStacks {
 struct Record {
   BlockTable blocks;
   BlockStacks stacks;
+  std::atomic<bool> is_recording{false};
   std::atomic<bool> is_explaining{false};
   std::atomic<bool> is_collecting{false};  // between the two readings of a boundary
   c10::Allocator* wrapped = nullptr;
@@ -94,7 +109,7 @@ class RecordingAllocator final : public c10::Allocator {
     if (data.get() != nullptr && data.compare_exchange_deleter(to.wrapped_deleter, &delete_block)) {
       const auto address = reinterpret_cast<std::uintptr_t>(data.get());
       to.blocks.insert({address, static_cast<std::int64_t>(bytes), current_step.load(std::memory_order_relaxed)});
-      if (to.is_explaining.load(std::memory_order_relaxed)) to.stacks.add(address);
+      if (to.is_recording.load(std::memory_order_relaxed)) to.stacks.add(address);
     }
     return data;
   }
@@ -103,6 +118,17 @@ class RecordingAllocator final : public c10::Allocator {
     record().wrapped->copy_data(target, source, bytes);
   }
 };
+
+// Takes the stacks, and leaves out those of blocks that are gone.
+BlockStacks::Table stacks_of_live_blocks() {
+  auto captures = record().stacks.take();
+  BlockStacks::Table live;
+  record().blocks.for_each([&](const Block& block) {
+    const auto found = captures.find(block.address);
+    if (found != captures.end() && found->second.step == block.birth_step) live.insert(captures.extract(found));
+  });
+  return live;
+}
 
 void install_once() {
   static const bool is_installed = [] {
@@ -154,7 +180,15 @@ void CpuAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
   tables.push_back(record().blocks.cohorts(kHost, current_step.load()));
 }
 
-void CpuAllocatorProbe::begin_explain() { record().is_explaining = true; }
+void CpuAllocatorProbe::record_stacks(bool is_recording) {
+  record().is_recording = is_recording;
+  if (!is_recording && !record().is_explaining) record().stacks.put_back(stacks_of_live_blocks());
+}
+
+void CpuAllocatorProbe::begin_explain() {
+  (void)record().stacks.take();
+  record().is_explaining = true;
+}
 
 void CpuAllocatorProbe::end_explain(Trace& trace) {
   auto& from = record();
@@ -166,15 +200,23 @@ void CpuAllocatorProbe::end_explain(Trace& trace) {
     survivor.stack = stacks_->index_of(capture);
     trace.survivors.push_back(std::move(survivor));
   }
-  const auto captures = from.stacks.take();
-  from.blocks.for_each([&](const Block& block) {
-    if (block.birth_step < trace.explained_from) return;
+  add_blocks(trace, [&trace](const Block& block) { return trace.is_recorded(block.birth_step); });
+}
+
+void CpuAllocatorProbe::read_blocks(Trace& trace) {
+  add_blocks(trace, [](const Block&) { return true; });
+}
+
+void CpuAllocatorProbe::add_blocks(Trace& trace, const std::function<bool(const Block&)>& is_wanted) {
+  const auto captures = stacks_of_live_blocks();
+  record().blocks.for_each([&](const Block& block) {
+    if (!is_wanted(block)) return;
     Survivor survivor;
     survivor.birth_step = block.birth_step;
     survivor.identity = survivor.storage = block.address;
     survivor.bytes = survivor.storage_bytes = block.bytes;
     if (const auto found = captures.find(block.address); found != captures.end()) {
-      survivor.stack = stacks_->index_of(found->second);
+      survivor.stack = stacks_->index_of(found->second.capture);
     }
     trace.survivors.push_back(std::move(survivor));
   });

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "harness/probes/probe.hpp"
 
 namespace stepleak {
 
+struct Block;
 class StackTable;
 
 /// Tensor memory on the host, exact: every allocation and free through c10's CPU allocator, by wrapping it.
@@ -27,10 +29,14 @@ class CpuAllocatorProbe final : public Probe {
   void begin_step(std::int64_t step) override;
   void read(Moment moment, std::span<std::int64_t> row) override;
   void read_cohorts(std::vector<CohortTable>& tables) override;
+  void record_stacks(bool is_recording) override;
   void begin_explain() override;
   void end_explain(Trace& trace) override;
+  void read_blocks(Trace& trace) override;
 
  private:
+  void add_blocks(Trace& trace, const std::function<bool(const Block&)>& is_wanted);
+
   std::shared_ptr<StackTable> stacks_;
 };
 

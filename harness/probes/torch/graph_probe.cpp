@@ -5,10 +5,12 @@
 
 #include <ATen/record_function.h>
 
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/graph_record.hpp"
@@ -49,12 +51,16 @@ void end_in_screen(const at::RecordFunction& function, at::ObserverContext* /*co
 
 // Names of operators, each kept once: a RecordFunction's own name dies with it.
 const char* interned(const char* name) {
+  // An operator mostly hands over the same pointer; what is behind it is compared, since it may be another's by now.
+  thread_local std::unordered_map<const char*, const char*> seen;
+  auto& kept = seen[name];
+  if (kept != nullptr && std::strcmp(kept, name) == 0) return kept;
   static auto* names = new std::set<std::string, std::less<>>;
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
   auto known = names->find(std::string_view(name));
   if (known == names->end()) known = names->emplace(name).first;
-  return known->c_str();
+  return kept = known->c_str();
 }
 
 struct ExplainContext final : at::ObserverContext {
@@ -120,11 +126,17 @@ void GraphProbe::start() {
 
 void GraphProbe::begin_step(std::int64_t step) {
   step_ = step;
-  if (stride_ == 1 || is_explaining_) return;
-  const bool is_sampled = step % stride_ == 0;
-  if (is_sampled == is_watching_) return;
-  is_watching_ = is_sampled;
-  is_sampled ? at::reenableCallback(*handle()) : at::disableCallback(*handle());
+  if (!is_explaining_) watch(step % stride_ == 0);
+}
+
+void GraphProbe::record_stacks(bool is_recording) {
+  if (is_explaining_) watch(is_recording);
+}
+
+void GraphProbe::watch(bool is_watching) {
+  if (is_watching == is_watching_) return;
+  is_watching_ = is_watching;
+  is_watching ? at::reenableCallback(*handle()) : at::disableCallback(*handle());
 }
 
 void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
@@ -139,6 +151,8 @@ void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
 void GraphProbe::begin_explain() {
   is_explaining_ = true;
   register_callback(at::RecordFunctionCallback(&start_in_explain, &end_in_explain).needsInputs(true));
+  is_watching_ = true;
+  watch(false);
 }
 
 void GraphProbe::end_explain(Trace& trace) {

@@ -22,10 +22,10 @@ class StackTable;
 /// The callback costs about a microsecond an operator, which a step that waits for launches feels. With a `stride` it
 /// is on in every so-many-th step only, and the columns count what outlived its step there, times the stride: right for
 /// a leak of each step; a rarer one is seen more rarely. Take a prime, so that no short period of the step hides from
-/// it. The explain pass records every step.
+/// it.
 ///
-/// In the explain pass it also records operator and stack of each birth, and end_explain() walks the graphs
-/// to tell which survivors are sinks (nothing else keeps them) and which lie on a cycle of ownership.
+/// In recorded steps of the explain pass it also records operator and stack of each birth, and end_explain() walks the
+/// graphs to tell which survivors are sinks (nothing else keeps them) and which lie on a cycle of ownership.
 class GraphProbe final : public Probe {
  public:
   explicit GraphProbe(std::shared_ptr<StackTable> stacks, std::int64_t stride = 1);
@@ -36,10 +36,13 @@ class GraphProbe final : public Probe {
   void start() override;
   void begin_step(std::int64_t step) override;
   void read(Moment moment, std::span<std::int64_t> row) override;
+  void record_stacks(bool is_recording) override;
   void begin_explain() override;
   void end_explain(Trace& trace) override;
 
  private:
+  void watch(bool is_watching);
+
   std::shared_ptr<StackTable> stacks_;
   std::int64_t stride_;
   std::int64_t step_ = 0;

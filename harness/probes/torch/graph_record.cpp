@@ -10,32 +10,46 @@
 namespace stepleak {
 
 void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start) {
-  auto* impl = output.unsafeGetTensorImpl();
+  // An operator that is not known to have started counts as one that began after all births.
+  const auto start_order = start != nullptr ? start->order : ~std::uint64_t{0};
   const auto* meta = torch::autograd::impl::get_autograd_meta(output);
   // The raw member: Tensor::grad_fn() may regenerate the node of a modified view.
-  const auto node = meta != nullptr ? meta->grad_fn_ : nullptr;
-  WeakTensor weak_tensor(output.getIntrusivePtr());
+  auto* node_address = meta != nullptr ? meta->grad_fn_.get() : nullptr;
+  auto node = node_address != nullptr ? std::weak_ptr<Node>(meta->grad_fn_) : std::weak_ptr<Node>();
+  WeakTensor tensor(output.getIntrusivePtr());
   const std::scoped_lock lock(mutex_);
-  const auto [tensor, is_new_tensor] = tensors_.try_emplace(impl, TensorEntry{std::move(weak_tensor), birth});
+  outputs_.push_back({std::move(tensor), node_address, std::move(node), birth, start_order});
+}
+
+void GraphRecord::take_in(const Output& output) {
   // Nested operators end first; the outermost one is the name that a user knows. An entry from before
   // this operator's start is its in-place or `out=` argument and keeps its birth.
-  const auto is_born_inside = [&](const Birth& known) { return start != nullptr && known.order > start->order; };
-  if (!is_new_tensor && is_born_inside(tensor->second.birth)) tensor->second.birth = birth;
-  if (!node) return;
-  const auto [entry, is_new_node] = nodes_.try_emplace(node.get(), NodeEntry{node, birth});
-  if (!is_new_node && (entry->second.node.expired() || is_born_inside(entry->second.birth))) {
-    entry->second = NodeEntry{node, birth};  // a new node at a dead one's address, or the outer operator
+  const auto is_born_inside = [&](const Birth& known) { return known.order > output.start_order; };
+  if (!output.tensor.expired()) {
+    const auto [tensor, is_new] =
+        tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, output.birth});
+    if (!is_new && is_born_inside(tensor->second.birth)) tensor->second.birth = output.birth;
+  }
+  if (!output.node.expired()) {
+    const auto [entry, is_new] = nodes_.try_emplace(output.node_address, NodeEntry{output.node, output.birth});
+    if (!is_new && (entry->second.node.expired() || is_born_inside(entry->second.birth))) {
+      entry->second =
+          NodeEntry{output.node, output.birth};  // a new node at a dead one's address, or the outer operator
+    }
   }
 }
 
 void GraphRecord::prune() {
   const std::scoped_lock lock(mutex_);
+  for (const auto& output : outputs_) take_in(output);
+  outputs_.clear();
   std::erase_if(tensors_, [](const auto& entry) { return entry.second.tensor.expired(); });
   std::erase_if(nodes_, [](const auto& entry) { return entry.second.node.expired(); });
 }
 
 void GraphRecord::clear() {
   const std::scoped_lock lock(mutex_);
+  outputs_.clear();
   tensors_.clear();
   nodes_.clear();
 }

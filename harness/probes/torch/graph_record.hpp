@@ -5,10 +5,12 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/function.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "harness/probes/torch/stack_recorder.hpp"
 
@@ -30,6 +32,9 @@ struct OperatorStart {
 };
 
 /// Weak references to the tensors and nodes that operators returned.
+///
+/// While a step runs an output is only appended to a list: almost all of them die within their step. What has
+/// survived enters the tables at the boundary.
 /// Thread-safe; no member takes the GIL while the lock is held.
 class GraphRecord {
  public:
@@ -49,10 +54,10 @@ class GraphRecord {
   void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start);
   /// Forgets everything: a new run starts.
   void clear();
-  /// Drops what has died; called at boundaries.
+  /// At a boundary: takes the survivors of the step in, and drops what has died.
   void prune();
 
-  /// All entries.
+  /// All entries, as of the last boundary.
   struct Counts {
     std::int64_t tensors = 0;
     std::int64_t nodes = 0;
@@ -62,13 +67,23 @@ class GraphRecord {
   [[nodiscard]] Counts counts(std::int64_t before_step, std::int64_t stride) const;
   [[nodiscard]] std::uint64_t next_order() { return order_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-  /// The entries themselves; only at a quiescent point.
+  /// The entries themselves, as of the last boundary; only at a quiescent point.
   [[nodiscard]] const std::unordered_map<at::TensorImpl*, TensorEntry>& tensors() const { return tensors_; }
   [[nodiscard]] const std::unordered_map<Node*, NodeEntry>& nodes() const { return nodes_; }
 
  private:
+  struct Output {
+    WeakTensor tensor;
+    Node* node_address;
+    std::weak_ptr<Node> node;
+    Birth birth;
+    std::uint64_t start_order;  // births with a larger one happened inside the operator
+  };
+  void take_in(const Output& output);
+
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> order_{0};
+  std::vector<Output> outputs_;  // since the last boundary, in the order in which operators ended
   std::unordered_map<at::TensorImpl*, TensorEntry> tensors_;
   std::unordered_map<Node*, NodeEntry> nodes_;
 };

@@ -175,10 +175,7 @@ void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
 
 void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& trace) {
   // A graph that is alive because its step has only just ended proves nothing.
-  const auto newest = trace.explained_from + trace.explained_steps - 2;
-  const auto is_old_survivor = [&](const Birth& birth) {
-    return birth.step >= trace.explained_from && birth.step < newest;
-  };
+  const auto is_old_survivor = [&](const Birth& birth) { return trace.is_proof(birth.step); };
   std::unordered_set<Node*> old_nodes;
   for (const auto& [node, entry] : record.nodes()) {
     if (!entry.node.expired() && is_old_survivor(entry.birth)) old_nodes.insert(node);

@@ -61,12 +61,15 @@ def check(
     steps: int = 0,
     period: int = 0,
     seed: int = 0,
+    with_cuda_objects: bool = False,
 ) -> Result:
     """Repeats `step` in this process and judges it. Your set-up has run before.
 
     `step` takes nothing, or the step index. `effort`: "quick" (clean from 16 steps on), "standard" (64) or
     "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `period`: steps after which yours
-    repeats (accumulation, evaluation), 0 to find it. An exception of the step gives the verdict "failure".
+    repeats (accumulation, evaluation), 0 to find it. `with_cuda_objects`: explain raw CUDA memory, streams, events and
+    graphs too; a `torch.profiler` that starts later in this process then sees no GPU events (CUPTI has one
+    subscriber). An exception of the step gives the verdict "failure".
     Raises UsageError for wrong options.
     """
     import torch  # noqa: F401  # the C++ core is linked to torch's own libraries
@@ -77,7 +80,7 @@ def check(
     wants_index = _load.takes_index(step, target)
     _load.seed_everything(seed)
     try:
-        text, report = _core.check(step, wants_index, target, device, effort, steps, period, seed)
+        text, report = _core.check(step, wants_index, target, device, effort, steps, period, seed, with_cuda_objects)
     except ValueError as error:
         raise UsageError(str(error)) from None
     data = json.loads(text)

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/cuda/allocator_blocks.hpp"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <utility>
+
+namespace stepleak {
+namespace {
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+
+// What a block carries while stacks are recorded. It is a traceback of torch's own kind (an empty one), so that a
+// user's snapshot later on can still print it.
+struct BlockContext final : torch::CapturedTraceback {
+  StackCapture capture;
+};
+
+std::shared_ptr<c10::GatheredContext> gather_context() {
+  auto context = std::make_shared<BlockContext>();
+  context->capture = capture_operator_stack();
+  return context;
+}
+
+// The allocator has one recorder a process.
+bool is_recorder_ours = false;
+
+}  // namespace
+
+// A block's address is that of its segment plus the blocks before it.
+std::vector<AllocatorBlock> blocks_in_use(std::size_t device) {
+  std::vector<AllocatorBlock> blocks;
+  for (const auto& segment : allocator::snapshot({0, 0}, /*include_traces=*/false).segments) {
+    if (static_cast<std::size_t>(segment.device) != device) continue;
+    auto address = static_cast<std::uintptr_t>(segment.address);
+    for (const auto& block : segment.blocks) {
+      if (block.active) {
+        blocks.push_back({address, static_cast<std::int64_t>(block.size), !block.allocated,
+                          capture_of(block.context_when_allocated)});
+      }
+      address += block.size;
+    }
+  }
+  return blocks;
+}
+
+void record_allocation_stacks(bool is_recording) {
+  if (!is_recording) {
+    if (is_recorder_ours) allocator::recordHistory(false, nullptr, 0, allocator::RecordContext::NEVER, false, {});
+    is_recorder_ours = false;
+  } else if (!allocator::isHistoryEnabled()) {
+    // ALLOC: events carry the stack of their block; the ring itself is not used.
+    allocator::recordHistory(true, &gather_context, 1, allocator::RecordContext::ALLOC, false, {});
+    is_recorder_ours = true;
+  }
+}
+
+StackCapture capture_of(const std::shared_ptr<c10::GatheredContext>& context) {
+  if (const auto ours = std::dynamic_pointer_cast<BlockContext>(context)) return ours->capture;
+  if (auto users = std::dynamic_pointer_cast<torch::CapturedTraceback>(context)) {
+    return std::make_shared<const CapturedStack>(CapturedStack{std::move(users), {}});
+  }
+  return nullptr;
+}
+
+}  // namespace stepleak

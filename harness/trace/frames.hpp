@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/trace/survivor.hpp"
+
+namespace stepleak {
+
+/// The user's frames of a stack, innermost first. Where there are Python frames the C++ ones are bindings below them.
+[[nodiscard]] std::vector<Frame> user_frames(const std::vector<Frame>& stack);
+
+}  // namespace stepleak
