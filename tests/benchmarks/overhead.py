@@ -1,13 +1,17 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What watching costs a training step: each way beside the plain step, interleaved, in one process.
+"""What watching costs a training step: each way beside the plain step, interleaved.
 
     PYTHONPATH=build/harness/python python3 tests/benchmarks/overhead.py [--device cuda:0] [--json FILE]
 
-A round runs every way once, in turn; a way's cost is the median over the rounds of its time over the plain step's
-time of the same round, with the quartiles as spread. Steps: transformer encoders with AdamW, from one that waits for
-launches to one that waits for the device. Ways: the plain step; stepleak's screen and explain passes; torch's
-`_record_memory_history` with Python stacks and with all stacks; `torch.profiler` with memory.
+A way's cost is the median over the rounds of its time over that of the plain run just before it, with the quartiles as
+spread. Ways: stepleak's screen and explain passes; torch's `_record_memory_history` with Python stacks and with all
+stacks; `torch.profiler` with memory. Steps: transformer encoders with AdamW, from one that waits for launches to one
+that waits for the device.
+
+What stepleak attaches to the allocators stays for the life of the process, so the plain runs beside the ways have it,
+too. The row "attached, idle" tells its cost: plain runs after the first watch over plain runs before it, of the first
+size that is measured. Add it to the others.
 """
 
 from __future__ import annotations
@@ -26,30 +30,36 @@ import torch
 from stepleak import _core
 from torch import nn
 
-WARM_CALLS = 3
+EXPLAIN_STRIDE = 7  # as kExplainStride of harness/api/check.cpp, for a leak of each step
 Step = Callable[[], None]
+Table = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
 class Size:
-    """A step's size; `calls` timed calls make up one measurement."""
+    """A step's size; `calls` timed calls after `warm_calls` make up one measurement."""
 
     name: str
     layers: int
     width: int
     batch: int
     length: int
+    warm_calls: int
     calls: int
 
 
 SIZES = {
     "cuda": (
-        Size("small", layers=2, width=256, batch=8, length=64, calls=60),
-        Size("middle", layers=9, width=512, batch=16, length=128, calls=30),
-        Size("large", layers=12, width=1024, batch=16, length=512, calls=4),
+        Size("small", layers=2, width=256, batch=8, length=64, warm_calls=3, calls=60),
+        Size("middle", layers=9, width=512, batch=16, length=128, warm_calls=3, calls=24),
+        Size("large", layers=12, width=1024, batch=16, length=512, warm_calls=1, calls=3),
     ),
-    "cpu": (Size("small", layers=1, width=64, batch=4, length=16, calls=20),),
+    "cpu": (Size("small", layers=1, width=64, batch=4, length=16, warm_calls=3, calls=20),),
 }
+
+
+def sizes_of(device: str) -> tuple[Size, ...]:
+    return SIZES[device.partition(":")[0]]
 
 
 def make_step(size: Size, device: str) -> Step:
@@ -72,9 +82,10 @@ def make_step(size: Size, device: str) -> Step:
 class Timer:
     """A step that times itself: from the end of the warm calls to the end of the last one, device included."""
 
-    def __init__(self, step: Step, calls: int, device: str) -> None:
+    def __init__(self, step: Step, size: Size, device: str) -> None:
         self._step = step
-        self._last = WARM_CALLS + calls
+        self._first = size.warm_calls
+        self._last = size.warm_calls + size.calls
         self._device = device
         self._calls = 0
         self._start = 0.0
@@ -82,12 +93,12 @@ class Timer:
 
     def __call__(self) -> None:
         # The reading is at the start of a call, so that what watching does between two calls counts.
-        if self._calls in (WARM_CALLS, self._last):
+        if self._calls in (self._first, self._last):
             if self._device != "cpu":
                 torch.cuda.synchronize()
             now = time.perf_counter()
             if self._calls == self._last:
-                self.seconds_a_step = (now - self._start) / (self._last - WARM_CALLS)
+                self.seconds_a_step = (now - self._start) / (self._last - self._first)
             self._start = now
         self._calls += 1
         self._step()
@@ -125,11 +136,15 @@ def profiler() -> AbstractContextManager[object]:
     return profile
 
 
+def explain(timer: Timer, device: str, stride: int) -> None:
+    _core.observe(timer, device, explain_steps=timer.calls_in_all, explain_stride=stride)
+
+
 def ways_of(device: str) -> dict[str, Callable[[Timer], None]]:
     ways: dict[str, Callable[[Timer], None]] = {
-        "plain": under(nothing),
-        "screen": lambda timer: _core.observe(timer, timer.calls_in_all, 0, device),
-        "explain": lambda timer: _core.observe(timer, 0, timer.calls_in_all, device),
+        "screen": lambda timer: _core.observe(timer, device, screen_steps=timer.calls_in_all),
+        "explain": lambda timer: explain(timer, device, EXPLAIN_STRIDE),
+        "explain, every step recorded": lambda timer: explain(timer, device, 1),
     }
     if device != "cpu":
         ways["record_history, Python stacks"] = under(lambda: history("python"))
@@ -138,39 +153,63 @@ def ways_of(device: str) -> dict[str, Callable[[Timer], None]]:
     return ways
 
 
-def measure(size: Size, device: str, rounds: int) -> dict[str, dict[str, float]]:
-    step = make_step(size, device)
-    seconds: dict[str, list[float]] = {}
-    for round_number in range(rounds + 1):
-        for name, run in ways_of(device).items():
-            timer = Timer(step, size.calls, device)
-            run(timer)
-            if round_number > 0:  # the first round warms every way up
-                seconds.setdefault(name, []).append(timer.seconds_a_step)
-    table: dict[str, dict[str, float]] = {}
-    for name, values in seconds.items():
-        ratios = [100 * (value / plain - 1) for value, plain in zip(values, seconds["plain"], strict=True)]
-        low, median, high = statistics.quantiles(ratios, n=4)
-        table[name] = {
-            "ms": 1000 * statistics.median(values),
-            "percent": median,
-            "low": low,
-            "high": high,
-        }
-    return table
+def spread_of(percents: list[float], seconds: list[float]) -> dict[str, float]:
+    low, median, high = statistics.quantiles(percents, n=4)
+    return {"ms": 1000 * statistics.median(seconds), "percent": median, "low": low, "high": high}
+
+
+class Bench:
+    """One step of a size, timed in all ways."""
+
+    def __init__(self, size: Size, device: str, rounds: int) -> None:
+        self._size = size
+        self._device = device
+        self._rounds = rounds
+        self._step = make_step(size, device)
+
+    def seconds(self, run: Callable[[Timer], None] | None = None) -> float:
+        timer = Timer(self._step, self._size, self._device)
+        (run or under(nothing))(timer)
+        return timer.seconds_a_step
+
+    def idle(self) -> dict[str, float]:
+        """What is attached for good: only the first bench of a process can tell."""
+        before = [self.seconds() for _ in range(self._rounds + 1)][1:]
+        self.seconds(ways_of(self._device)["screen"])
+        after = [self.seconds() for _ in range(self._rounds)]
+        return spread_of([100 * (b / a - 1) for a, b in zip(before, after, strict=True)], after)
+
+    def ways(self) -> Table:
+        plain: list[float] = []
+        seconds: dict[str, list[float]] = {}
+        percents: dict[str, list[float]] = {}
+        for round_number in range(self._rounds + 1):
+            for way, run in ways_of(self._device).items():
+                beside, taken = self.seconds(), self.seconds(run)
+                if round_number == 0:  # warms every way up
+                    continue
+                plain.append(beside)
+                seconds.setdefault(way, []).append(taken)
+                percents.setdefault(way, []).append(100 * (taken / beside - 1))
+        table = {"plain": spread_of([0.0, 0.0], plain)}
+        return table | {way: spread_of(percents[way], seconds[way]) for way in seconds}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--size", action="append", help="measure steps of this size only; may be repeated")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    tables = {}
-    for size in SIZES[arguments.device.partition(":")[0]]:
-        tables[size.name] = table = measure(size, arguments.device, arguments.rounds)
-        print(f"{size.name}: {table['plain']['ms']:.2f} ms a step, {arguments.rounds} rounds of {size.calls} steps")
-        for name, row in table.items():
+    sizes = [size for size in sizes_of(arguments.device) if not arguments.size or size.name in arguments.size]
+    tables: dict[str, Table] = {}
+    for size in sizes:
+        bench = Bench(size, arguments.device, arguments.rounds)
+        table = {} if tables else {"attached, idle": bench.idle()}
+        tables[size.name] = table | bench.ways()
+        print(f"{size.name}: {arguments.rounds} rounds of {size.calls} steps")
+        for name, row in tables[size.name].items():
             spread = f"{row['low']:+.1f} .. {row['high']:+.1f}"
             print(f"  {name:<32} {row['ms']:8.2f} ms  {row['percent']:+6.1f} %  ({spread})", flush=True)
     if arguments.json:

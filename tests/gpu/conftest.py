@@ -16,3 +16,4 @@ sys.modules["cli_conftest"] = _MODULE
 _SPEC.loader.exec_module(_MODULE)
 
 stepleak = _MODULE.stepleak
+shared_stepleak = _MODULE.shared_stepleak

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import torch
 
-LEAK = 1
 FAILURE = 3
 
 STEPS = """
@@ -41,58 +41,78 @@ STEPS = """
         graph.capture_begin()
 """
 
+PLUGGED_IN = """
+    import os
+
+    from torch.cuda.memory import CUDAPluggableAllocator, change_current_allocator
+
+    change_current_allocator(CUDAPluggableAllocator(os.environ["STEPLEAK_TEST_ALLOCATOR"], "take", "give_back"))
+"""
+
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 
 
-@pytest.fixture
-def steps(stepleak: Any) -> Any:
-    stepleak.write("steps.py", STEPS)
-    return stepleak
+@pytest.fixture(scope="module")
+def steps(shared_stepleak: Any) -> Any:
+    shared_stepleak.write("steps.py", STEPS)
+    shared_stepleak.write("plugged.py", PLUGGED_IN + STEPS)
+    return shared_stepleak
 
 
 # --- back ends --------------------------------------------------------------------------------------------------------
 
+ASYNC_NOTE = "cudaMallocAsync reports levels and no events"
+BYPASS_NOTE = "bypass torch's caching allocator"
+
 
 @pytest.mark.parametrize(
-    "settings",
+    ("file", "settings", "name", "note"),
     [
-        {},
-        {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"},
-        {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"},
-        {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+        ("steps.py", {}, "native", None),
+        ("steps.py", {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "native", None),
+        ("steps.py", {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}, "cudaMallocAsync", ASYNC_NOTE),
+        ("steps.py", {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "uncached", BYPASS_NOTE),
+        ("plugged.py", {}, "pluggable", BYPASS_NOTE),
     ],
-    ids=["native", "expandable", "async", "uncached"],
+    ids=["native", "expandable", "async", "uncached", "pluggable"],
 )
-def test_a_leak_is_found_with_every_back_end(steps: Any, settings: dict[str, str]) -> None:
-    outcome = steps("run", "steps.py:leak", "--device", "cuda", "--json", "leak.json", switches=settings)
-    assert outcome.code == LEAK, outcome.text
-    finding = steps.results("leak.json")["steps.py:leak"]["findings"][0]
+def test_a_leak_is_found_with_every_back_end_and_what_it_hides_is_said(
+    steps: Any, file: str, settings: dict[str, str], name: str, note: str | None
+) -> None:
+    outcome = steps(
+        "run", f"{file}:leak", f"{file}:clean", "--device", "cuda", "--json", "both.json", switches=settings
+    )
+    results = steps.results("both.json")
+    leak, clean = results[f"{file}:leak"], results[f"{file}:clean"]
+    assert clean["verdict"] == "clean", outcome.text
+    assert leak["verdict"] == "leak", outcome.text
     # 8192 rows of 64 floats are 2 MiB; a driver's chunk is as large.
-    assert finding["bytes_per_step"] == pytest.approx(2 << 20, rel=0.1)
-    assert finding["device"] == "cuda:0"
-
-
-@pytest.mark.parametrize(
-    ("settings", "note"),
-    [
-        ({"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}, "cudaMallocAsync reports levels and no events"),
-        ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "bypass torch's caching allocator"),
-    ],
-    ids=["async", "uncached"],
-)
-def test_what_a_back_end_hides_is_said(steps: Any, settings: dict[str, str], note: str) -> None:
-    outcome = steps("run", "steps.py:clean", "--device", "cuda", "--json", "clean.json", switches=settings)
-    assert outcome.code == 0, outcome.text
-    assert any(note in said for said in steps.results("clean.json")["steps.py:clean"]["notes"])
-
-
-def test_a_native_clean_run_says_nothing(steps: Any) -> None:
-    outcome = steps("run", "steps.py:clean", "--device", "cuda", "--json", "clean.json")
-    assert outcome.code == 0, outcome.text
-    assert steps.results("clean.json")["steps.py:clean"]["notes"] == []
+    assert leak["findings"][0]["bytes_per_step"] == pytest.approx(2 << 20, rel=0.1)
+    assert leak["findings"][0]["device"] == "cuda:0"
+    assert clean["conditions"]["cuda allocator"] == name
+    if note is None:
+        assert clean["notes"] == []
+    else:
+        assert any(note in said for said in clean["notes"])
 
 
 # --- failures of the step ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Failures:
+    """One call over steps that fail, and one that does not."""
+
+    outcome: Any
+    results: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def failures(steps: Any) -> Failures:
+    failing = ["runs_out_of_memory", "breaks_the_device", "leaves_a_capture_open", "clean"]
+    # One worker at a time: the first takes all of the device's memory.
+    outcome = steps("run", *(f"steps.py:{step}" for step in failing), "--jobs", "1", "--json", "failing.json")
+    return Failures(outcome, steps.results("failing.json"))
 
 
 @pytest.mark.parametrize(
@@ -103,21 +123,31 @@ def test_a_native_clean_run_says_nothing(steps: Any) -> None:
         ("leaves_a_capture_open", "capture"),
     ],
 )
-def test_a_failing_step_is_told_and_the_next_one_runs(steps: Any, step: str, part: str) -> None:
-    outcome = steps("run", f"steps.py:{step}", "steps.py:clean", "--device", "cuda", "--json", "both.json")
-    assert outcome.code == FAILURE, outcome.text
-    results = steps.results("both.json")
-    failed = results[f"steps.py:{step}"]
+def test_a_failing_step_is_told(failures: Failures, step: str, part: str) -> None:
+    failed = failures.results[f"steps.py:{step}"]
     assert failed["verdict"] == "failure"
     assert part in failed["failure"]["what"]
-    assert results["steps.py:clean"]["verdict"] == "clean"
 
 
-def test_out_of_memory_keeps_the_ledger(steps: Any) -> None:
-    steps("run", "steps.py:runs_out_of_memory", "--device", "cuda", "--json", "oom.json")
-    series = steps.results("oom.json")["steps.py:runs_out_of_memory"]["series"]["live_bytes@cuda:0"]
+def test_the_step_after_a_failing_one_runs(failures: Failures) -> None:
+    assert failures.outcome.code == FAILURE, failures.outcome.text
+    assert failures.results["steps.py:clean"]["verdict"] == "clean"
+
+
+def test_out_of_memory_keeps_the_ledger_and_tells_what_is_live(failures: Failures) -> None:
+    result = failures.results["steps.py:runs_out_of_memory"]
+    series = result["series"]["live_bytes@cuda:0"]
     assert len(series) > 4
     assert series[-1] - series[0] == (len(series) - 1) * (8 << 30)
+    memory = result["failure"]["memory"]
+    assert memory["bytes"] == series[-1]
+    assert len(memory["largest"]) == len(memory["newest"]) == 10
+    assert all(block["bytes"] == 8 << 30 for block in memory["largest"])
+    assert [block["last_step"] for block in memory["newest"]] == [*range(len(series), len(series) - 10, -1)]
+    # Steps 1, 4 and 16 had their stacks recorded.
+    assert memory["by_stack"][0]["blocks"] == sum(step <= len(series) for step in (1, 4, 16))
+    assert "kept.append(torch.empty(8 << 30" in memory["by_stack"][0]["where"][0]["text"]
+    assert "kept.append(torch.empty(8 << 30" in failures.outcome.block_of("steps.py:runs_out_of_memory")
 
 
 # --- devices ----------------------------------------------------------------------------------------------------------
