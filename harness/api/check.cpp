@@ -78,7 +78,7 @@ class Watch {
     parts_.runner.probes = {&host_, &cpu_allocator_, &graph_};
     if (parts_.device.type == DeviceType::cuda) {
       cuda_ = watch_cuda(stacks_, options.with_cuda_objects);
-      for (const auto& probe : cuda_.probes) parts_.runner.probes.push_back(probe.get());
+      for (const auto& probe : cuda_) parts_.runner.probes.push_back(probe.get());
     }
     parts_.runner.probes.insert(parts_.runner.probes.end(), surroundings.probes.begin(), surroundings.probes.end());
     parts_.runner.collector = surroundings.collector;
@@ -95,7 +95,14 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   [[nodiscard]] const SessionParts& parts() const { return parts_; }
-  [[nodiscard]] const std::vector<std::string>& notes() const { return cuda_.notes; }
+  /// What the probes could not see; after the run.
+  [[nodiscard]] std::vector<std::string> gaps() const {
+    std::vector<std::string> gaps;
+    for (const auto* probe : parts_.runner.probes) {
+      if (auto gap = probe->gap(); !gap.empty()) gaps.push_back(std::move(gap));
+    }
+    return gaps;
+  }
 
  private:
   // Steps on a GPU often wait for launches, where a callback at each operator would cost a fifth of the step.
@@ -107,7 +114,7 @@ class Watch {
   HostProbe host_;
   CpuAllocatorProbe cpu_allocator_;
   GraphProbe graph_;
-  CudaWatch cuda_;
+  std::vector<std::unique_ptr<Probe>> cuda_;
   std::vector<std::unique_ptr<Detector>> detectors_;
   StackSymboliser symboliser_;
   SessionParts parts_;
@@ -124,7 +131,7 @@ Device device_before_fork(const std::string& name) {
 Result check(const Step& step, const Options& options, const Surroundings& surroundings) {
   Watch watch(step, options, surroundings);
   auto result = run_session(watch.parts());
-  result.notes.insert(result.notes.end(), watch.notes().begin(), watch.notes().end());
+  for (auto& gap : watch.gaps()) result.notes.push_back(std::move(gap));
   return result;
 }
 

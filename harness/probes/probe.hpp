@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ class Probe {
   virtual ~Probe() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// What this probe could not see in this run, for a note in the result; empty where nothing was missed.
+  [[nodiscard]] virtual std::string gap() const { return {}; }
 
   /// The columns that this probe fills; the same at every call.
   [[nodiscard]] virtual std::vector<SeriesKey> keys() const = 0;

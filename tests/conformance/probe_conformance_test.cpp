@@ -30,8 +30,7 @@ std::vector<std::unique_ptr<Probe>> probes() {
   probes.push_back(std::make_unique<GraphProbe>(stacks));
   probes.push_back(std::make_unique<GraphProbe>(stacks, 7));
   if (!ask_cuda().names.empty()) {
-    auto watch = watch_cuda(stacks, true);
-    for (auto& probe : watch.probes) probes.push_back(std::move(probe));
+    for (auto& probe : watch_cuda(stacks, true)) probes.push_back(std::move(probe));
   }
   return probes;
 }

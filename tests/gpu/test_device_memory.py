@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,11 @@ import torch
 FAILURE = 3
 
 STEPS = """
+    import ctypes
+
     import torch
 
+    runtime = ctypes.CDLL("libcudart.so.13")
     WIDTH = 64
     model = torch.nn.Linear(WIDTH, WIDTH, device="cuda")
     kept = []
@@ -30,6 +34,11 @@ STEPS = """
 
     def runs_out_of_memory():
         kept.append(torch.empty(8 << 30, dtype=torch.uint8, device="cuda"))
+
+    def takes_raw_memory():
+        memory = ctypes.c_void_p()
+        runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(2 << 20))
+        kept.append(memory)
 
     def breaks_the_device():
         torch.zeros(3, device="cuda")[torch.tensor([5], device="cuda")]
@@ -148,6 +157,29 @@ def test_out_of_memory_keeps_the_ledger_and_tells_what_is_live(failures: Failure
     assert memory["by_stack"][0]["blocks"] == sum(step <= len(series) for step in (1, 4, 16))
     assert "kept.append(torch.empty(8 << 30" in memory["by_stack"][0]["where"][0]["text"]
     assert "kept.append(torch.empty(8 << 30" in failures.outcome.block_of("steps.py:runs_out_of_memory")
+
+
+# --- another tool on CUPTI --------------------------------------------------------------------------------------------
+
+
+def test_who_holds_cupti_is_told(steps: Any) -> None:
+    switches = {"CUDA_INJECTION64_PATH": os.environ["STEPLEAK_TEST_SUBSCRIBER"]}
+    doctor = steps("doctor", switches=switches)
+    assert "a test holds CUPTI's only subscription: run without it" in doctor.out, doctor.text
+    steps("run", "steps.py:takes_raw_memory", "steps.py:clean", "--json", "held.json", switches=switches)
+    results = steps.results("held.json")
+    leak = results["steps.py:takes_raw_memory"]
+    assert [finding["kind"] for finding in leak["findings"]] == ["raw_cuda"]
+    assert any("a test holds CUPTI's only subscription" in note for note in leak["notes"])
+    # Nothing had to be explained, and nothing was missed.
+    assert results["steps.py:clean"]["notes"] == []
+
+
+def test_raw_memory_is_named_where_nobody_holds_cupti(steps: Any) -> None:
+    steps("run", "steps.py:takes_raw_memory", "--json", "free.json")
+    leak = steps.results("free.json")["steps.py:takes_raw_memory"]
+    assert "runtime.cudaMalloc" in leak["findings"][0]["where"][0]["text"]
+    assert leak["notes"] == []
 
 
 # --- devices ----------------------------------------------------------------------------------------------------------

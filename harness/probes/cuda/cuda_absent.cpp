@@ -18,7 +18,9 @@ const CudaAnswer& ask_cuda_in_child() {
 
 std::map<std::string, std::string> cuda_conditions(Device /*device*/) { return {}; }
 
-CudaWatch watch_cuda(const std::shared_ptr<StackTable>& /*stacks*/, bool /*with_objects*/) { return {}; }
+std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& /*stacks*/, bool /*with_objects*/) {
+  return {};
+}
 
 std::vector<std::pair<std::string, std::string>> cuda_facts() { return {}; }
 

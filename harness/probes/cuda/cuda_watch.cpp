@@ -13,27 +13,18 @@
 #include "harness/probes/cuda/outside_probe.hpp"
 
 namespace stepleak {
-CudaWatch watch_cuda(const std::shared_ptr<StackTable>& stacks, bool with_objects) {
-  const auto count = ask_cuda().names.size();
-  CudaWatch watch;
-  watch.probes.push_back(std::make_unique<DeviceAllocatorProbe>(stacks));
-  watch.probes.push_back(std::make_unique<OutsideProbe>(count));
-  if (with_objects) watch.probes.push_back(std::make_unique<HandleProbe>(stacks));
-  if (auto gap = DeviceAllocatorProbe::coverage(); !gap.empty()) watch.notes.push_back(std::move(gap));
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!has_context(device_at(i)) || process_memory(pci_bus_id(device_at(i)))) continue;
-    watch.notes.push_back(
-        fmt::format("the driver does not account memory to this process on {}: memory outside torch's allocator is "
-                    "that of the whole "
-                    "device, other processes included",
-                    to_string(device_at(i))));
-  }
-  return watch;
+
+std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& stacks, bool with_objects) {
+  std::vector<std::unique_ptr<Probe>> probes;
+  probes.push_back(std::make_unique<DeviceAllocatorProbe>(stacks));
+  probes.push_back(std::make_unique<OutsideProbe>(ask_cuda().names.size()));
+  if (with_objects) probes.push_back(std::make_unique<HandleProbe>(stacks));
+  return probes;
 }
 
 std::vector<std::pair<std::string, std::string>> cuda_facts() {
   const auto answer = ask_cuda();
-  const auto watch = watch_cuda(nullptr, false);
+  const DeviceAllocatorProbe allocator(nullptr);
   std::vector<std::pair<std::string, std::string>> facts;
   for (std::size_t i = 0; i < answer.names.size(); ++i) {
     const auto device = device_at(i);
@@ -47,7 +38,7 @@ std::vector<std::pair<std::string, std::string>> cuda_facts() {
                            : "by whom NVML does not say"));
   }
   for (const auto& [name, value] : cuda_conditions(device_at(0))) facts.emplace_back(name, value);
-  const auto gap = DeviceAllocatorProbe::coverage();
+  const auto gap = allocator.gap();
   facts.emplace_back("device tensors",
                      gap.empty() ? "yes: every event of the caching allocator, exact" : "partly: " + gap);
   const auto own = process_memory(pci_bus_id(device_at(0)));

@@ -12,15 +12,10 @@ namespace stepleak {
 
 class StackTable;
 
-/// Everything that watches the GPUs of a run.
-struct CudaWatch {
-  std::vector<std::unique_ptr<Probe>> probes;
-  std::vector<std::string> notes;  ///< what cannot be observed here, and other processes on a GPU
-};
-
-/// Starts CUDA where it was not. `with_objects`: also raw memory, streams, events and graphs, through CUPTI (see
-/// HandleProbe for what that costs a profiler in the same process).
-[[nodiscard]] CudaWatch watch_cuda(const std::shared_ptr<StackTable>& stacks, bool with_objects);
+/// Everything that watches the GPUs of a run. Starts CUDA where it was not. `with_objects`: also raw memory, streams,
+/// events and graphs, through CUPTI (see HandleProbe for what that costs a profiler in the same process).
+[[nodiscard]] std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& stacks,
+                                                             bool with_objects);
 
 /// What can be observed on the GPUs here, by name, for `doctor`; starts CUDA.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> cuda_facts();

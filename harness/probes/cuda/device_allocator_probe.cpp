@@ -131,7 +131,7 @@ void attach_once() {
       allocator::attachAllocatorTraceTracker(&on_event);
       to.coverage = Coverage::full;
     } catch (const c10::Error&) {
-      // cudaMallocAsync: statistics only, and coverage() says so.
+      // cudaMallocAsync: statistics only, and gap() says so.
     }
     return true;
   }();
@@ -179,7 +179,7 @@ DeviceAllocatorProbe::DeviceAllocatorProbe(std::shared_ptr<StackTable> stacks) :
   attach_once();
 }
 
-std::string DeviceAllocatorProbe::coverage() {
+std::string DeviceAllocatorProbe::gap() const {
   switch (record().coverage) {
     case Coverage::full:
       return {};

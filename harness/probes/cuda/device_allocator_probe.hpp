@@ -19,17 +19,15 @@ class StackTable;
 ///
 /// Back ends: `native`, also with expandable segments, is fully observed. `cudaMallocAsync` has statistics and no
 /// tracker: levels without cohorts and stacks. A pluggable allocator and PYTORCH_NO_CUDA_MEMORY_CACHING=1 have
-/// neither: all columns stay 0, and only outside_bytes shows what the device gives. coverage() says which.
+/// neither: all columns stay 0, and only outside_bytes shows what the device gives. gap() says which.
 ///
 /// Construct it after the set-up: it starts CUDA. Called from the runner's thread; events come from any.
 class DeviceAllocatorProbe final : public Probe {
  public:
   explicit DeviceAllocatorProbe(std::shared_ptr<StackTable> stacks);
 
-  /// What this back end lets us see; empty where that is everything.
-  [[nodiscard]] static std::string coverage();
-
   [[nodiscard]] std::string_view name() const override { return "device allocator"; }
+  [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
   void start() override;
   void begin_step(std::int64_t step) override;

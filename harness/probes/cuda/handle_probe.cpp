@@ -146,10 +146,13 @@ class Cupti {
   // Empty where it worked, else why not.
   std::string subscribe() {
     if (!load()) return "CUPTI cannot be loaded: install nvidia-cuda-cupti of torch's CUDA version";
-    const auto status = subscribe_(&subscriber_, &on_call, nullptr);
+    std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
+    CUpti_SubscriberParams parameters{CUpti_SubscriberParams_STRUCT_SIZE, "stepleak", other.data(), other.size()};
+    const auto status = subscribe_(&subscriber_, &on_call, nullptr, &parameters);
     if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-      return "another tool holds CUPTI's only subscription (a profiler, nsys, cuda-gdb, compute-sanitizer): run "
-             "without it";
+      const std::string name = other.data();
+      return fmt::format("{} holds CUPTI's only subscription: run without it",
+                         name.empty() ? "another tool (a profiler, nsys, cuda-gdb, compute-sanitizer)" : name);
     }
     if (status != CUPTI_SUCCESS)
       return fmt::format("CUPTI refused a subscription (error {})", static_cast<int>(status));
@@ -170,13 +173,13 @@ class Cupti {
     // torch's own one where it has loaded it; the name is that of CUDA 13's.
     void* library = ::dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return false;
-    subscribe_ = reinterpret_cast<decltype(subscribe_)>(::dlsym(library, "cuptiSubscribe"));
+    subscribe_ = reinterpret_cast<decltype(subscribe_)>(::dlsym(library, "cuptiSubscribe_v2"));
     enable_ = reinterpret_cast<decltype(enable_)>(::dlsym(library, "cuptiEnableCallback"));
     unsubscribe_ = reinterpret_cast<decltype(unsubscribe_)>(::dlsym(library, "cuptiUnsubscribe"));
     return subscribe_ != nullptr && enable_ != nullptr && unsubscribe_ != nullptr;
   }
 
-  decltype(&cuptiSubscribe) subscribe_ = nullptr;
+  decltype(&cuptiSubscribe_v2) subscribe_ = nullptr;
   decltype(&cuptiEnableCallback) enable_ = nullptr;
   decltype(&cuptiUnsubscribe) unsubscribe_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
@@ -207,7 +210,11 @@ std::string HandleProbe::blocker() {
   return reason;
 }
 
-void HandleProbe::begin_explain() { (void)cupti().subscribe(); }
+std::string HandleProbe::gap() const {
+  return blocker_.empty() ? "" : "raw CUDA memory, streams, events and graphs are not named: " + blocker_;
+}
+
+void HandleProbe::begin_explain() { blocker_ = cupti().subscribe(); }
 
 void HandleProbe::end_explain(Trace& trace) {
   cupti().unsubscribe();

@@ -14,8 +14,8 @@ class StackTable;
 /// CUDA objects outside torch's caching allocator, with the stacks that made them: raw device memory, page-locked
 /// memory, streams, events and instantiated graphs, through CUPTI's callbacks of the driver API. Explain pass only:
 /// CUPTI 13.0 takes one subscriber a process, and where we subscribe first torch's profiler sees no GPU events later
-/// (pytorch#191944). Where another tool has subscribed, nothing is recorded and blocker() says so.
-/// CUPTI is loaded at run time; without it blocker() says that.
+/// (pytorch#191944). Where another tool has subscribed, nothing is recorded, and gap() names it.
+/// CUPTI is loaded at run time; without it gap() says that.
 class HandleProbe final : public Probe {
  public:
   explicit HandleProbe(std::shared_ptr<StackTable> stacks);
@@ -25,6 +25,8 @@ class HandleProbe final : public Probe {
   [[nodiscard]] static std::string blocker();
 
   [[nodiscard]] std::string_view name() const override { return "cuda objects"; }
+  /// Known after an explain pass; blocker() asks beforehand.
+  [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override { return {}; }
   void read(Moment /*moment*/, std::span<std::int64_t> /*row*/) override {}
   void begin_explain() override;
@@ -32,6 +34,7 @@ class HandleProbe final : public Probe {
 
  private:
   std::shared_ptr<StackTable> stacks_;
+  std::string blocker_;  // of the last explain pass
 };
 
 }  // namespace stepleak

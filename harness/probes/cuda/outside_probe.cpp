@@ -5,6 +5,7 @@
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <fmt/format.h>
 
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/nvml.hpp"
@@ -26,6 +27,19 @@ std::int64_t reserved_bytes(std::size_t index) {
 
 OutsideProbe::OutsideProbe(std::size_t device_count) : outside_(device_count, 0) {
   for (std::size_t i = 0; i < device_count; ++i) bus_ids_.push_back(pci_bus_id(device_at(i)));
+}
+
+std::string OutsideProbe::gap() const {
+  std::string devices;
+  for (std::size_t i = 0; i < bus_ids_.size(); ++i) {
+    if (!has_context(device_at(i)) || process_memory(bus_ids_[i])) continue;
+    devices += (devices.empty() ? "" : ", ") + to_string(device_at(i));
+  }
+  if (devices.empty()) return {};
+  return fmt::format(
+      "the driver does not account memory to this process on {}: memory outside torch's allocator is that of the whole "
+      "device, other processes included",
+      devices);
 }
 
 std::vector<SeriesKey> OutsideProbe::keys() const {

@@ -25,6 +25,7 @@ class OutsideProbe final : public Probe {
   explicit OutsideProbe(std::size_t device_count);
 
   [[nodiscard]] std::string_view name() const override { return "memory outside the caching allocator"; }
+  [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
   void start() override { sample(); }
   void begin_step(std::int64_t step) override { step_ = step; }
