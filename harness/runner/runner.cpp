@@ -65,22 +65,26 @@ void Runner::explain(std::int64_t step_count, std::int64_t stride) {
   trace_.explained_from = trace_.step_count() + 1;
   trace_.explained_steps = step_count;
   trace_.explain_stride = stride;
-  record_stacks(false);
   for (auto* probe : parts_.probes) probe->begin_explain();
   is_explaining_ = true;
   run_steps_to(trace_.explained_from - 1 + step_count);
   is_explaining_ = false;
-  record_stacks(false);
   for (auto* probe : parts_.probes) probe->end_explain(trace_);
 }
 
 void Runner::read_blocks() {
-  record_stacks(false);
   for (auto* probe : parts_.probes) probe->read_blocks(trace_);
 }
 
 void Runner::run_steps_to(std::int64_t step_count) {
-  while (trace_.step_count() < step_count) run_step(trace_.step_count() + 1 == step_count);
+  try {
+    while (trace_.step_count() < step_count) run_step(trace_.step_count() + 1 == step_count);
+  } catch (...) {
+    record_stacks(false);
+    throw;
+  }
+  // The last step may have been a recorded one, and no other may follow.
+  record_stacks(false);
 }
 
 void Runner::run_step(bool is_settled) {

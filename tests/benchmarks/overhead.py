@@ -17,6 +17,7 @@ size that is measured. Add it to the others.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -169,14 +170,17 @@ class Bench:
 
     def seconds(self, run: Callable[[Timer], None] | None = None) -> float:
         timer = Timer(self._step, self._size, self._device)
+        # What one way leaves to Python's collector would else be paid by the next.
+        gc.collect()
         (run or under(nothing))(timer)
         return timer.seconds_a_step
 
     def idle(self) -> dict[str, float]:
         """What is attached for good: only the first bench of a process can tell."""
-        before = [self.seconds() for _ in range(self._rounds + 1)][1:]
+        count = 3 * self._rounds
+        before = [self.seconds() for _ in range(self._rounds + count)][self._rounds :]
         self.seconds(ways_of(self._device)["screen"])
-        after = [self.seconds() for _ in range(self._rounds)]
+        after = [self.seconds() for _ in range(count)]
         return spread_of([100 * (b / a - 1) for a, b in zip(before, after, strict=True)], after)
 
     def ways(self) -> Table:

@@ -182,7 +182,12 @@ void CpuAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
 
 void CpuAllocatorProbe::record_stacks(bool is_recording) {
   record().is_recording = is_recording;
-  if (!is_recording && !record().is_explaining) record().stacks.put_back(stacks_of_live_blocks());
+  if (is_recording || record().is_explaining) return;
+  try {
+    record().stacks.put_back(stacks_of_live_blocks());
+  } catch (const std::bad_alloc&) {
+    // After a step that ran out of memory: the stacks of dead blocks are not worth its evidence.
+  }
 }
 
 void CpuAllocatorProbe::begin_explain() {
