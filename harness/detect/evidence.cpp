@@ -13,6 +13,7 @@
 #include "harness/trace/frames.hpp"
 
 namespace stepleak {
+
 bool is_old(const Trace& trace, const Survivor& survivor) {
   return !survivor.is_collected && trace.is_proof(survivor.birth_step);
 }

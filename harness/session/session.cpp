@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <new>
+#include <exception>
 #include <utility>
 
 #include "harness/base/bytes.hpp"
@@ -188,8 +188,9 @@ class Session {
       runner_.read_blocks();
       for (auto* search : parts_.holder_searches) search->search(trace);
       return memory_evidence_of(trace, parts_.device);
-    } catch (const std::bad_alloc&) {
-      result_.notes.push_back("too little memory was left to tell what is live");
+    } catch (const std::exception& error) {
+      // Little memory is left, and the failure itself must not be lost with its evidence.
+      result_.notes.push_back(fmt::format("what is live cannot be told: {}", error.what()));
       return {};
     }
   }

@@ -156,6 +156,22 @@ def test_seed_makes_runs_repeat() -> None:
 # --- one check after another ------------------------------------------------------------------------------------------
 
 
+def test_a_failure_in_the_explain_pass_leaves_the_next_check_as_it_was() -> None:
+    training = Training()
+
+    def fails_late(index: int) -> None:
+        training.leaky()
+        if index == 260:  # a leak is called after 256 steps and then explained
+            raise RuntimeError("no more batches")
+
+    failed = stepleak.check(fails_late)
+    assert failed.verdict == "failure"
+    assert failed.json["failure"]["what"].endswith("(in step 261)")
+    assert stepleak.check(Training().clean).is_clean
+    leak = stepleak.check(Training().leaky)
+    assert leak.findings[0]["where"][0]["line"] == line_of("loss = self.model(torch")
+
+
 def test_survivors_of_an_earlier_check_are_not_blamed() -> None:
     earlier, later = Training(), []
 

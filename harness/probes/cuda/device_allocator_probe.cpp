@@ -87,6 +87,12 @@ void keep_stack(const TraceEntry& event, bool is_collected, bool is_private) {
                     event.context_});
 }
 
+// What was kept, and destroyed by the caller without the lock.
+std::vector<EventStack> take_stacks() {
+  const std::scoped_lock lock(record().mutex);
+  return std::exchange(record().stacks, {});
+}
+
 // Under the allocator's lock, and perhaps under the GIL: no call into torch; in the screen pass no lock and no
 // allocation either.
 void on_event(const TraceEntry& event) {
@@ -204,6 +210,9 @@ std::vector<SeriesKey> DeviceAllocatorProbe::keys() const {
 }
 
 void DeviceAllocatorProbe::start() {
+  // An earlier run may have failed in the middle of its explain pass.
+  record().is_explaining = false;
+  (void)take_stacks();
   for (auto* device : record().devices) device->blocks.restart();
 }
 
@@ -280,12 +289,7 @@ void DeviceAllocatorProbe::end_explain(Trace& trace) {
       }
     });
   }
-  std::vector<EventStack> kept;
-  {
-    const std::scoped_lock lock(record().mutex);
-    kept = std::exchange(record().stacks, {});
-  }
-  for (const auto& event : kept) {
+  for (const auto& event : take_stacks()) {
     trace.survivors.push_back({.type = event.is_collected ? SurvivorType::block : SurvivorType::handle,
                                .device = event.device,
                                .birth_step = event.step,

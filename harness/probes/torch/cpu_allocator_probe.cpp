@@ -160,7 +160,13 @@ std::vector<SeriesKey> CpuAllocatorProbe::keys() const {
           {Counter::peak_bytes}};
 }
 
-void CpuAllocatorProbe::start() { record().blocks.restart(); }
+void CpuAllocatorProbe::start() {
+  // An earlier run may have failed in the middle of its explain pass.
+  record().is_explaining = false;
+  (void)record().stacks.take();
+  (void)record().stacks.take_collected();
+  record().blocks.restart();
+}
 
 void CpuAllocatorProbe::begin_step(std::int64_t /*step*/) { record().blocks.reset_peak(); }
 

@@ -32,10 +32,9 @@ void GraphRecord::take_in(const Output& output) {
   }
   if (!output.node.expired()) {
     const auto [entry, is_new] = nodes_.try_emplace(output.node_address, NodeEntry{output.node, output.birth});
-    if (!is_new && (entry->second.node.expired() || is_born_inside(entry->second.birth))) {
-      entry->second =
-          NodeEntry{output.node, output.birth};  // a new node at a dead one's address, or the outer operator
-    }
+    // A new node at a dead one's address, or the outer operator.
+    const bool is_replaced = !is_new && (entry->second.node.expired() || is_born_inside(entry->second.birth));
+    if (is_replaced) entry->second = NodeEntry{output.node, output.birth};
   }
 }
 
