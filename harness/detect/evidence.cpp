@@ -68,14 +68,10 @@ std::int64_t steps_kept(const std::vector<const Survivor*>& survivors) {
 void add_suspects(const Trace& trace, const std::vector<const Survivor*>& suspects, Finding& finding) {
   finding.explained_steps = trace.proof_steps();
   finding.kept_count = std::min(steps_kept(suspects), finding.explained_steps);
-  // Captures differ by step even where the place is the same: group by what a person reads.
   std::map<std::string, std::pair<double, const Survivor*>> places;
   for (const auto* suspect : suspects) {
     if (suspect->stack < 0) continue;
-    std::string place;
-    for (const auto& frame : user_frames(trace.stacks.at(static_cast<std::size_t>(suspect->stack)))) {
-      place += fmt::format("{}:{};", frame.file, frame.line);
-    }
+    const auto place = place_of(user_frames(trace.stacks.at(static_cast<std::size_t>(suspect->stack))));
     auto& [weight, example] = places[place];
     // A place that is the user's outweighs one that is not; then bytes, then counts.
     weight += (place.empty() ? 1e-6 : 1.0) * (1.0 + static_cast<double>(suspect->storage_bytes));

@@ -23,7 +23,7 @@ std::vector<const Survivor*> sinks_of(const Trace& trace) {
   return survivors_where(trace, [](const Survivor& s) { return s.type == SurvivorType::tensor && s.is_sink; });
 }
 
-// Where the screen pass sampled steps, a leak of some steps only may have escaped it; the explain pass saw each. Nodes
+// Where the screen pass sampled steps, a leak of some steps only may have escaped it, and not the explain pass. Nodes
 // of both its halves that are alive at its end are no graph that a step carries over for a while.
 bool is_kept_through_explain(const Trace& trace, const std::vector<const Survivor*>& old_nodes) {
   if (trace.graph_stride == 1) return false;

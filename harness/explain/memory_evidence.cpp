@@ -3,8 +3,6 @@
 
 #include "harness/explain/memory_evidence.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -34,12 +32,6 @@ void add(const LiveMemory& block, LiveMemory& to) {
   to.last_step = std::max(to.last_step, block.last_step);
 }
 
-std::string place_of(const LiveMemory& block) {
-  std::string place;
-  for (const auto& frame : block.where) place += fmt::format("{}:{};", frame.file, frame.line);
-  return place;
-}
-
 }  // namespace
 
 MemoryEvidence memory_evidence_of(const Trace& trace, Device device) {
@@ -53,7 +45,7 @@ MemoryEvidence memory_evidence_of(const Trace& trace, Device device) {
     evidence.bytes += block.bytes;
     ++evidence.blocks;
     if (!block.where.empty()) {
-      const auto [place, is_new] = places.try_emplace(place_of(block), block);
+      const auto [place, is_new] = places.try_emplace(place_of(block.where), block);
       if (!is_new) add(block, place->second);
     }
     blocks.push_back(std::move(block));

@@ -25,6 +25,16 @@ std::size_t hash_of(std::uintptr_t address) {
 
 }  // namespace
 
+Survivor survivor_of(const Block& block, Device device, int stack) {
+  return {.device = device,
+          .birth_step = block.birth_step,
+          .identity = block.address,
+          .storage = block.address,
+          .bytes = block.bytes,
+          .storage_bytes = block.bytes,
+          .stack = stack};
+}
+
 struct BlockTable::Slot {
   std::atomic<std::uintptr_t> key;
   std::int64_t bytes;

@@ -18,6 +18,9 @@ struct Block {
   std::int64_t birth_step = 0;
 };
 
+/// A block as the explain pass tells it; `stack` is an index into Trace::stacks, or -1.
+[[nodiscard]] Survivor survivor_of(const Block& block, Device device, int stack);
+
 /// The live allocations of one device: address -> size and birth step, with running totals.
 ///
 /// insert() and erase() may be called from any thread at once; they take no lock and, once the table

@@ -3,6 +3,8 @@
 
 #include "harness/trace/frames.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -20,6 +22,12 @@ std::vector<Frame> user_frames(const std::vector<Frame>& stack) {
   std::copy_if(stack.begin(), stack.end(), std::back_inserter(frames),
                [&](const Frame& frame) { return frame.is_user && (!has_python || is_python(frame)); });
   return frames;
+}
+
+std::string place_of(const std::vector<Frame>& frames) {
+  std::string place;
+  for (const auto& frame : frames) place += fmt::format("{}:{};", frame.file, frame.line);
+  return place;
 }
 
 }  // namespace stepleak

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
 
 namespace stepleak {
 namespace {
@@ -49,6 +50,12 @@ Result result_of(KeepingProbe& probe, const Step& step, std::int64_t explain_str
                       .explain_stride = explain_stride});
 }
 
+Step failing_in_step_13(const std::string& what) {
+  return [what](std::int64_t index) {
+    if (index == 12) throw std::runtime_error(what);
+  };
+}
+
 const Step kNoStep = [](std::int64_t) {};
 
 TEST(SessionTest, RecordsEverySoManyStepsOfALeakInEachStep) {
@@ -78,12 +85,7 @@ TEST(SessionTest, RecordsEachStepOfARarerLeakForFourOfItsEvents) {
 
 TEST(SessionTest, TellsWhatIsLiveWhereMemoryRanOut) {
   KeepingProbe probe(1);
-  const auto result = result_of(
-      probe,
-      [](std::int64_t index) {
-        if (index == 12) throw std::runtime_error("CUDA out of memory. Tried to allocate 2.00 GiB");
-      },
-      7);
+  const auto result = result_of(probe, failing_in_step_13("CUDA out of memory. Tried to allocate 2.00 GiB"), 7);
   ASSERT_EQ(result.verdict, Verdict::failure);
   ASSERT_TRUE(result.failure.has_value());
   EXPECT_EQ(result.failure->memory.blocks, 12);
@@ -94,12 +96,7 @@ TEST(SessionTest, TellsWhatIsLiveWhereMemoryRanOut) {
 
 TEST(SessionTest, TellsNothingOfMemoryWhereTheStepFailedOtherwise) {
   KeepingProbe probe(1);
-  const auto result = result_of(
-      probe,
-      [](std::int64_t index) {
-        if (index == 12) throw std::runtime_error("no more batches");
-      },
-      7);
+  const auto result = result_of(probe, failing_in_step_13("no more batches"), 7);
   ASSERT_TRUE(result.failure.has_value());
   EXPECT_EQ(result.failure->memory.blocks, 0);
 }

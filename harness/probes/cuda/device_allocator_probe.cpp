@@ -280,12 +280,12 @@ void DeviceAllocatorProbe::end_explain(Trace& trace) {
     for_each_block(i, [&](const AllocatorBlock& block, std::int64_t birth_step) {
       if (block.is_waiting) {
         // Its age is not known any more; that it waits after a synchronisation is the evidence.
-        auto survivor = survivor_of(block, i, trace.explained_from);
+        auto survivor = to_survivor(block, i, trace.explained_from);
         survivor.type = SurvivorType::handle;
         survivor.name = "waiting block";
         trace.survivors.push_back(std::move(survivor));
       } else if (trace.is_recorded(birth_step)) {
-        trace.survivors.push_back(survivor_of(block, i, birth_step));
+        trace.survivors.push_back(to_survivor(block, i, birth_step));
       }
     });
   }
@@ -305,19 +305,13 @@ void DeviceAllocatorProbe::read_blocks(Trace& trace) {
   if (record().coverage != Coverage::full) return;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
     for_each_block(i, [&](const AllocatorBlock& block, std::int64_t birth_step) {
-      if (!block.is_waiting) trace.survivors.push_back(survivor_of(block, i, birth_step));
+      if (!block.is_waiting) trace.survivors.push_back(to_survivor(block, i, birth_step));
     });
   }
 }
 
-Survivor DeviceAllocatorProbe::survivor_of(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step) {
-  return {.device = device_at(device),
-          .birth_step = birth_step,
-          .identity = block.address,
-          .storage = block.address,
-          .bytes = block.bytes,
-          .storage_bytes = block.bytes,
-          .stack = stacks_->index_of(block.capture)};
+Survivor DeviceAllocatorProbe::to_survivor(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step) {
+  return survivor_of({block.address, block.bytes, birth_step}, device_at(device), stacks_->index_of(block.capture));
 }
 
 }  // namespace stepleak

@@ -40,7 +40,7 @@ class DeviceAllocatorProbe final : public Probe {
   void read_blocks(Trace& trace) override;
 
  private:
-  [[nodiscard]] Survivor survivor_of(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step);
+  [[nodiscard]] Survivor to_survivor(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step);
 
   std::shared_ptr<StackTable> stacks_;
 };

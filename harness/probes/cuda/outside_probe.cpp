@@ -25,7 +25,7 @@ std::int64_t reserved_bytes(std::size_t index) {
 
 }  // namespace
 
-OutsideProbe::OutsideProbe(std::size_t device_count) : outside_(device_count, 0) {
+OutsideProbe::OutsideProbe(std::size_t device_count) : SampledProbe(kStepsASample), outside_(device_count, 0) {
   for (std::size_t i = 0; i < device_count; ++i) bus_ids_.push_back(pci_bus_id(device_at(i)));
 }
 
@@ -58,7 +58,7 @@ void OutsideProbe::sample() {
 
 void OutsideProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  if (step_ % kStepsASample == 0 && !is_explaining_) sample();
+  sample_if_due();
   // `active_*` are wrong in torch 2.10 and 2.11 (pytorch#183067); this is what is cached and in use.
   row[0] = at::getHostAllocator(at::kCUDA)->get_stats().allocated_bytes.current;
   for (std::size_t i = 0; i < outside_.size(); ++i) row[i + 1] = outside_[i];

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/probes/probe.hpp"
+#include "harness/probes/sampled_probe.hpp"
 
 namespace stepleak {
 
@@ -15,32 +15,24 @@ namespace stepleak {
 /// of torch's own host allocator, in use and cached.
 ///
 /// The device part is noisy: it moves in chunks of 2 MiB, and a driver that does not know the process (another pid
-/// namespace, MIG) answers for the whole device, other processes included. It is sampled at every 16th step
-/// of the screen pass and wherever the run settles, and holds its value in between, since asking the driver takes some
-/// tens of microseconds.
-/// Not seen: what a library pins itself (cudaMallocHost, cudaHostRegister).
-/// Construct it after CUDA was started.
-class OutsideProbe final : public Probe {
+/// namespace, MIG) answers for the whole device, other processes included. It is sampled at every 16th step, since
+/// asking the driver takes some tens of microseconds, and wherever the run settles. Not seen: what a library pins
+/// itself (cudaMallocHost, cudaHostRegister). Construct it after CUDA was started.
+class OutsideProbe final : public SampledProbe {
  public:
   explicit OutsideProbe(std::size_t device_count);
 
   [[nodiscard]] std::string_view name() const override { return "memory outside the caching allocator"; }
   [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
-  void start() override { sample(); }
-  void begin_step(std::int64_t step) override { step_ = step; }
   void settle() override { sample(); }
   void read(Moment moment, std::span<std::int64_t> row) override;
-  void begin_explain() override { is_explaining_ = true; }
-  void end_explain(Trace& /*trace*/) override { is_explaining_ = false; }
 
  private:
-  void sample();
+  void sample() override;
 
   std::vector<std::string> bus_ids_;
   std::vector<std::int64_t> outside_;
-  bool is_explaining_ = false;
-  std::int64_t step_ = 0;
 };
 
 }  // namespace stepleak

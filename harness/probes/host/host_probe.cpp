@@ -35,7 +35,7 @@ std::vector<SeriesKey> HostProbe::keys() const { return {{Counter::heap_bytes}, 
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  if (step_ % kHeapStride == 0 && !is_explaining_) sample();
+  sample_if_due();
   row[0] = heap_;
   row[1] = resident_;
 }

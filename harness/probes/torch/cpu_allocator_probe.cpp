@@ -222,14 +222,9 @@ void CpuAllocatorProbe::add_blocks(Trace& trace, const std::function<bool(const 
   const auto captures = stacks_of_live_blocks();
   record().blocks.for_each([&](const Block& block) {
     if (!is_wanted(block)) return;
-    Survivor survivor;
-    survivor.birth_step = block.birth_step;
-    survivor.identity = survivor.storage = block.address;
-    survivor.bytes = survivor.storage_bytes = block.bytes;
-    if (const auto found = captures.find(block.address); found != captures.end()) {
-      survivor.stack = stacks_->index_of(found->second.capture);
-    }
-    trace.survivors.push_back(std::move(survivor));
+    const auto found = captures.find(block.address);
+    const auto stack = found == captures.end() ? -1 : stacks_->index_of(found->second.capture);
+    trace.survivors.push_back(survivor_of(block, kHost, stack));
   });
 }
 
