@@ -16,7 +16,7 @@ enum class ExitCode {
   wrong_use = 64,    ///< the command line, a file or a name given by the user is wrong
 };
 
-/// What went wrong, where, and how to mend it, with the exit code that a front door ends with.
+/// What went wrong, where, and how to fix it, with the exit code that a front door ends with.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& what, std::string remedy = {})

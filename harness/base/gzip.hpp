@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepleak {
+
+/// A text as a gzip file (RFC 1952) without name and time: the same text gives the same bytes.
+[[nodiscard]] std::string gzipped(std::string_view text);
+
+/// The text of a gzip file. Throws a failure error where the bytes are none, or are cut short.
+[[nodiscard]] std::string gunzipped(std::string_view bytes);
+
+}  // namespace stepleak

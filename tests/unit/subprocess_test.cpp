@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/base/subprocess.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace stepleak {
+namespace {
+
+TEST(RunProgramTest, HandsOverInputOfAnySize) {
+  // More than a pipe and more than an argument can hold.
+  const std::string input(4 << 20, 'x');
+  const auto end = run_program({"cat"}, input);
+  EXPECT_TRUE(end.is_success()) << end.error;
+  EXPECT_EQ(end.output, input);
+}
+
+TEST(RunProgramTest, PassesArgumentsWithoutAShell) {
+  const auto end = run_program({"printf", "%s|", "a b", "'", "$HOME"});
+  EXPECT_EQ(end.output, "a b|'|$HOME|");
+}
+
+TEST(RunProgramTest, SaysWhyAProgramFailed) {
+  EXPECT_EQ(run_program({"sh", "-c", "echo part; echo bad value >&2; exit 3"}).error, "exit code 3: bad value");
+  EXPECT_EQ(run_program({"sh", "-c", "echo part; exit 3"}).output, "part\n");
+  EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"}).error, "ended by signal 9");
+  EXPECT_EQ(run_program({"a-program-that-is-not-there"}).error, "it does not start: No such file or directory");
+}
+
+TEST(RunProgramTest, TakesWhatIsPrintedToStderrForNoFailure) {
+  const auto end = run_program({"sh", "-c", "echo careful >&2; echo done"});
+  EXPECT_TRUE(end.is_success()) << end.error;
+  EXPECT_EQ(end.output, "done\n");
+}
+
+}  // namespace
+}  // namespace stepleak
