@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "harness/detect/detector.hpp"
+#include "harness/analyse/detector.hpp"
 
 namespace stepleak {
 

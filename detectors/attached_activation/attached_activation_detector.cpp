@@ -3,14 +3,14 @@
 
 #include "detectors/attached_activation/attached_activation_detector.hpp"
 
-#include "harness/detect/graph_growth.hpp"
+#include "harness/analyse/graph_growth.hpp"
 
 namespace stepleak {
 
-std::vector<Finding> AttachedActivationDetector::detect(const Trace& trace) const {
-  const auto growth = graph_growth_of(trace);
+std::vector<Finding> AttachedActivationDetector::detect(const Evidence& evidence) const {
+  const auto growth = graph_growth_of(evidence);
   if (!growth || growth->is_cyclic || growth->is_kept_by_scalar) return {};
-  return {graph_finding(trace, *growth, kind())};
+  return {graph_finding(evidence, *growth, kind())};
 }
 
 }  // namespace stepleak

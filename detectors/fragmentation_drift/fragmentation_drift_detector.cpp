@@ -5,18 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
-#include "harness/detect/device_growth.hpp"
-#include "harness/detect/evidence.hpp"
 
 namespace stepleak {
 
-std::vector<Finding> FragmentationDriftDetector::detect(const Trace& trace) const {
+std::vector<Finding> FragmentationDriftDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
-  for (const auto& growth : device_growths_of(trace)) {
+  for (const auto& growth : device_growths_of(evidence.trends)) {
     if (!growth.is_drifting() || growth.waiting.is_growing() || growth.private_pool.is_growing()) continue;
-    const auto segments = exact_trend(trace, {Counter::segment_count, growth.device});
-    const auto largest = judged_series(trace, {Counter::largest_free_block_bytes, growth.device});
+    const auto segments = evidence.trends.of({Counter::segment_count, growth.device});
+    const auto largest =
+        values_of(evidence.trace, {Counter::largest_free_block_bytes, growth.device}, evidence.trends.judged());
     Finding finding{.kind = kind(), .device = growth.device};
     finding.bytes_per_step = growth.reserved.per_step;
     finding.count_per_step = std::max(0.0, segments.per_step);
@@ -28,7 +29,7 @@ std::vector<Finding> FragmentationDriftDetector::detect(const Trace& trace) cons
       finding.what += fmt::format("; the largest free block is {}", format_bytes(static_cast<double>(largest.back())));
     }
     // Where nothing cached was large enough, a segment was taken.
-    add_suspects(trace, handles_named(trace, "segment"), finding);
+    add_suspects(evidence.recording, handles_named(evidence.recording, "segment"), finding);
     finding.accounts_for = {{Counter::reserved_bytes, growth.device}};
     findings.push_back(std::move(finding));
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/detect/detector.hpp"
+#include "harness/analyse/detector.hpp"
 
 namespace stepleak {
 
@@ -11,7 +11,7 @@ namespace stepleak {
 class FragmentationDriftDetector final : public Detector {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::fragmentation_drift; }
-  [[nodiscard]] std::vector<Finding> detect(const Trace& trace) const override;
+  [[nodiscard]] std::vector<Finding> detect(const Evidence& evidence) const override;
 };
 
 }  // namespace stepleak

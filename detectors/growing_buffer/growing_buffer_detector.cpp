@@ -7,35 +7,36 @@
 
 #include <algorithm>
 
+#include "harness/analyse/storage_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
-#include "harness/detect/evidence.hpp"
-#include "harness/detect/storage_growth.hpp"
 
 namespace stepleak {
 namespace {
 
 // The newest lineage: the largest survivor of the last step, which is the buffer as it is now.
-std::vector<const Survivor*> newest_buffer(const Trace& trace, Device device) {
+std::vector<const Survivor*> newest_buffer(const Recording& recording, Device device) {
   const Survivor* largest = nullptr;
-  for (const auto& survivor : trace.survivors) {
+  for (const auto& survivor : recording.survivors) {
     if (survivor.type != SurvivorType::block || survivor.device != device) continue;
     if (largest == nullptr || survivor.bytes > largest->bytes) largest = &survivor;
   }
   if (largest == nullptr) return {};
   // The tensor over it knows operator and holder; the block knows only the place.
   auto suspects = survivors_where(
-      trace, [&](const Survivor& s) { return s.type == SurvivorType::tensor && s.storage == largest->storage; });
+      recording, [&](const Survivor& s) { return s.type == SurvivorType::tensor && s.storage == largest->storage; });
   suspects.push_back(largest);
   return suspects;
 }
 
 }  // namespace
 
-std::vector<Finding> GrowingBufferDetector::detect(const Trace& trace) const {
+std::vector<Finding> GrowingBufferDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
-  for (const auto& growth : storage_growths_of(trace)) {
+  for (const auto& growth : storage_growths_of(evidence)) {
     if (growth.cause != StorageGrowth::Cause::buffer) continue;
-    auto finding = storage_finding(trace, growth, kind(), newest_buffer(trace, growth.device));
+    auto finding =
+        storage_finding(evidence.recording, growth, kind(), newest_buffer(evidence.recording, growth.device));
     finding.what = fmt::format("a buffer is made anew {} larger every step since step {}",
                                format_bytes(finding.bytes_per_step), finding.since_step);
     finding.kept_count = finding.explained_steps = 0;  // one buffer at a time: nothing is kept of each step

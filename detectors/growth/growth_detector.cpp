@@ -3,16 +3,18 @@
 
 #include "detectors/growth/growth_detector.hpp"
 
-#include "harness/detect/storage_growth.hpp"
+#include "harness/analyse/storage_growth.hpp"
 
 namespace stepleak {
 
-std::vector<Finding> GrowthDetector::detect(const Trace& trace) const {
+std::vector<Finding> GrowthDetector::detect(const Evidence& evidence) const {
   using Cause = StorageGrowth::Cause;
   std::vector<Finding> findings;
-  for (const auto& growth : storage_growths_of(trace)) {
-    if (growth.cause == Cause::fresh) findings.push_back(storage_finding(trace, growth, kind(), growth.fresh));
-    if (growth.cause == Cause::unknown) findings.push_back(storage_finding(trace, growth, kind(), growth.unknown));
+  for (const auto& growth : storage_growths_of(evidence)) {
+    if (growth.cause == Cause::fresh)
+      findings.push_back(storage_finding(evidence.recording, growth, kind(), growth.fresh));
+    if (growth.cause == Cause::unknown)
+      findings.push_back(storage_finding(evidence.recording, growth, kind(), growth.unknown));
   }
   return findings;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/detect/detector.hpp"
+#include "harness/analyse/detector.hpp"
 
 namespace stepleak {
 
@@ -12,7 +12,7 @@ namespace stepleak {
 class GrowthDetector final : public Detector {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::growth; }
-  [[nodiscard]] std::vector<Finding> detect(const Trace& trace) const override;
+  [[nodiscard]] std::vector<Finding> detect(const Evidence& evidence) const override;
 };
 
 }  // namespace stepleak

@@ -7,14 +7,14 @@
 
 #include <algorithm>
 
+#include "harness/analyse/host_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
-#include "harness/detect/evidence.hpp"
-#include "harness/detect/host_growth.hpp"
 
 namespace stepleak {
 
-std::vector<Finding> HostHeapDetector::detect(const Trace& trace) const {
-  const auto growth = host_growth_of(trace);
+std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
+  const auto growth = host_growth_of(evidence.trace, evidence.trends);
   if (!growth.is_leak) return {};
   Finding finding{.kind = kind()};
   finding.bytes_per_step = std::max(0.0, growth.heap.per_step);
@@ -29,19 +29,13 @@ std::vector<Finding> HostHeapDetector::detect(const Trace& trace) const {
                     format_bytes(finding.bytes_per_step));
   }
   finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}};
-  if (trace.explained_from >= 0) {
-    // Python objects have no allocation stack here; the holder search names what grew.
-    for (const auto& holder : trace.holders) {
-      if (holder.container_type.empty()) continue;
-      finding.holder = holder.path;
-      finding.holder_shape = holder.shape;
-      finding.kept_expression = holder.kept_expression;
-      if (!holder.kept_by.empty()) {
-        finding.where = {{holder.kept_at_file, holder.kept_at_line, "", holder.kept_by, true}};
-      }
-      break;
-    }
-  }
+  // Python objects have no allocation stack here; the holder search names what grew.
+  const auto& holders = evidence.recording.holders;
+  const auto grown = std::find_if(holders.begin(), holders.end(), [](const Holder& h) { return h.container >= 0; });
+  if (grown == holders.end()) return {finding};
+  set_holder(evidence.recording, static_cast<int>(grown - holders.begin()), finding);
+  const auto& kept = finding.kept_by;
+  if (kept.line > 0) finding.where = {{kept.file, kept.line, "", kept.text, FrameOwner::user}};
   return {finding};
 }
 

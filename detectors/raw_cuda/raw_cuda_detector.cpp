@@ -9,47 +9,47 @@
 #include <map>
 #include <set>
 
+#include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/host_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
-#include "harness/detect/device_growth.hpp"
-#include "harness/detect/evidence.hpp"
-#include "harness/detect/host_growth.hpp"
 
 namespace stepleak {
 namespace {
 
-// CUDA objects made in the explain pass and not destroyed, whatever kept them.
-std::vector<const Survivor*> old_objects(const Trace& trace) {
-  return survivors_where(trace, [&](const Survivor& s) {
+// CUDA objects made in the record pass and not destroyed, whatever kept them.
+std::vector<const Survivor*> old_objects(const Recording& recording) {
+  return survivors_where(recording, [&](const Survivor& s) {
     static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "private segment",
                                                              "waiting block"};
-    return s.type == SurvivorType::handle && !kOfTorch.contains(s.name) && is_old(trace, s);
+    return s.type == SurvivorType::handle && !kOfTorch.contains(s.name) && is_old(recording, s);
   });
 }
 
 // "1 stream, 2 events": of each explained step.
-std::string objects_text(const Trace& trace, const std::vector<const Survivor*>& objects) {
+std::string objects_text(const Recording& recording, const std::vector<const Survivor*>& objects) {
   std::map<std::string, int> counts;
   for (const auto* object : objects) ++counts[object->name == "device memory" ? "raw allocation" : object->name];
   std::string text;
   for (const auto& [name, count] : counts) {
     const auto per_step =
-        static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, trace.proof_steps()));
+        static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, recording.proof_steps()));
     text += fmt::format("{}{}", text.empty() ? "" : ", ", count_text(per_step, name));
   }
   return text;
 }
 
 // torch fills its pools of events and streams now and then; a leak adds to most steps.
-bool is_in_most_steps(const Trace& trace, const std::vector<const Survivor*>& objects) {
-  return 2 * steps_kept(objects) > trace.proof_steps();
+bool is_in_most_steps(const Recording& recording, const std::vector<const Survivor*>& objects) {
+  return 2 * steps_kept(objects) > recording.proof_steps();
 }
 
 }  // namespace
 
-std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
-  const auto objects = old_objects(trace);
-  const auto text = objects_text(trace, objects);
-  const auto growths = device_growths_of(trace);
+std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
+  const auto objects = old_objects(evidence.recording);
+  const auto text = objects_text(evidence.recording, objects);
+  const auto growths = device_growths_of(evidence.trends);
   std::vector<Finding> findings;
   for (const auto& growth : growths) {
     Finding finding{.kind = kind(), .device = growth.device};
@@ -72,20 +72,23 @@ std::vector<Finding> RawCudaDetector::detect(const Trace& trace) const {
     if (!text.empty()) finding.what += fmt::format(" ({} stay of a step)", text);
     finding.accounts_for.push_back({Counter::heap_bytes});
     finding.accounts_for.push_back({Counter::python_objects});
-    add_suspects(trace, objects.empty() ? handles_named(trace, "private segment") : objects, finding);
+    add_suspects(evidence.recording, objects.empty() ? handles_named(evidence.recording, "private segment") : objects,
+                 finding);
     findings.push_back(std::move(finding));
   }
   // Streams and events take host memory only: the driver's.
-  if (!findings.empty() || growths.empty() || objects.empty() || !is_in_most_steps(trace, objects)) return findings;
-  if (const auto host = host_growth_of(trace); host.is_leak) {
+  if (!findings.empty() || growths.empty() || objects.empty() || !is_in_most_steps(evidence.recording, objects))
+    return findings;
+  if (const auto host = host_growth_of(evidence.trace, evidence.trends); host.is_leak) {
     Finding finding{.kind = kind(), .device = growths.front().device};
     finding.bytes_per_step = std::max(0.0, host.heap.per_step);
-    finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(trace.proof_steps());
+    finding.count_per_step =
+        static_cast<double>(objects.size()) / static_cast<double>(evidence.recording.proof_steps());
     finding.counted = "cuda objects";
     finding.since_step = host.heap.since_step;
     finding.what = fmt::format("{} of every step are never destroyed", text);
     finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}};
-    add_suspects(trace, objects, finding);
+    add_suspects(evidence.recording, objects, finding);
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -5,20 +5,20 @@
 
 #include <fmt/format.h>
 
+#include "harness/analyse/graph_growth.hpp"
+#include "harness/analyse/storage_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
-#include "harness/detect/evidence.hpp"
-#include "harness/detect/graph_growth.hpp"
-#include "harness/detect/storage_growth.hpp"
 
 namespace stepleak {
 namespace {
 
 // What only our forced collections free, where the program itself never collects.
-std::vector<Finding> uncollected(const Trace& trace) {
+std::vector<Finding> uncollected(const Evidence& evidence) {
   std::vector<Finding> findings;
-  if (!trace.collector.has_python || trace.collector.is_enabled) return findings;
-  for (const auto& device : trace.devices()) {
-    const auto trend = trend_of(collected_bytes(trace, device), {.period = trace.declared_period});
+  if (!evidence.trace.facts().has_python || evidence.trace.is_collector_enabled()) return findings;
+  for (const auto& device : evidence.trends.devices()) {
+    const auto& trend = evidence.trends.collected(device);
     if (!trend.is_growing()) continue;
     Finding finding{.kind = Kind::reference_cycle, .device = device};
     finding.bytes_per_step = trend.per_step;
@@ -26,7 +26,8 @@ std::vector<Finding> uncollected(const Trace& trace) {
     finding.what = fmt::format("{} of tensors die in reference cycles every step, and the collector is switched off",
                                format_bytes(trend.per_step));
     finding.accounts_for = {{Counter::live_bytes, device, Moment::before_collection}};
-    add_suspects(trace, survivors_where(trace, [](const Survivor& s) { return s.is_collected; }), finding);
+    add_suspects(evidence.recording,
+                 survivors_where(evidence.recording, [](const Survivor& s) { return s.is_collected; }), finding);
     finding.kept_count = finding.explained_steps = 0;  // our own collections freed them
     findings.push_back(std::move(finding));
   }
@@ -35,17 +36,17 @@ std::vector<Finding> uncollected(const Trace& trace) {
 
 }  // namespace
 
-std::vector<Finding> ReferenceCycleDetector::detect(const Trace& trace) const {
-  auto findings = uncollected(trace);
-  if (const auto growth = graph_growth_of(trace); growth && growth->is_cyclic) {
-    auto finding = graph_finding(trace, *growth, kind());
+std::vector<Finding> ReferenceCycleDetector::detect(const Evidence& evidence) const {
+  auto findings = uncollected(evidence);
+  if (const auto growth = graph_growth_of(evidence); growth && growth->is_cyclic) {
+    auto finding = graph_finding(evidence, *growth, kind());
     finding.what += ", in graphs that lead back to themselves";
     findings.push_back(std::move(finding));
     return findings;
   }
-  for (const auto& growth : storage_growths_of(trace)) {
+  for (const auto& growth : storage_growths_of(evidence)) {
     if (growth.cause != StorageGrowth::Cause::unreachable) continue;
-    auto finding = storage_finding(trace, growth, kind(), growth.unreachable);
+    auto finding = storage_finding(evidence.recording, growth, kind(), growth.unreachable);
     finding.what += ", and nothing in the program leads to it";
     finding.accounts_for.push_back({Counter::live_nodes});
     findings.push_back(std::move(finding));

@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
-#include "harness/detect/device_growth.hpp"
-#include "harness/detect/evidence.hpp"
 
 namespace stepleak {
 
-std::vector<Finding> StuckFreeDetector::detect(const Trace& trace) const {
+std::vector<Finding> StuckFreeDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
-  for (const auto& growth : device_growths_of(trace)) {
+  for (const auto& growth : device_growths_of(evidence.trends)) {
     if (!growth.waiting.is_growing()) continue;
     Finding finding{.kind = kind(), .device = growth.device};
     finding.bytes_per_step = growth.waiting.per_step;
@@ -23,7 +23,7 @@ std::vector<Finding> StuckFreeDetector::detect(const Trace& trace) const {
     finding.accounts_for = {{Counter::active_bytes, growth.device},
                             {Counter::reserved_bytes, growth.device},
                             {Counter::private_pool_bytes, growth.device}};
-    add_suspects(trace, handles_named(trace, "waiting block"), finding);
+    add_suspects(evidence.recording, handles_named(evidence.recording, "waiting block"), finding);
     findings.push_back(std::move(finding));
   }
   return findings;

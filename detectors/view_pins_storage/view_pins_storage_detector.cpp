@@ -3,15 +3,15 @@
 
 #include "detectors/view_pins_storage/view_pins_storage_detector.hpp"
 
-#include "harness/detect/storage_growth.hpp"
+#include "harness/analyse/storage_growth.hpp"
 
 namespace stepleak {
 
-std::vector<Finding> ViewPinsStorageDetector::detect(const Trace& trace) const {
+std::vector<Finding> ViewPinsStorageDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
-  for (const auto& growth : storage_growths_of(trace)) {
+  for (const auto& growth : storage_growths_of(evidence)) {
     if (growth.cause != StorageGrowth::Cause::views) continue;
-    findings.push_back(storage_finding(trace, growth, kind(), growth.views));
+    findings.push_back(storage_finding(evidence.recording, growth, kind(), growth.views));
   }
   return findings;
 }

@@ -4,7 +4,15 @@
 #include "harness/api/python_step.hpp"
 
 #include <pybind11/embed.h>
+#include <pybind11/stl.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/api/python_peers.hpp"
+#include "harness/probes/python/python_collector.hpp"
+#include "harness/probes/python/python_holder_search.hpp"
 #include "harness/probes/python/python_probe.hpp"
 
 namespace py = pybind11;
@@ -16,6 +24,21 @@ StepFailure step_failure(py::error_already_set& error) {
   const bool is_exit = error.matches(PyExc_SystemExit);
   return StepFailure("the step raised " + exception_text(&error),
                      is_exit ? "the step must return, not end the process" : "");
+}
+
+// Where the interpreter keeps what is not the user's, and where the step's own package is installed.
+CodeFolders code_folders(void* callable) {
+  const py::gil_scoped_acquire gil;
+  const auto folders = py::module_::import("stepleak._folders");
+  const auto step =
+      callable == nullptr ? py::none() : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable));
+  return {.runtime = folders.attr("runtime_folders")().cast<std::vector<std::string>>(),
+          .user = folders.attr("user_folders")(step).cast<std::vector<std::string>>()};
+}
+
+std::map<std::string, std::string> python_conditions() {
+  const py::gil_scoped_acquire gil;
+  return py::module_::import("stepleak._load").attr("conditions")().cast<std::map<std::string, std::string>>();
 }
 
 }  // namespace
@@ -50,24 +73,43 @@ Step python_step(void* callable, bool takes_index) {
   };
 }
 
-Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options) {
-  PythonProbe probe;
-  PythonCollector collector;
-  auto trace =
-      observe(python_step(callable, takes_index), passes, options, {.probes = {&probe}, .collector = &collector});
-  collector.unfreeze();
-  return trace;
+PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds)
+    // Only a worker has a recorder, and it ends after its one run.
+    : collector_(std::make_unique<PythonCollector>(recorder == nullptr ? PythonCollector::Undo::restore
+                                                                       : PythonCollector::Undo::leave)),
+      objects_(std::make_unique<PythonProbe>(*collector_)),
+      holders_(std::make_unique<PythonHolderSearch>(root, *collector_)),
+      peers_(PythonPeers::find(peer_timeout_seconds)),
+      recorder_(recorder),
+      folders_(code_folders(root)) {}
+
+PythonSurroundings::~PythonSurroundings() = default;
+
+Surroundings PythonSurroundings::get() const {
+  return {.probes = {objects_.get()},
+          .collector = collector_.get(),
+          .holder_searches = {holders_.get()},
+          .recorder = recorder_,
+          .folders = folders_,
+          .peers = peers_.get(),
+          .conditions = python_conditions()};
 }
 
-Result check_python(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
-  PythonProbe probe;
-  PythonCollector collector;
-  PythonHolderSearch holders(callable);
-  auto result =
-      check(python_step(callable, takes_index), options,
-            {.probes = {&probe}, .collector = &collector, .holder_searches = {&holders}, .recorder = recorder});
-  collector.unfreeze();
-  return result;
+Result PythonSurroundings::joined(Result own) const { return peers_ == nullptr ? own : peers_->joined(std::move(own)); }
+
+RunRecord record_python_run(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
+  const PythonSurroundings python(callable, recorder, options.peer_timeout_seconds);
+  return record_run(python_step(callable, takes_index), options, python.get());
+}
+
+Result check_python(void* callable, bool takes_index, const Options& options) {
+  const PythonSurroundings python(callable, nullptr, options.peer_timeout_seconds);
+  return python.joined(check(python_step(callable, takes_index), options, python.get()));
+}
+
+Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options) {
+  const PythonSurroundings python(callable, nullptr, options.peer_timeout_seconds);
+  return observe(python_step(callable, takes_index), passes, options, python.get());
 }
 
 }  // namespace stepleak

@@ -6,9 +6,14 @@
 #include <string>
 
 #include "harness/api/check.hpp"
-#include "harness/runner/step.hpp"
+#include "harness/drive/step.hpp"
 
 namespace stepleak {
+
+class PythonCollector;
+class PythonHolderSearch;
+class PythonPeers;
+class PythonProbe;
 
 /// What Python raised as a person reads it: the error's line first, then the user's frames. `error` is a
 /// `pybind11::error_already_set*`; needs the GIL.
@@ -18,12 +23,36 @@ namespace stepleak {
 /// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number.
 [[nodiscard]] Step python_step(void* callable, bool takes_index);
 
-/// observe() for a Python step, with its collector. Call it without the GIL.
-Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options);
+/// What an interpreter adds to a run: its collector, its objects, who holds them. `root`: the step or the loop's owner
+/// as a `PyObject*`, whose name paths start with; null: none. Made and dropped without the GIL, or with it.
+class PythonSurroundings {
+ public:
+  PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds);
+  PythonSurroundings(const PythonSurroundings&) = delete;
+  PythonSurroundings& operator=(const PythonSurroundings&) = delete;
+  ~PythonSurroundings();
 
-/// check() for a Python step, with everything that an interpreter adds: the collector, its objects, holders.
-/// Call it without the GIL.
-[[nodiscard]] Result check_python(void* callable, bool takes_index, const Options& options,
-                                  FlightRecorder* recorder = nullptr);
+  [[nodiscard]] Surroundings get() const;
+  /// With what the other ranks came to, where there are any.
+  [[nodiscard]] Result joined(Result own) const;
+
+ private:
+  std::unique_ptr<PythonCollector> collector_;  // outlives what stands below
+  std::unique_ptr<PythonProbe> objects_;
+  std::unique_ptr<PythonHolderSearch> holders_;
+  std::unique_ptr<PythonPeers> peers_;  ///< null: one process
+  FlightRecorder* recorder_;
+  CodeFolders folders_;
+};
+
+/// record_run() for a Python step. Call it without the GIL.
+[[nodiscard]] RunRecord record_python_run(void* callable, bool takes_index, const Options& options,
+                                          FlightRecorder* recorder = nullptr);
+
+/// check() for a Python step, with what the other ranks came to. Call it without the GIL.
+[[nodiscard]] Result check_python(void* callable, bool takes_index, const Options& options);
+
+/// observe() for a Python step. Call it without the GIL.
+Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options);
 
 }  // namespace stepleak

@@ -8,21 +8,19 @@
 #include <filesystem>
 
 #include "harness/base/files.hpp"
+#include "harness/trace/frames.hpp"
 
 namespace stepleak {
 namespace {
 
 // "self.history.append(loss)" with `loss` replaced: the statement as it should be.
-std::string mended(const Finding& finding, std::string_view suffix) {
-  const auto space = finding.kept_by.find("  ");
-  if (finding.kept_expression.empty() || space == std::string::npos) return {};
-  auto statement = finding.kept_by.substr(space + 2);
-  const auto at = statement.rfind(finding.kept_expression);
+std::string fixed(const Statement& kept, std::string_view suffix) {
+  const auto at = kept.expression.empty() ? std::string::npos : kept.text.rfind(kept.expression);
   if (at == std::string::npos) return {};
-  const bool is_name = finding.kept_expression.find_first_of(" +-*/") == std::string::npos;
-  const auto expression = is_name ? finding.kept_expression : "(" + finding.kept_expression + ")";
-  statement.replace(at, finding.kept_expression.size(), expression + std::string(suffix));
-  return statement;
+  const bool is_name = kept.expression.find_first_of(" +-*/") == std::string::npos;
+  const auto expression = is_name ? kept.expression : "(" + kept.expression + ")";
+  auto statement = kept.text;
+  return statement.replace(at, kept.expression.size(), expression + std::string(suffix));
 }
 
 std::string with_statement(std::string_view advice, const std::string& statement) {
@@ -34,13 +32,13 @@ std::string with_statement(std::string_view advice, const std::string& statement
 std::string fix_for(const Finding& finding) {
   switch (finding.kind) {
     case Kind::graph_retention:
-      return with_statement("keep a number, not the tensor", mended(finding, ".item()"));
+      return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));
     case Kind::attached_activation:
-      return with_statement("detach what outlives the step", mended(finding, ".detach()"));
+      return with_statement("detach what outlives the step", fixed(finding.kept_by, ".detach()"));
     case Kind::detached_activation:
       return "keep a summary, move it to the host, or bound what keeps it";
     case Kind::view_pins_storage:
-      return with_statement("copy the part that is kept", mended(finding, ".clone()"));
+      return with_statement("copy the part that is kept", fixed(finding.kept_by, ".clone()"));
     case Kind::growing_buffer:
       return "bound the buffer, or keep a list and reset it";
     case Kind::reference_cycle:
@@ -66,7 +64,8 @@ std::string fix_for(const Finding& finding) {
 
 std::string fingerprint_of(const Finding& finding) {
   std::string text(to_string(finding.kind));
-  for (const auto& frame : finding.where) {
+  // A library's frame moves with its version; where the user's tell the place, they are enough.
+  for (const auto& frame : telling_frames(finding.where)) {
     text += fmt::format("|{}:{}", std::filesystem::path(frame.file).filename().string(), frame.function);
   }
   return fnv1a_hex(text + "|" + finding.holder_shape);

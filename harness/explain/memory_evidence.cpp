@@ -34,14 +34,14 @@ void add(const LiveMemory& block, LiveMemory& to) {
 
 }  // namespace
 
-MemoryEvidence memory_evidence_of(const Trace& trace, Device device) {
+MemoryEvidence memory_evidence_of(const Recording& recording, Device device) {
   std::vector<LiveMemory> blocks;
   std::map<std::string, LiveMemory> places;
   MemoryEvidence evidence;
-  for (const auto& survivor : trace.survivors) {
+  for (const auto& survivor : recording.survivors) {
     if (survivor.type != SurvivorType::block || survivor.device != device) continue;
     LiveMemory block{.bytes = survivor.bytes, .first_step = survivor.birth_step, .last_step = survivor.birth_step};
-    if (survivor.stack >= 0) block.where = user_frames(trace.stacks.at(static_cast<std::size_t>(survivor.stack)));
+    if (survivor.stack >= 0) block.where = where_of(recording.stacks.at(static_cast<std::size_t>(survivor.stack)));
     evidence.bytes += block.bytes;
     ++evidence.blocks;
     if (!block.where.empty()) {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/trace/result.hpp"
+#include "harness/trace/recording.hpp"
+#include "harness/trace/run_failure.hpp"
 
 namespace stepleak {
 
-/// What a device's memory was used for when a step ran out of it, from the blocks among a trace's survivors.
-[[nodiscard]] MemoryEvidence memory_evidence_of(const Trace& trace, Device device);
+/// What a device's memory was used for when a step ran out of it, from the blocks that were alive.
+[[nodiscard]] MemoryEvidence memory_evidence_of(const Recording& recording, Device device);
 
 }  // namespace stepleak

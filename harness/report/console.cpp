@@ -52,6 +52,37 @@ std::string rate_of(const Finding& finding) {
   return fmt::format("{:.4g} {}/step", finding.count_per_step, finding.counted);
 }
 
+// "512 B/step on cuda:0 and 44 KiB/step on cpu": what the process loses, the device with the most first.
+std::string loss_of(const Result& result) {
+  std::string text;
+  for (const auto& loss : result.losses) {
+    text += fmt::format("{}{}/step on {}", text.empty() ? "" : " and ", format_bytes(loss.bytes_per_step),
+                        to_string(loss.device));
+  }
+  if (!text.empty()) return text;
+  const auto& finding = result.findings.front();
+  return fmt::format("{} on {}", rate_of(finding), to_string(finding.device));
+}
+
+// Two digits: it is an estimate.
+std::string count_of_steps(double steps) {
+  if (steps >= 1e10) return fmt::format("{:.0f} billion more steps", steps / 1e9);
+  if (steps >= 1e9) return fmt::format("{:.1f} billion more steps", steps / 1e9);
+  if (steps >= 1e7) return fmt::format("{:.0f} million more steps", steps / 1e6);
+  if (steps >= 1e6) return fmt::format("{:.1f} million more steps", steps / 1e6);
+  return steps >= 1e4 ? fmt::format("{:.0f},000 more steps", steps / 1e3) : fmt::format("{:.0f} more steps", steps);
+}
+
+std::string full_of(const Result& result) {
+  std::string text;
+  for (const auto& loss : result.losses) {
+    if (loss.full_after == 0) continue;
+    text += fmt::format("{}{} after {}", text.empty() ? "" : ", ", to_string(loss.device),
+                        count_of_steps(static_cast<double>(loss.full_after)));
+  }
+  return text;
+}
+
 std::string text_of(const Frame& frame) {
   auto text = fmt::format("{}:{}", short_path(frame.file), frame.line);
   if (!frame.function.empty()) text += " in " + frame.function;
@@ -59,10 +90,19 @@ std::string text_of(const Frame& frame) {
   return text;
 }
 
+std::string statement_of(const Statement& kept) {
+  return kept.line == 0 ? "" : fmt::format("{}:{}  {}", short_path(kept.file), kept.line, kept.text);
+}
+
 std::string where_of(const Finding& finding) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(finding.where.size(), kMostFrames); ++i) {
-    text += (i == 0 ? "" : "\n") + text_of(finding.where[i]);
+  const auto& where = finding.where;
+  for (std::size_t i = 0; i < where.size(); ++i) {
+    // What a library did below the user's frames stands behind them, and is one line however many those are.
+    const bool is_below = where[i].owner == FrameOwner::library && where.front().owner == FrameOwner::user;
+    if (i >= kMostFrames && !is_below) continue;
+    text += fmt::format("{}{}{}", i == 0 ? "" : "\n", is_below ? "through " : "", text_of(where[i]));
+    if (where[i].folded_count > 0) text += fmt::format("      (+{} library frames)", where[i].folded_count);
     if (i == 0 && !finding.op.empty()) text += fmt::format("      [{}]", finding.op);
   }
   return text.empty() ? "no user frame was seen where the survivors were made" : text;
@@ -74,12 +114,13 @@ std::string limit_of(const Limit& limit) {
 }
 
 void add_finding(const Finding& finding, ConsoleText& text) {
+  if (finding.rank >= 0) text.line("rank", std::to_string(finding.rank));
   text.line("what", finding.what);
   text.line("where", where_of(finding));
-  text.line("kept by", finding.kept_by.empty() ? "" : short_path(finding.kept_by));
+  text.line("kept by", statement_of(finding.kept_by));
   text.line("holder", finding.holder);
   if (finding.explained_steps > 0) {
-    text.line("proof", fmt::format("{} of {} explained steps kept some", finding.kept_count, finding.explained_steps));
+    text.line("proof", fmt::format("{} of {} recorded steps kept some", finding.kept_count, finding.explained_steps));
   }
   text.line("fix", finding.fix);
 }
@@ -111,8 +152,8 @@ void add_memory(const MemoryEvidence& memory, ConsoleText& text) {
   text.line("stacks", text_of(memory.by_stack));
 }
 
-void add_failure(const RunFailure& failure, ConsoleText& text) {
-  text.line("what", failure.what);
+void add_failure(const RunFailure& failure, std::string_view label, ConsoleText& text) {
+  text.line(label, failure.what);
   add_memory(failure.memory, text);
   text.line("fix", failure.remedy);
   text.line("output", failure.output_tail);
@@ -127,8 +168,7 @@ std::string summary_of(const Result& result) {
     case Verdict::leak:
       return result.findings.empty()
                  ? "leaks"
-                 : fmt::format("leaks {} on {} · {}", rate_of(result.findings.front()),
-                               to_string(result.findings.front().device), to_string(result.findings.front().kind));
+                 : fmt::format("leaks {} · {}", loss_of(result), to_string(result.findings.front().kind));
     case Verdict::inconclusive:
       return "is inconclusive: " + result.reason;
     case Verdict::failure:
@@ -153,7 +193,8 @@ std::string to_console(const Result& result, const ConsoleOptions& options) {
                     fmt::format("  and {} · {}", rate_of(result.findings[i]), to_string(result.findings[i].kind)));
     add_finding(result.findings[i], text);
   }
-  if (result.failure) add_failure(*result.failure, text);
+  text.line("full", full_of(result));
+  if (result.failure) add_failure(*result.failure, result.verdict == Verdict::failure ? "what" : "ended", text);
   if (result.verdict == Verdict::leak || result.verdict == Verdict::inconclusive)
     text.line("limit", limit_of(result.limit));
   for (const auto& note : result.notes) text.line("note", note);

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/trace/finding.hpp"
-#include "harness/trace/result.hpp"
+#include "harness/trace/device.hpp"
+#include "harness/trace/kind.hpp"
+#include "harness/trace/verdict.hpp"
 
 namespace stepleak {
 

@@ -1,218 +1,224 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-
 #include "harness/session/session.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
+#include <bit>
 #include <exception>
 #include <utility>
 
-#include "harness/base/bytes.hpp"
-#include "harness/detect/device_growth.hpp"
-#include "harness/detect/trend.hpp"
-#include "harness/explain/explain.hpp"
+#include "harness/analyse/record_plan.hpp"
 #include "harness/explain/memory_evidence.hpp"
-#include "harness/judge/judge.hpp"
+#include "harness/explain/stacks.hpp"
 
 namespace stepleak {
 namespace {
 
-// A container with a known bound is run on until it is full, up to this many steps.
-constexpr std::int64_t kMostStepsToFill = 2048;
+using Outcome = RecordOutcome::Type;
 
-class Session {
- public:
-  explicit Session(const SessionParts& parts) : parts_(parts), runner_(parts.runner) {
-    runner_.trace().declared_period = parts.policy.period;
-    reserve_to(parts.policy.budget_steps);
+// So much room for a trace is made at once: where it grew by and by, the host heap that is measured would grow with it.
+constexpr std::int64_t kReservedBoundaries = 1 << 13;
+
+// Of a budget in time this part is kept for the record pass and for naming what it found.
+constexpr double kRecordShare = 0.25;
+
+// Steps 1, 4, 16, 64 and so on: their cost vanishes in a long run, and whenever a leaking step runs out of memory, the
+// newest of them lies in the last three quarters of the run. (Of the powers of two, those of four leave 1 modulo 3.)
+bool is_sampled(std::int64_t step) { return std::has_single_bit(static_cast<std::uint64_t>(step)) && step % 3 == 1; }
+
+// What goes wrong in naming what was found costs places and holders, never the verdict.
+template <typename Action>
+void attempt(const Action& action, std::vector<std::string>& notes) {
+  try {
+    action();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    notes.push_back(fmt::format("who keeps the memory could not be found out: {}", error.what()));
   }
-
-  Result run() {
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      runner_.start();
-      judge();
-    } catch (const StepFailure& failure) {
-      result_.verdict = Verdict::failure;
-      result_.reason = "the step failed";
-      result_.failure = RunFailure{
-          fmt::format("{} (in step {})", failure.what(), runner_.trace().step_count() + 1), failure.remedy(), {}, {}};
-      if (failure.is_out_of_memory()) result_.failure->memory = evidence_of_memory();
-    }
-    if (const auto broken = broken_chain(runner_.trace()); !broken.empty()) {
-      result_.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
-    }
-    result_.target = parts_.target;
-    result_.device = parts_.device;
-    result_.steps = runner_.trace().step_count();
-    result_.conditions = parts_.conditions;
-    result_.steady = steady_levels(runner_.trace());
-    result_.trace = std::move(runner_.trace());
-    result_.trace.survivors.clear();
-    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return std::move(result_);
-  }
-
- private:
-  void judge() {
-    for (const auto look : parts_.policy.looks()) {
-      runner_.run_to(look);
-      if (settle(decide(runner_.trace(), parts_.policy))) return;
-    }
-  }
-
-  // Room for the trace at once: where it grew by and by, the host heap that is measured would grow with it.
-  void reserve_to(std::int64_t steps) {
-    runner_.trace().reserve(std::min<std::int64_t>(steps, FlightRecorder::kCapacityRows));
-  }
-
-  // True where the decision ends the run.
-  bool settle(const Decision& decision) {
-    result_.limit = decision.limit;
-    result_.reason = decision.reason;
-    switch (decision.next) {
-      case Decision::Next::more_steps:
-        return false;
-      case Decision::Next::clean:
-        result_.verdict = Verdict::clean;
-        add_notes();
-        return true;
-      case Decision::Next::inconclusive:
-        result_.verdict = Verdict::inconclusive;
-        return true;
-      case Decision::Next::leak:
-        break;
-    }
-    explain();
-    if (const auto bound = bound_of_holders(); bound > 0) {
-      fill_up(bound);
-      return true;
-    }
-    result_.verdict = Verdict::leak;
-    return true;
-  }
-
-  void explain() {
-    auto& trace = runner_.trace();
-    for (auto* search : parts_.holder_searches) search->begin();
-    const auto plan = plan_explain();
-    runner_.explain(plan.steps, plan.stride);
-    if (parts_.runner.collector != nullptr) parts_.runner.collector->unfreeze();
-    for (auto* search : parts_.holder_searches) search->search(trace);
-    std::vector<Finding> findings;
-    for (const auto* detector : parts_.detectors) {
-      auto found = detector->detect(trace);
-      findings.insert(findings.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-    }
-    result_.findings = narrowed(findings);
-    for (auto& finding : result_.findings) {
-      finding.fix = fix_for(finding);
-      finding.fingerprint = fingerprint_of(finding);
-    }
-  }
-
-  struct ExplainPlan {
-    std::int64_t steps;
-    std::int64_t stride;
-  };
-
-  // Long enough to see four of the leak's events, also where it does not leak in every step.
-  [[nodiscard]] ExplainPlan plan_explain() {
-    constexpr std::int64_t kShortest = 18;
-    constexpr std::int64_t kLongest = 256;
-    // Of every so-many-th step four that prove, and the last.
-    constexpr std::int64_t kRecordedSteps = 5;
-    const auto& trace = runner_.trace();
-    const auto blocks = exact_trend(trace, {Counter::live_blocks, parts_.device});
-    const bool is_in_every_step = blocks.is_growing() && blocks.period == 1 && blocks.per_step >= 1;
-    if (is_in_every_step && parts_.explain_stride > 1) {
-      return {(kRecordedSteps - 1) * parts_.explain_stride + 1, parts_.explain_stride};
-    }
-    std::int64_t steps = std::max(kShortest, 2 * blocks.period + 2);
-    if (blocks.per_step > 0 && blocks.per_step < 1) {
-      steps = std::max(steps, static_cast<std::int64_t>(std::ceil(4 / blocks.per_step)));
-    }
-    return {std::min(steps, kLongest), 1};
-  }
-
-  // The bound of the container that holds the survivors; -1 where nothing bounds one of the findings.
-  [[nodiscard]] std::int64_t bound_of_holders() {
-    std::int64_t bound = -1;
-    for (const auto& finding : result_.findings) {
-      const auto& holders = runner_.trace().holders;
-      const auto holder =
-          std::find_if(holders.begin(), holders.end(), [&](const Holder& h) { return h.path == finding.holder; });
-      if (holder == holders.end() || holder->bound <= 0) return -1;
-      bound = std::max(bound, holder->bound);
-    }
-    return bound;
-  }
-
-  void fill_up(std::int64_t bound) {
-    const auto findings = std::exchange(result_.findings, {});
-    // The explain pass is over: its steps are judged like the others from here on.
-    runner_.trace().explained_from = -1;
-    if (parts_.runner.collector != nullptr) parts_.runner.collector->freeze();
-    const auto full = runner_.trace().step_count() + bound;
-    if (full <= kMostStepsToFill) {
-      // Python's objects are counted from the new freeze on: the ledger falls there and fills with the container,
-      // so it is judged once the first quarter, which is dropped, covers all of that.
-      reserve_to(5 * full);
-      runner_.run_to(5 * full);
-      const auto decision = decide(runner_.trace(), with_budget(parts_.policy, runner_.trace().step_count()));
-      if (decision.next == Decision::Next::clean) {
-        result_.verdict = Verdict::clean;
-        result_.limit = decision.limit;
-        result_.notes.push_back(fmt::format("filled a container bounded at {} before it settled", bound));
-        return;
-      }
-      if (decision.next == Decision::Next::leak) {
-        result_.findings = findings;
-        result_.verdict = Verdict::leak;
-        return;
-      }
-    }
-    result_.verdict = Verdict::inconclusive;
-    result_.reason = fmt::format("still filling, or not settled since: {} is bounded at {}; run more --steps",
-                                 findings.front().holder, bound);
-  }
-
-  // The failed step's own blocks are gone with its frames; what earlier steps and the set-up keep is alive.
-  MemoryEvidence evidence_of_memory() {
-    auto& trace = runner_.trace();
-    try {
-      runner_.read_blocks();
-      for (auto* search : parts_.holder_searches) search->search(trace);
-      return memory_evidence_of(trace, parts_.device);
-    } catch (const std::exception& error) {
-      // Little memory is left, and the failure itself must not be lost with its evidence.
-      result_.notes.push_back(fmt::format("what is live cannot be told: {}", error.what()));
-      return {};
-    }
-  }
-
-  void add_notes() {
-    auto& trace = runner_.trace();
-    for (const auto& device : trace.devices()) {
-      const auto collected = collected_bytes(trace, device);
-      if (collected.empty() || collected.back() == 0) continue;
-      const auto per_step = static_cast<double>(collected.back()) / static_cast<double>(collected.size());
-      result_.notes.push_back(fmt::format("{} a step on {} is freed by Python's cycle collector only",
-                                          format_bytes(per_step), to_string(device)));
-    }
-  }
-
-  const SessionParts& parts_;
-  Runner runner_;
-  Result result_;
-};
+}
 
 }  // namespace
 
-Result run_session(const SessionParts& parts) { return Session(parts).run(); }
+Session::Session(SessionParts parts)
+    : parts_(std::move(parts)),
+      observer_(parts_.observer),
+      policy_(parts_.policy),
+      trace_(parts_.facts, observer_.keys()) {
+  trace_.reserve(std::min(policy_.budget_steps, kReservedBoundaries));
+}
+
+void Session::start() {
+  started_ = Clock::now();
+  next_look_ = policy_.look_after(0);
+  observer_.attach();
+}
+
+void Session::begin_step() {
+  const auto step = trace_.step_count() + 1;
+  const auto& pass = trace_.passes().back();
+  const Recording planned{.pass = pass, .steps = pass.planned_steps};
+  observer_.begin_step(step, is_in_record_ ? planned.is_recorded(step) : is_sampled(step));
+}
+
+Next Session::end_step() {
+  const auto pass = trace_.passes().back();
+  const auto step = trace_.step_count() + 1;
+  // Ranks look at the same steps, whatever their clocks say.
+  const bool is_late = parts_.peers == nullptr && is_time_up();
+  const bool is_screen = pass.type == PassType::screen;
+  const bool is_last = is_late || step == (is_screen ? next_look_ : pass.first_step + pass.planned_steps - 1);
+  observer_.end_step(is_last, trace_);
+  if (!is_last) return Next::go_on;
+  return is_screen ? look(is_late) : end_pass();
+}
+
+// Whether another step would leave too little of the user's time.
+bool Session::is_time_up() const {
+  if (policy_.budget_seconds <= 0) return false;
+  const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  const double share = is_in_record_ ? 1.0 : 1.0 - kRecordShare;
+  const double a_step = seconds / static_cast<double>(trace_.step_count() + 1);
+  return seconds + a_step > policy_.budget_seconds * share;
+}
+
+Next Session::look(bool is_late) {
+  if (is_late || is_time_up()) {
+    // The budget in steps is what the time allowed.
+    const auto steps = trace_.step_count();
+    policy_.budget_steps = steps;
+    policy_.clean_steps = std::min(policy_.clean_steps, std::max(steps, kFewestSteps));
+    policy_.leak_steps = std::min(policy_.leak_steps, std::max(steps, policy_.clean_steps));
+    is_out_of_time_ = true;
+  }
+  trace_.add_look(observer_.cohorts());
+  return follow(move_after(judge(trace_, policy_, parts_.detectors)));
+}
+
+Next Session::end_pass() {
+  if (is_in_record_) {
+    end_record();
+    return follow(move_after(judge(trace_, policy_, parts_.detectors)));
+  }
+  trace_.begin_pass({.type = PassType::screen});
+  return follow({});
+}
+
+Move Session::move_after(const Judgement& judgement) const {
+  if (judgement.decision.next == Decision::Next::more_steps) return {};
+  if (judgement.decision.next != Decision::Next::leak) return {.next = Next::stop};
+  if (recording_after_look(trace_).is_empty()) {
+    if (steps_left() <= 0) return {.next = Next::stop};
+    return {Next::record, plan_record(trace_, Trends(trace_), parts_.device, parts_.record_stride, steps_left())};
+  }
+  if (is_out_of_time_) return {.next = Next::stop};
+  switch (judgement.outcome.type) {
+    case Outcome::contradicted:
+      return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+    case Outcome::bounded: {
+      // Objects that the collector sets apart are not counted: what a container holds now must be replaced, too.
+      const auto apart = trace_.facts().has_python ? judgement.outcome.held : 0;
+      const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at + apart - trace_.step_count());
+      if (missing + policy_.clean_steps > steps_left()) return {.next = Next::stop};
+      return {Next::fill, {.type = PassType::fill, .planned_steps = missing}};
+    }
+    case Outcome::confirmed:
+      break;
+  }
+  return {.next = Next::stop};
+}
+
+Next Session::follow(const Move& own) {
+  const auto move = parts_.peers == nullptr ? own : parts_.peers->agree(trace_.step_count(), own);
+  switch (move.next) {
+    case Next::stop:
+      return Next::stop;
+    case Next::record:
+      begin_record(move.pass);
+      return Next::record;
+    case Next::fill:
+      trace_.begin_pass(move.pass);
+      break;
+    case Next::go_on:
+      if (trace_.passes().back().type != PassType::screen) trace_.begin_pass({.type = PassType::screen});
+      break;
+  }
+  observer_.freeze_again();
+  const auto before = judged_from(trace_) - 1;
+  next_look_ = before + policy_.look_after(trace_.step_count() - before);
+  return move.next;
+}
+
+void Session::begin_record(const Pass& pass) {
+  observer_.decide(trace_.step_count(), policy_);
+  for (auto* search : parts_.holder_searches) attempt([&] { search->begin(); }, record_notes_);
+  observer_.begin_record();
+  trace_.begin_pass(pass);
+  is_in_record_ = true;
+}
+
+void Session::end_record() {
+  is_in_record_ = false;
+  const auto pass = trace_.passes().back();
+  auto recording = observer_.end_record(pass, trace_.step_count() - pass.first_step + 1);
+  recording.notes = std::exchange(record_notes_, {});
+  explain(recording);
+  trace_.add_recording(std::move(recording));
+}
+
+void Session::explain(Recording& recording) const {
+  attempt(
+      [&] {
+        if (parts_.stacks == nullptr) return;
+        auto named = named_stacks(parts_.stacks->take_stacks(), parts_.folders);
+        recording.stacks = std::move(named.stacks);
+        recording.notes.insert(recording.notes.end(), named.notes.begin(), named.notes.end());
+      },
+      recording.notes);
+  for (auto* search : parts_.holder_searches) attempt([&] { search->search(recording); }, recording.notes);
+}
+
+void Session::fail(const StepFailure& failure) {
+  end_early(failure.what(), failure.remedy(), failure.is_out_of_memory());
+}
+
+void Session::interrupt() {
+  is_interrupted_ = true;
+  end_early("interrupted", "", false);
+  failure_->reason = "the run was interrupted";
+}
+
+void Session::end_early(const std::string& what, const std::string& remedy, bool is_out_of_memory) {
+  failure_ = RunFailure{.what = fmt::format("{} (in step {})", what, trace_.step_count() + 1),
+                        .remedy = remedy,
+                        .is_out_of_memory = is_out_of_memory};
+  if (parts_.peers != nullptr) parts_.peers->leave(failure_->what);
+  try {
+    // What was recorded up to here is as good as ever.
+    if (is_in_record_ && trace_.step_count() >= trace_.passes().back().first_step) end_record();
+    if (!is_out_of_memory) return;
+    // The failed step's own blocks are gone with its frames; what earlier steps and the set-up keep is alive.
+    auto live = observer_.live_blocks();
+    if (parts_.stacks != nullptr) live.stacks = named_stacks(parts_.stacks->take_stacks(), parts_.folders).stacks;
+    failure_->memory = memory_evidence_of(live, parts_.device);
+  } catch (const std::exception& error) {
+    // Little memory is left, and the failure itself must not be lost with its evidence.
+    failure_->remedy += fmt::format(" (what is live cannot be listed: {})", error.what());
+  }
+}
+
+RunRecord Session::finish() {
+  observer_.detach();
+  return {.target = parts_.target,
+          .device = parts_.device,
+          .policy = policy_,
+          .trace = std::move(trace_),
+          .failure = std::move(failure_),
+          .is_interrupted = is_interrupted_,
+          .conditions = parts_.conditions,
+          .seconds = std::chrono::duration<double>(Clock::now() - started_).count()};
+}
 
 }  // namespace stepleak

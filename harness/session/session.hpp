@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "harness/detect/detector.hpp"
-#include "harness/judge/policy.hpp"
-#include "harness/probes/probe.hpp"
-#include "harness/runner/runner.hpp"
-#include "harness/trace/result.hpp"
+#include "harness/base/step_failure.hpp"
+#include "harness/explain/conclusion.hpp"
+#include "harness/explain/user_frames.hpp"
+#include "harness/observe/observer.hpp"
+#include "harness/probes/holder_search.hpp"
+#include "harness/probes/raw_stack.hpp"
+#include "harness/session/peers.hpp"
+#include "harness/trace/run_record.hpp"
 
 namespace stepleak {
 
@@ -20,15 +23,66 @@ struct SessionParts {
   std::string target;
   Device device = kHost;
   Policy policy;
-  RunnerParts runner;
+  TraceFacts facts;
+  ObserverParts observer;
   std::vector<const Detector*> detectors;  ///< narrowest first
+  StackSource* stacks = nullptr;           ///< null: survivors have no stacks
   std::vector<HolderSearch*> holder_searches;
+  CodeFolders folders;             ///< whose code a frame is
+  Peers* peers = nullptr;          ///< null: this process decides alone
+  std::int64_t record_stride = 1;  ///< of a leak in each step, every so-many-th one is recorded
   std::map<std::string, std::string> conditions;
-  std::int64_t explain_stride = 1;  ///< of a leak in each step, every so-many-th one is recorded
 };
 
-/// The whole pipeline: repeat, observe, judge, explain. A step that throws gives a result with the verdict
-/// `failure` and the trace up to then; errors of the harness are thrown.
-[[nodiscard]] Result run_session(const SessionParts& parts);
+/// The state machine of passes: boundaries in, what to do next out. Who owns the loop is the driver's business:
+///
+///   session.start();
+///   do { session.begin_step(); ...the step... } while (session.end_step() != Next::stop);
+///   auto record = session.finish();
+///
+/// A session observes from start() to finish(), or to its destructor. It decides at looks; a verdict that stands there
+/// is not taken back by what happens later. Not thread-safe.
+class Session {
+ public:
+  explicit Session(SessionParts parts);
+
+  void start();
+  /// Steps that have reached their boundary.
+  [[nodiscard]] std::int64_t step_count() const { return trace_.step_count(); }
+  void begin_step();
+  /// The boundary after a step. Throws StepFailure where a device failed, and PeerFailure.
+  [[nodiscard]] Next end_step();
+  /// The step failed, or the user interrupted it: ends the run and keeps its evidence.
+  void fail(const StepFailure& failure);
+  void interrupt();
+  /// Detaches and hands over all that the result rests on. Once.
+  [[nodiscard]] RunRecord finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool is_time_up() const;
+  [[nodiscard]] Next look(bool is_late);
+  [[nodiscard]] Next end_pass();
+  [[nodiscard]] Next follow(const Move& move);
+  [[nodiscard]] Move move_after(const Judgement& judgement) const;
+  [[nodiscard]] std::int64_t steps_left() const { return parts_.policy.budget_steps - trace_.step_count(); }
+  void begin_record(const Pass& pass);
+  void end_record();
+  void explain(Recording& recording) const;
+  void end_early(const std::string& what, const std::string& remedy, bool is_out_of_memory);
+
+  SessionParts parts_;
+  Observer observer_;
+  Policy policy_;  // as it is in force: a budget in time makes it shorter
+  Trace trace_;
+  std::optional<RunFailure> failure_;
+  bool is_interrupted_ = false;
+  bool is_in_record_ = false;  // begun, and its recording not yet in the trace
+  bool is_out_of_time_ = false;
+  std::vector<std::string> record_notes_;
+  std::int64_t next_look_ = 0;
+  Clock::time_point started_;
+};
 
 }  // namespace stepleak

@@ -31,9 +31,10 @@ enum class Counter : std::uint8_t {
   private_pool_bytes,
   pinned_bytes,   ///< page-locked host memory; noisy: a block that a copy still uses is not handed out again
   outside_bytes,  ///< device memory of the process outside the caching allocator; noisy
+  shared_bytes,   ///< mapped host memory that other processes may share, in whole pages; noisy where workers run ahead
 };
 
-inline constexpr int kCounterCount = static_cast<int>(Counter::outside_bytes) + 1;
+inline constexpr int kCounterCount = static_cast<int>(Counter::shared_bytes) + 1;
 
 /// The enumerator's own spelling, as in JSON.
 [[nodiscard]] std::string_view to_string(Counter counter);
@@ -41,10 +42,6 @@ inline constexpr int kCounterCount = static_cast<int>(Counter::outside_bytes) + 
 
 /// A ledger is exact (a changed value is a changed fact) or noisy (judged with a floor).
 [[nodiscard]] bool is_exact(Counter counter);
-
-/// The heap and RSS are read at every so-many-th boundary, and hold their value in between: glibc's answer walks all
-/// free chunks, which takes 0.3 ms in a process with torch, and 3 ms where Python's objects are malloc'ed too.
-inline constexpr std::int64_t kHeapStride = 8;
 
 /// At a boundary each ledger is read twice: before and after a forced collection of cyclic garbage.
 enum class Moment : std::uint8_t { before_collection, after_collection };

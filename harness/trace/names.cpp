@@ -26,7 +26,8 @@ constexpr std::array kCounters{std::string_view("live_bytes"),
                                std::string_view("inactive_split_bytes"),
                                std::string_view("private_pool_bytes"),
                                std::string_view("pinned_bytes"),
-                               std::string_view("outside_bytes")};
+                               std::string_view("outside_bytes"),
+                               std::string_view("shared_bytes")};
 static_assert(kCounters.size() == kCounterCount);
 
 constexpr std::array kKinds{std::string_view("growth"),
@@ -47,6 +48,8 @@ static_assert(kKinds.size() == kKindCount);
 constexpr std::array kVerdicts{std::string_view("clean"), std::string_view("leak"), std::string_view("inconclusive"),
                                std::string_view("failure")};
 
+constexpr std::array kPassTypes{std::string_view("screen"), std::string_view("record"), std::string_view("fill")};
+
 template <typename Enum, std::size_t N>
 std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view name) {
   for (std::size_t i = 0; i < N; ++i) {
@@ -66,6 +69,7 @@ bool is_exact(Counter counter) {
     case Counter::resident_bytes:
     case Counter::pinned_bytes:
     case Counter::outside_bytes:
+    case Counter::shared_bytes:
       return false;
     default:
       return true;
@@ -79,6 +83,9 @@ std::string to_string(const SeriesKey& key) {
 
 std::string_view to_string(Kind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 std::optional<Kind> parse_kind(std::string_view name) { return parse<Kind>(kKinds, name); }
+
+std::string_view to_string(PassType type) { return kPassTypes.at(static_cast<std::size_t>(type)); }
+std::optional<PassType> parse_pass_type(std::string_view name) { return parse<PassType>(kPassTypes, name); }
 
 std::string_view to_string(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
 std::optional<Verdict> parse_verdict(std::string_view name) { return parse<Verdict>(kVerdicts, name); }

@@ -9,17 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/errors.hpp"
 #include "harness/trace/finding.hpp"
+#include "harness/trace/run_failure.hpp"
 #include "harness/trace/trace.hpp"
+#include "harness/trace/verdict.hpp"
 
 namespace stepleak {
-
-enum class Verdict : std::uint8_t { clean, leak, inconclusive, failure };
-
-[[nodiscard]] std::string_view to_string(Verdict verdict);
-[[nodiscard]] std::optional<Verdict> parse_verdict(std::string_view name);
-[[nodiscard]] ExitCode exit_code(Verdict verdict);
 
 /// The smallest leak that a run would have caught.
 struct Limit {
@@ -27,30 +22,11 @@ struct Limit {
   std::int64_t period_steps = 0;    ///< longest period: one leak every so many steps
 };
 
-/// A live block, or all that were allocated from one place.
-struct LiveMemory {
-  std::int64_t bytes = 0;
-  std::int64_t blocks = 1;
-  std::int64_t first_step = 0;  ///< oldest birth; 0: in the set-up
-  std::int64_t last_step = 0;   ///< newest birth
-  std::vector<Frame> where;     ///< the user's frames; empty where no stack was recorded
-};
-
-/// What a device held after a step ran out of its memory; each list has ten entries at most.
-struct MemoryEvidence {
-  std::int64_t bytes = 0;   ///< of all live blocks
-  std::int64_t blocks = 0;  ///< how many there were; 0: none was seen
-  std::vector<LiveMemory> largest;
-  std::vector<LiveMemory> newest;
-  std::vector<LiveMemory> by_stack;  ///< of the blocks born in steps whose stacks were recorded; most bytes first
-};
-
-/// Why a run has no verdict: what happened, and the evidence that was kept.
-struct RunFailure {
-  std::string what;  ///< "the step raised RuntimeError: ...", "killed by SIGSEGV in step 17"
-  std::string remedy;
-  std::string output_tail;  ///< last lines that the step printed
-  MemoryEvidence memory;    ///< where memory ran out
+/// What a device loses, all findings together, and how long that can go on.
+struct Loss {
+  Device device = kHost;
+  double bytes_per_step = 0;    ///< tensors, graphs, copies and whatever else the process takes there
+  std::int64_t full_after = 0;  ///< steps after which the device's memory is full at that rate; 0: not known
 };
 
 /// What a run came to: the value that every reporter, baseline and front door is handed.
@@ -63,11 +39,14 @@ struct Result {
   double seconds = 0;
   Limit limit;
   std::vector<Finding> findings;
+  std::vector<Verdict> rank_verdicts;  ///< of several ranks that ran together, by rank
+  std::vector<Loss> losses;            ///< of a leak; the largest first
   std::vector<std::string> notes;
   std::optional<RunFailure> failure;
   std::map<std::string, std::string> conditions;
   std::map<std::string, std::int64_t> steady;  ///< settled level of each exact ledger, by series name
-  Trace trace;                                 ///< series only; survivors do not leave the process
+  Trace trace;
+  bool is_interrupted = false;  ///< by the user (Ctrl-C): the front door passes that on
 };
 
 }  // namespace stepleak

@@ -3,58 +3,35 @@
 #include "harness/trace/serialise.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "harness/trace/json_values.hpp"
 
 namespace stepleak {
 namespace {
 
-// Ordered: a report reads in the order in which a person asks, and goldens stay stable.
-using Json = nlohmann::ordered_json;
-
-template <typename Enum>
-Enum parsed(std::optional<Enum> value, std::string_view what, const std::string& text) {
-  if (!value) throw failure_error(fmt::format("'{}' is no {}", text, what), "was it written by another stepleak?");
-  return *value;
-}
-
-Json frame_to_json(const Frame& frame) {
-  return {{"file", frame.file}, {"line", frame.line}, {"function", frame.function}, {"text", frame.text}};
-}
-
-Frame frame_from_json(const Json& json) {
-  return {json.at("file"), json.at("line"), json.at("function"), json.at("text"), true};
-}
-
-Json frames_to_json(const std::vector<Frame>& frames) {
-  Json json = Json::array();
-  for (const auto& frame : frames) json.push_back(frame_to_json(frame));
-  return json;
-}
-
-std::vector<Frame> frames_from_json(const Json& json) {
-  std::vector<Frame> frames;
-  for (const auto& frame : json) frames.push_back(frame_from_json(frame));
-  return frames;
-}
-
 Json finding_to_json(const Finding& finding) {
-  return {{"kind", to_string(finding.kind)},
-          {"device", to_string(finding.device)},
-          {"bytes_per_step", finding.bytes_per_step},
-          {"count_per_step", finding.count_per_step},
-          {"counted", finding.counted},
-          {"since_step", finding.since_step},
-          {"what", finding.what},
-          {"op", finding.op},
-          {"where", frames_to_json(finding.where)},
-          {"holder", finding.holder},
-          {"holder_shape", finding.holder_shape},
-          {"kept_by", finding.kept_by},
-          {"kept_expression", finding.kept_expression},
-          {"kept_count", finding.kept_count},
-          {"explained_steps", finding.explained_steps},
-          {"fix", finding.fix},
-          {"fingerprint", finding.fingerprint}};
+  Json json{{"kind", to_string(finding.kind)},
+            {"device", to_string(finding.device)},
+            {"bytes_per_step", finding.bytes_per_step},
+            {"count_per_step", finding.count_per_step},
+            {"counted", finding.counted},
+            {"since_step", finding.since_step},
+            {"what", finding.what},
+            {"op", finding.op},
+            {"where", frames_to_json(finding.where)},
+            {"holder", finding.holder},
+            {"holder_shape", finding.holder_shape},
+            {"kept_by", finding.kept_by.line == 0 ? ""
+                                                  : fmt::format("{}:{}  {}", finding.kept_by.file, finding.kept_by.line,
+                                                                finding.kept_by.text)},
+            {"kept_expression", finding.kept_by.expression},
+            {"kept_at", statement_to_json(finding.kept_by)},
+            {"kept_count", finding.kept_count},
+            {"explained_steps", finding.explained_steps},
+            {"fix", finding.fix},
+            {"fingerprint", finding.fingerprint}};
+  if (finding.rank >= 0) json["rank"] = finding.rank;
+  return json;
 }
 
 Finding finding_from_json(const Json& json) {
@@ -70,83 +47,89 @@ Finding finding_from_json(const Json& json) {
   finding.where = frames_from_json(json.at("where"));
   finding.holder = json.at("holder");
   finding.holder_shape = json.at("holder_shape");
-  finding.kept_by = json.at("kept_by");
-  finding.kept_expression = json.at("kept_expression");
+  if (json.contains("kept_at")) finding.kept_by = statement_from_json(json.at("kept_at"));
   finding.kept_count = json.at("kept_count");
   finding.explained_steps = json.value("explained_steps", std::int64_t{0});
   finding.fix = json.at("fix");
   finding.fingerprint = json.at("fingerprint");
+  finding.rank = json.value("rank", -1);
   return finding;
 }
 
-Json live_memory_to_json(const std::vector<LiveMemory>& lines) {
+Json losses_to_json(const std::vector<Loss>& losses) {
   Json json = Json::array();
-  for (const auto& line : lines) {
-    json.push_back({{"bytes", line.bytes},
-                    {"blocks", line.blocks},
-                    {"first_step", line.first_step},
-                    {"last_step", line.last_step},
-                    {"where", frames_to_json(line.where)}});
+  for (const auto& loss : losses) {
+    json.push_back({{"device", to_string(loss.device)},
+                    {"bytes_per_step", loss.bytes_per_step},
+                    {"full_after_steps", loss.full_after}});
   }
   return json;
 }
 
-std::vector<LiveMemory> live_memory_from_json(const Json& json) {
-  std::vector<LiveMemory> lines;
-  for (const auto& line : json) {
-    lines.push_back({line.at("bytes"), line.at("blocks"), line.at("first_step"), line.at("last_step"),
-                     frames_from_json(line.at("where"))});
+std::vector<Loss> losses_from_json(const Json& json) {
+  std::vector<Loss> losses;
+  for (const auto& loss : json) {
+    losses.push_back(
+        {parse_device(loss.at("device").get<std::string>()), loss.at("bytes_per_step"), loss.at("full_after_steps")});
   }
-  return lines;
-}
-
-Json memory_to_json(const MemoryEvidence& memory) {
-  return {{"bytes", memory.bytes},
-          {"blocks", memory.blocks},
-          {"largest", live_memory_to_json(memory.largest)},
-          {"newest", live_memory_to_json(memory.newest)},
-          {"by_stack", live_memory_to_json(memory.by_stack)}};
-}
-
-MemoryEvidence memory_from_json(const Json& json) {
-  return {json.at("bytes"), json.at("blocks"), live_memory_from_json(json.at("largest")),
-          live_memory_from_json(json.at("newest")), live_memory_from_json(json.at("by_stack"))};
+  return losses;
 }
 
 Json series_to_json(const Trace& trace) {
   Json series = Json::object();
-  for (const auto& key : trace.keys()) series[to_string(key)] = trace.series(key);
+  for (const auto& ledger : trace.ledgers()) {
+    // One that was not read before the worker died has no course.
+    if (!ledger.steps().empty()) series[to_string(ledger.key())] = trace.series(ledger.key());
+  }
   return series;
 }
 
-SeriesKey series_key_from(std::string name) {
-  SeriesKey key;
-  if (name.ends_with("/before")) {
-    key.moment = Moment::before_collection;
-    name.resize(name.size() - 7);
+// The series hold a value until the next reading; this tells which of them were read.
+Json sampled_to_json(const Trace& trace) {
+  Json sampled = Json::object();
+  for (const auto& ledger : trace.ledgers()) {
+    const auto steps = ledger.steps();
+    const bool is_complete = static_cast<std::int64_t>(steps.size()) == trace.step_count();
+    if (!is_complete && !steps.empty())
+      sampled[to_string(ledger.key())] = std::vector<std::int64_t>(steps.begin(), steps.end());
   }
-  const auto at = name.find('@');
-  const auto counter = name.substr(0, at);
-  key.counter = parsed(parse_counter(counter), "counter", counter);
-  if (at != std::string::npos) key.device = parse_device(name.substr(at + 1));
-  return key;
+  return sampled;
 }
 
-Trace trace_from_json(const Json& series) {
+Trace trace_from_json(const Json& json) {
+  const auto& series = json.at("series");
+  const auto sampled = json.value("sampled", Json::object());
   std::vector<SeriesKey> keys;
   std::vector<std::vector<std::int64_t>> columns;
+  std::size_t length = 0;
   for (const auto& [name, values] : series.items()) {
     keys.push_back(series_key_from(name));
     columns.push_back(values.get<std::vector<std::int64_t>>());
-    if (columns.back().size() != columns.front().size()) {
-      throw failure_error(fmt::format("series '{}' has another length than the first", name));
-    }
+    if (!sampled.contains(name)) continue;
+    auto& column = columns.back();
+    std::vector<std::int64_t> readings(column.size(), kUnread);
+    for (const std::size_t step : sampled.at(name)) readings.at(step - 1) = column.at(step - 1);
+    column = std::move(readings);
   }
-  Trace trace(keys);
+  for (const auto& column : columns) length = std::max(length, column.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].empty() && columns[i].size() != length) {
+      throw failure_error(fmt::format("series '{}' has another length than the others", to_string(keys[i])));
+    }
+    columns[i].resize(length, kUnread);
+  }
+  Trace trace({}, keys);
   std::vector<std::int64_t> row(columns.size());
-  for (std::size_t step = 0; !columns.empty() && step < columns.front().size(); ++step) {
+  for (std::size_t step = 0; step < length; ++step) {
     for (std::size_t column = 0; column < columns.size(); ++column) row[column] = columns[column][step];
-    trace.add_row(row);
+    trace.add_boundary(row);
+  }
+  if (json.value("explained_from", std::int64_t{-1}) > 0) {
+    trace.add_recording({.pass = {.type = PassType::record,
+                                  .first_step = json.at("explained_from"),
+                                  .planned_steps = json.at("explained_steps"),
+                                  .stride = json.value("explain_stride", std::int64_t{1})},
+                         .steps = json.at("explained_steps")});
   }
   return trace;
 }
@@ -156,6 +139,7 @@ Trace trace_from_json(const Json& series) {
 std::string to_json(const Result& result) {
   Json findings = Json::array();
   for (const auto& finding : result.findings) findings.push_back(finding_to_json(finding));
+  const auto& recording = result.trace.recording();
   Json json = {
       {"schema", kResultSchema},
       {"target", result.target},
@@ -166,19 +150,17 @@ std::string to_json(const Result& result) {
       {"seconds", result.seconds},
       {"limit", {{"bytes_per_step", result.limit.bytes_per_step}, {"period_steps", result.limit.period_steps}}},
       {"findings", findings},
+      {"losses", losses_to_json(result.losses)},
       {"notes", result.notes},
       {"steady", result.steady},
-      {"explained_from", result.trace.explained_from},
-      {"explained_steps", result.trace.explained_steps},
-      {"explain_stride", result.trace.explain_stride},
+      {"explained_from", recording.is_empty() ? -1 : recording.pass.first_step},
+      {"explained_steps", recording.steps},
+      {"explain_stride", recording.pass.stride},
       {"series", series_to_json(result.trace)},
+      {"sampled", sampled_to_json(result.trace)},
       {"conditions", result.conditions}};
-  if (result.failure) {
-    json["failure"] = {{"what", result.failure->what},
-                       {"remedy", result.failure->remedy},
-                       {"output_tail", result.failure->output_tail}};
-    if (result.failure->memory.blocks > 0) json["failure"]["memory"] = memory_to_json(result.failure->memory);
-  }
+  for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
+  if (result.failure) json["failure"] = failure_to_json(*result.failure);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -199,16 +181,13 @@ Result result_from_json(std::string_view text) try {
   for (const auto& finding : json.at("findings")) result.findings.push_back(finding_from_json(finding));
   result.notes = json.at("notes").get<std::vector<std::string>>();
   result.steady = json.at("steady").get<std::map<std::string, std::int64_t>>();
-  result.trace = trace_from_json(json.at("series"));
-  result.trace.explained_from = json.value("explained_from", std::int64_t{-1});
-  result.trace.explained_steps = json.value("explained_steps", std::int64_t{0});
-  result.trace.explain_stride = json.value("explain_stride", std::int64_t{1});
+  result.losses = losses_from_json(json.value("losses", Json::array()));
+  result.trace = trace_from_json(json);
   result.conditions = json.at("conditions").get<std::map<std::string, std::string>>();
-  if (json.contains("failure")) {
-    const auto& failure = json.at("failure");
-    result.failure = RunFailure{failure.at("what"), failure.at("remedy"), failure.at("output_tail"), {}};
-    if (failure.contains("memory")) result.failure->memory = memory_from_json(failure.at("memory"));
+  for (const auto& verdict : json.value("ranks", Json::array())) {
+    result.rank_verdicts.push_back(parsed(parse_verdict(verdict.get<std::string>()), "verdict", verdict));
   }
+  if (json.contains("failure")) result.failure = failure_from_json(json.at("failure"));
   return result;
 } catch (const Json::exception& error) {
   throw failure_error(fmt::format("not a stepleak result: {}", error.what()), "write it again with --json");

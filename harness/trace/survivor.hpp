@@ -10,13 +10,21 @@
 
 namespace stepleak {
 
+/// Whose code a frame is.
+enum class FrameOwner : std::uint8_t {
+  runtime,  ///< torch's, stepleak's or the language's own, or without a source line
+  library,  ///< another package's, as of a trainer
+  user,
+};
+
 /// One frame of a stack, innermost first in every list of frames.
 struct Frame {
   std::string file;
   int line = 0;
   std::string function;
-  std::string text;      ///< the source line, trimmed; empty where it cannot be read
-  bool is_user = false;  ///< neither torch, nor stepleak, nor the language's own library
+  std::string text;  ///< the source line, trimmed; empty where it cannot be read
+  FrameOwner owner = FrameOwner::runtime;
+  int folded_count = 0;  ///< in `where`, of a library's frame: further ones up to the user's, which are left out
 
   bool operator==(const Frame&) const = default;
 };
@@ -42,7 +50,7 @@ enum class SurvivorType : std::uint8_t {
   handle,  ///< a CUDA object outside torch's allocators: `name` says which
 };
 
-/// Something born in a step of the explain pass and still alive at its last boundary.
+/// Something born in a step of the record pass and still alive at its last boundary.
 struct Survivor {
   SurvivorType type = SurvivorType::block;
   Device device = kHost;
@@ -63,22 +71,8 @@ struct Survivor {
   bool is_optimizer_state = false;  ///< tensor: an optimizer is on the path that keeps it
   bool is_pinned = false;           ///< tensor: its memory is page-locked host memory
   bool is_unreachable = false;      ///< no root of the program leads to it (known only where a search ran)
-  int stack = -1;                   ///< index into Trace::stacks
-  int holder = -1;                  ///< index into Trace::holders
-};
-
-/// What keeps survivors alive: a path from a root, as a person reads it.
-struct Holder {
-  std::string path;            ///< "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor"
-  std::string shape;           ///< the same without lengths and indices, for fingerprints
-  bool has_optimizer = false;  ///< an optimizer is on the path
-  std::string container_type;  ///< "list", "dict", "deque"; empty where none was found
-  std::int64_t container_length = 0;
-  std::int64_t bound = -1;  ///< the most that the container can hold (deque maxlen); -1: nothing bounds it
-  std::string kept_by;      ///< source text of the statement that keeps it, where found
-  std::string kept_at_file;
-  int kept_at_line = 0;
-  std::string kept_expression;  ///< the kept expression inside that statement: "loss"
+  int stack = -1;                   ///< index into Recording::stacks
+  int holder = -1;                  ///< index into Recording::holders
 };
 
 }  // namespace stepleak

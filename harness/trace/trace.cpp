@@ -8,57 +8,69 @@
 
 namespace stepleak {
 
-void Trace::add_row(std::span<const std::int64_t> row) {
-  STEPLEAK_EXPECTS(row.size() == keys_.size());
-  values_.insert(values_.end(), row.begin(), row.end());
+Trace::Trace(const TraceFacts& facts, const std::vector<SeriesKey>& keys) : facts_(facts) {
+  for (const auto& key : keys) ledgers_.emplace_back(key);
 }
 
-std::int64_t Trace::step_count() const {
-  return keys_.empty() ? 0 : static_cast<std::int64_t>(values_.size() / keys_.size());
+void Trace::add_boundary(std::span<const std::int64_t> row) {
+  STEPLEAK_EXPECTS(row.size() == ledgers_.size());
+  ++step_count_;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] != kUnread) ledgers_[i].add(step_count_, row[i]);
+  }
 }
 
-bool Trace::has(const SeriesKey& key) const { return std::find(keys_.begin(), keys_.end(), key) != keys_.end(); }
+void Trace::begin_pass(Pass pass) {
+  pass.first_step = step_count_ + 1;
+  // A pass of no steps was none.
+  if (passes_.back().first_step == pass.first_step) passes_.pop_back();
+  passes_.push_back(pass);
+}
+
+void Trace::add_look(std::vector<CohortTable> cohorts) { looks_.push_back({step_count_, std::move(cohorts)}); }
+
+void Trace::add_recording(Recording recording) { recordings_.push_back(std::move(recording)); }
+
+void Trace::add_collector_state(bool is_enabled) {
+  if (is_enabled != is_collector_enabled()) collector_changes_.push_back({step_count_, is_enabled});
+}
+
+void Trace::reserve(std::int64_t boundaries) {
+  for (auto& ledger : ledgers_) ledger.reserve(boundaries);
+}
+
+const Ledger* Trace::ledger(const SeriesKey& key) const {
+  const auto found = std::find_if(ledgers_.begin(), ledgers_.end(), [&](const Ledger& l) { return l.key() == key; });
+  return found == ledgers_.end() ? nullptr : &*found;
+}
 
 std::vector<std::int64_t> Trace::series(const SeriesKey& key) const {
-  std::vector<std::int64_t> result;
-  const auto found = std::find(keys_.begin(), keys_.end(), key);
-  if (found == keys_.end()) return result;
-  result.reserve(static_cast<std::size_t>(step_count()));
-  for (auto i = static_cast<std::size_t>(found - keys_.begin()); i < values_.size(); i += keys_.size()) {
-    result.push_back(values_[i]);
-  }
-  return result;
+  const auto* found = ledger(key);
+  return found == nullptr ? std::vector<std::int64_t>() : found->held(1, step_count_);
 }
 
 std::vector<Device> Trace::devices() const {
   std::vector<Device> result;
-  for (const auto& key : keys_) {
-    if (std::find(result.begin(), result.end(), key.device) == result.end()) result.push_back(key.device);
+  for (const auto& ledger : ledgers_) {
+    const auto device = ledger.key().device;
+    if (std::find(result.begin(), result.end(), device) == result.end()) result.push_back(device);
   }
   std::sort(result.begin(), result.end());
   return result;
 }
 
 const CohortTable* Trace::cohorts_of(Device device) const {
-  for (const auto& table : cohorts) {
-    if (table.device == device) return &table;
-  }
-  return nullptr;
+  if (looks_.empty()) return nullptr;
+  const auto& tables = looks_.back().cohorts;
+  const auto found = std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return t.device == device; });
+  return found == tables.end() ? nullptr : &*found;
 }
 
-bool Trace::is_recorded(std::int64_t step) const {
-  const auto last = explained_from + explained_steps - 1;
-  return explained_from >= 0 && explained_from <= step && step <= last && (last - step) % explain_stride == 0;
+const Recording& Trace::recording() const {
+  static const Recording kNone;
+  return recordings_.empty() ? kNone : recordings_.back();
 }
 
-bool Trace::is_proof(std::int64_t step) const {
-  return is_recorded(step) && step < explained_from + explained_steps - 2;
-}
-
-std::int64_t Trace::proof_steps() const {
-  std::int64_t count = 0;
-  for (auto step = explained_from; step < explained_from + explained_steps; ++step) count += is_proof(step) ? 1 : 0;
-  return count;
-}
+bool Trace::is_collector_enabled() const { return collector_changes_.empty() || collector_changes_.back().is_enabled; }
 
 }  // namespace stepleak

@@ -3,67 +3,83 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "harness/trace/counter.hpp"
-#include "harness/trace/survivor.hpp"
+#include "harness/trace/ledger.hpp"
+#include "harness/trace/pass.hpp"
+#include "harness/trace/recording.hpp"
 
 namespace stepleak {
 
-/// What is known of the Python collector during the run.
-struct CollectorFacts {
+/// What is known of a run before its first step.
+struct TraceFacts {
   bool has_python = false;
-  bool is_enabled = true;  ///< false: the user's code turned the collector off
+  std::int64_t graph_stride = 1;     ///< live_nodes and live_tensors: births in every so-many-th step, times that
+  std::int64_t declared_period = 0;  ///< steps; 0: the user declared none
 };
 
-/// Steps, ledgers, cohorts and survivors of one run: the only thing that detectors and judge see.
-/// A plain value; row r of a series is the boundary after step r + 1.
+/// What was alive at a boundary at which the judge looked.
+struct Look {
+  std::int64_t step = 0;
+  std::vector<CohortTable> cohorts;  ///< one a device where births are known
+};
+
+/// From this step on Python's collector was on, or off.
+struct CollectorChange {
+  std::int64_t step = 0;
+  bool is_enabled = true;
+};
+
+/// Steps, ledgers, passes, cohorts and recordings of one run: the only thing that detectors and judge see.
+/// A plain value that is appended to and never rewritten.
 class Trace {
  public:
   Trace() = default;
-  explicit Trace(std::vector<SeriesKey> keys) : keys_(std::move(keys)) {}
+  Trace(const TraceFacts& facts, const std::vector<SeriesKey>& keys);
 
-  /// Adds one boundary; the row holds one value a key, in the order of keys().
-  void add_row(std::span<const std::int64_t> row);
+  /// Adds one boundary; the row holds one value a ledger, in their order, or kUnread.
+  void add_boundary(std::span<const std::int64_t> row);
+  /// From the next step on; its first_step is set here. Without one the first pass is a screen pass.
+  void begin_pass(Pass pass);
+  /// At the last boundary.
+  void add_look(std::vector<CohortTable> cohorts);
+  void add_recording(Recording recording);
+  /// At the last boundary; kept where it changes.
+  void add_collector_state(bool is_enabled);
+  /// Makes room for that many boundaries.
+  void reserve(std::int64_t boundaries);
 
-  /// Makes room for that many boundaries, so that recording them does not move the host heap that is measured.
-  void reserve(std::int64_t rows) { values_.reserve(static_cast<std::size_t>(rows) * keys_.size()); }
+  [[nodiscard]] const TraceFacts& facts() const { return facts_; }
+  [[nodiscard]] const std::vector<Ledger>& ledgers() const { return ledgers_; }
+  [[nodiscard]] const std::vector<Pass>& passes() const { return passes_; }
+  [[nodiscard]] const std::vector<Look>& looks() const { return looks_; }
+  [[nodiscard]] const std::vector<Recording>& recordings() const { return recordings_; }
+  [[nodiscard]] const std::vector<CollectorChange>& collector_changes() const { return collector_changes_; }
+  [[nodiscard]] std::int64_t step_count() const { return step_count_; }
 
-  [[nodiscard]] const std::vector<SeriesKey>& keys() const { return keys_; }
-  [[nodiscard]] std::int64_t step_count() const;
-  [[nodiscard]] bool has(const SeriesKey& key) const;
-  /// The series of a key, one value a boundary; empty where the run did not observe it.
+  [[nodiscard]] bool has(const SeriesKey& key) const { return ledger(key) != nullptr; }
+  /// Null where the run did not observe it.
+  [[nodiscard]] const Ledger* ledger(const SeriesKey& key) const;
+  /// One value a step, held between readings; empty where the run did not observe it.
   [[nodiscard]] std::vector<std::int64_t> series(const SeriesKey& key) const;
   [[nodiscard]] std::vector<Device> devices() const;
   /// The cohorts of a device at the last look; null where none was taken.
   [[nodiscard]] const CohortTable* cohorts_of(Device device) const;
-  /// Whether births in a step of the explain pass were recorded: in every explain_stride-th one, counted from the last.
-  [[nodiscard]] bool is_recorded(std::int64_t step) const;
-  /// Whether what was born in a step and is alive at the explain pass's end proves that it stays: the step was
-  /// recorded, and is none of the newest two, which may still be in use.
-  [[nodiscard]] bool is_proof(std::int64_t step) const;
-  /// How many steps are a proof; 0 without an explain pass.
-  [[nodiscard]] std::int64_t proof_steps() const;
-
-  std::vector<CohortTable> cohorts;  ///< of the last look, one a device
-  CollectorFacts collector;
-  std::int64_t graph_stride = 1;     ///< live_nodes and live_tensors: births in every so-many-th step, times that
-  std::int64_t declared_period = 0;  ///< steps; 0: the user declared none
-
-  // --- filled by the explain pass only
-  std::int64_t explained_from = -1;  ///< first step of the explain pass; -1: there was none
-  std::int64_t explained_steps = 0;  ///< its length
-  std::int64_t explain_stride = 1;   ///< births were recorded in every so-many-th of its steps
-  std::vector<Survivor> survivors;
-  std::vector<std::vector<Frame>> stacks;
-  std::vector<Holder> holders;
+  /// The newest recording; an empty one where there is none.
+  [[nodiscard]] const Recording& recording() const;
+  /// False where the user's code has turned Python's collector off.
+  [[nodiscard]] bool is_collector_enabled() const;
 
  private:
-  std::vector<SeriesKey> keys_;
-  std::vector<std::int64_t> values_;
+  TraceFacts facts_;
+  std::vector<Ledger> ledgers_;
+  std::vector<Pass> passes_{Pass{}};
+  std::vector<Look> looks_;
+  std::vector<Recording> recordings_;
+  std::vector<CollectorChange> collector_changes_;
+  std::int64_t step_count_ = 0;
 };
 
 }  // namespace stepleak

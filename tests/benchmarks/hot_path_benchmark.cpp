@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "harness/detect/trend.hpp"
+#include "harness/analyse/trend.hpp"
 #include "harness/probes/block_table.hpp"
 
 namespace stepleak {
@@ -31,6 +31,21 @@ void allocate_and_free(benchmark::State& state) {
   for (i = 0; i < live; ++i) table().erase(base + 64 * i);
 }
 BENCHMARK(allocate_and_free)->Arg(400)->Arg(20000)->Threads(1)->Threads(2);
+
+// The same, at addresses that were never used before: shapes that change.
+void allocate_and_free_elsewhere(benchmark::State& state) {
+  const auto live = static_cast<std::uintptr_t>(state.range(0));
+  const auto base = (static_cast<std::uintptr_t>(state.thread_index()) + 1) << 44;
+  for (std::uintptr_t i = 0; i < live; ++i) table().insert({base + 64 * i, 64, 1});
+  std::uintptr_t i = 0;
+  for (auto _ : state) {
+    table().erase(base + 64 * i);
+    table().insert({base + 64 * (i + live), 64, 2});
+    ++i;
+  }
+  for (auto last = i + live; i < last; ++i) table().erase(base + 64 * i);
+}
+BENCHMARK(allocate_and_free_elsewhere)->Arg(400)->Arg(20000)->Threads(1)->Threads(2);
 
 void judge_a_ledger(benchmark::State& state) {
   std::vector<std::int64_t> values;

@@ -5,7 +5,7 @@
     PYTHONPATH=build/harness/python python3 tests/benchmarks/overhead.py [--device cuda:0] [--json FILE]
 
 A way's cost is the median over the rounds of its time over that of the plain run just before it, with the quartiles as
-spread. Ways: stepleak's screen and explain passes; torch's `_record_memory_history` with Python stacks and with all
+spread. Ways: stepleak's screen and record passes; torch's `_record_memory_history` with Python stacks and with all
 stacks; `torch.profiler` with memory. Steps: transformer encoders with AdamW, from one that waits for launches to one
 that waits for the device.
 
@@ -138,7 +138,7 @@ def profiler() -> AbstractContextManager[object]:
 
 
 def explain(timer: Timer, device: str, stride: int) -> None:
-    _core.observe(timer, device, explain_steps=timer.calls_in_all, explain_stride=stride)
+    _core.observe(timer, device, record_steps=timer.calls_in_all, record_stride=stride)
 
 
 def ways_of(device: str) -> dict[str, Callable[[Timer], None]]:

@@ -45,7 +45,7 @@ std::vector<Result> results() {
     full.target = "a<b>&\"c\" \x01\x1b[31m";
     full.reason = "because\x02";
     full.notes = {"", "note \x7f"};
-    full.failure = RunFailure{"died \x03", "mend it", "last\nlines\x04"};
+    full.failure = RunFailure{.what = "died \x03", .remedy = "restart it", .output_tail = "last\nlines\x04"};
     full.seconds = 1e9;
     full.steps = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 100; ++i) {
@@ -53,7 +53,7 @@ std::vector<Result> results() {
       finding.kind = static_cast<Kind>(i % kKindCount);
       finding.bytes_per_step = 1e300;
       finding.what = "what \x05";
-      finding.where = {{"file.py", 1, "function", "text \x06", true}};
+      finding.where = {{"file.py", 1, "function", "text \x06", FrameOwner::user}};
       full.findings.push_back(finding);
     }
     results.push_back(full);

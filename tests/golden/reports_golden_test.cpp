@@ -32,15 +32,18 @@ Result result_of(Verdict verdict) {
   if (verdict == Verdict::inconclusive) result.reason = "after 1024 steps live_bytes@cpu has not settled";
   if (verdict == Verdict::failure) {
     result.reason = "the step failed";
-    const std::vector<Frame> where{{"train.py", 14, "step", "kept.append(batch)", true}};
+    const std::vector<Frame> where{{"train.py", 14, "step", "kept.append(batch)", FrameOwner::user}};
     const LiveMemory model{.bytes = 4096};
     const LiveMemory batch{.bytes = 1 << 20, .first_step = 4, .last_step = 4, .where = where};
-    result.failure = RunFailure{"the step raised MemoryError (in step 5)", "make the step smaller", "last words\n",
-                                MemoryEvidence{.bytes = (5 << 20) + 4096,
-                                               .blocks = 6,
-                                               .largest = {batch, model},
-                                               .newest = {batch, model},
-                                               .by_stack = {{2 << 20, 2, 1, 4, where}, {4096, 2, 0, 1, {}}}}};
+    result.failure = RunFailure{.what = "the step raised MemoryError (in step 5)",
+                                .remedy = "make the step smaller",
+                                .output_tail = "last words\n",
+                                .memory = {.bytes = (5 << 20) + 4096,
+                                           .blocks = 6,
+                                           .largest = {batch, model},
+                                           .newest = {batch, model},
+                                           .by_stack = {{2 << 20, 2, 1, 4, where}, {4096, 2, 0, 1, {}}}},
+                                .is_out_of_memory = true};
   }
   if (verdict == Verdict::leak) {
     Finding finding{.kind = Kind::graph_retention, .bytes_per_step = 64, .count_per_step = 6};
@@ -48,9 +51,11 @@ Result result_of(Verdict verdict) {
     finding.since_step = 2;
     finding.what = "6 autograd nodes, kept by a tensor (float, 0-dim), survive every step since step 2";
     finding.op = "aten::mse_loss";
-    finding.where = {{"train.py", 14, "train_step", "loss = mse_loss(model(x), y)", true}, {"train.py", 25, "step"}};
+    finding.where = {{"train.py", 14, "train_step", "loss = mse_loss(model(x), y)", FrameOwner::user},
+                     {"train.py", 25, "step", "", FrameOwner::user},
+                     {"losses.py", 7, "mse_loss", "return (x - y).square().mean()", FrameOwner::library, 3}};
     finding.holder = "train.trainer (Trainer) .history (list, len 274) [271] -> Tensor -> MseLossBackward0";
-    finding.kept_by = "train.py:18  self.history.append(loss)";
+    finding.kept_by = {"train.py", 18, "self.history.append(loss)", "loss"};
     finding.kept_count = finding.explained_steps = 16;
     finding.fix = "keep a number, not the tensor: self.history.append(loss.item())";
     finding.fingerprint = "0123456789abcdef";

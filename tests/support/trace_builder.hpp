@@ -30,30 +30,43 @@ class TraceBuilder {
     survivors_.push_back(survivor);
     return *this;
   }
-  /// The last `steps` of the trace were the explain pass.
-  TraceBuilder& explained(std::int64_t steps) {
-    explained_ = steps;
+  /// The last `steps` of the trace were a record pass after a look.
+  TraceBuilder& recorded(std::int64_t steps) {
+    recorded_ = steps;
+    return *this;
+  }
+  /// There is a Python, and its collector is on, or the user's code has turned it off.
+  TraceBuilder& with_collector(bool is_enabled) {
+    facts_.has_python = true;
+    is_collector_enabled_ = is_enabled;
     return *this;
   }
 
   [[nodiscard]] Trace build() const {
-    Trace trace(keys_);
-    std::vector<std::int64_t> row(columns_.size());
-    for (std::int64_t step = 1; step <= steps_; ++step) {
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = columns_[i](step);
-      trace.add_row(row);
-    }
-    trace.survivors = survivors_;
-    if (explained_ > 0) {
-      trace.explained_from = steps_ - explained_ + 1;
-      trace.explained_steps = explained_;
-    }
+    Trace trace(facts_, keys_);
+    add_boundaries(steps_ - recorded_, trace);
+    trace.add_collector_state(is_collector_enabled_);
+    if (recorded_ == 0) return trace;
+    trace.add_look({});
+    trace.begin_pass({.type = PassType::record, .planned_steps = recorded_});
+    add_boundaries(steps_, trace);
+    trace.add_recording({.pass = trace.passes().back(), .steps = recorded_, .survivors = survivors_});
     return trace;
   }
 
  private:
+  void add_boundaries(std::int64_t last, Trace& trace) const {
+    std::vector<std::int64_t> row(columns_.size());
+    for (auto step = trace.step_count() + 1; step <= last; ++step) {
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = columns_[i](step);
+      trace.add_boundary(row);
+    }
+  }
+
   std::int64_t steps_;
-  std::int64_t explained_ = 0;
+  std::int64_t recorded_ = 0;
+  TraceFacts facts_;
+  bool is_collector_enabled_ = true;
   std::vector<SeriesKey> keys_;
   std::vector<std::function<std::int64_t(std::int64_t)>> columns_;
   std::vector<Survivor> survivors_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "harness/judge/baseline.hpp"
+#include "harness/gate/baseline.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,16 +7,17 @@
 
 #include <set>
 
-#include "harness/detect/device_growth.hpp"
+#include "harness/analyse/device_growth.hpp"
+#include "tests/support/analysed.hpp"
 #include "tests/support/trace_builder.hpp"
 
 namespace stepleak {
 namespace {
 
 constexpr std::int64_t kSteps = 274;
-constexpr std::int64_t kExplained = 18;
+constexpr std::int64_t kRecorded = 18;
 
-// What one explained step leaves behind: a tensor over a block, with or without a graph.
+// What one recorded step leaves behind: a tensor over a block, with or without a graph.
 struct Kept {
   bool has_graph = false;
   bool is_computed = true;
@@ -32,12 +33,12 @@ TraceBuilder leaking(std::int64_t bytes, std::int64_t blocks, std::int64_t nodes
       .with({Counter::live_blocks}, [=](auto step) { return 8 + blocks * step; })
       .with({Counter::live_nodes}, [=](auto step) { return nodes * step; })
       .with({Counter::live_tensors}, [=](auto step) { return blocks * step; })
-      .explained(kExplained);
+      .recorded(kRecorded);
   return builder;
 }
 
 void keep(TraceBuilder& builder, const Kept& kept) {
-  for (std::int64_t step = kSteps - kExplained + 1; step <= kSteps; ++step) {
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
     const auto address = static_cast<std::uint64_t>(0x1000 * step);
     builder.with_survivor({.birth_step = step,
                            .identity = address,
@@ -61,10 +62,10 @@ void keep(TraceBuilder& builder, const Kept& kept) {
 }
 
 std::set<Kind> kinds_of(const TraceBuilder& builder) {
-  const auto trace = builder.build();
+  const Analysed trace(builder.build());
   std::set<Kind> kinds;
   for (const auto& detector : all_detectors()) {
-    for (const auto& finding : detector->detect(trace)) kinds.insert(finding.kind);
+    for (const auto& finding : trace.findings(*detector)) kinds.insert(finding.kind);
   }
   return kinds;
 }
@@ -130,18 +131,15 @@ TEST(GrowingBufferDetectorTest, IgnoresOneMoreBlockAStep) {
 }
 
 TEST(ReferenceCycleDetectorTest, DetectsGarbageWhileTheCollectorIsOff) {
-  auto trace = TraceBuilder(kSteps)
-                   .with({Counter::live_bytes, kHost, Moment::before_collection}, [](auto) { return 8192; })
-                   .with({Counter::live_bytes}, [](auto) { return 4096; })
-                   .build();
-  trace.collector = {.has_python = true, .is_enabled = false};
+  auto builder = TraceBuilder(kSteps)
+                     .with({Counter::live_bytes, kHost, Moment::before_collection}, [](auto) { return 8192; })
+                     .with({Counter::live_bytes}, [](auto) { return 4096; });
   const auto detectors = all_detectors();
   ASSERT_EQ(detectors.front()->kind(), Kind::reference_cycle);
-  const auto findings = detectors.front()->detect(trace);
+  const auto findings = Analysed(builder.with_collector(false).build()).findings(*detectors.front());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_DOUBLE_EQ(findings.front().bytes_per_step, 4096);
-  trace.collector.is_enabled = true;
-  EXPECT_TRUE(detectors.front()->detect(trace).empty());
+  EXPECT_TRUE(Analysed(builder.with_collector(true).build()).findings(*detectors.front()).empty());
 }
 
 TEST(HostHeapDetectorTest, DetectsTheHeapAloneAboveItsFloorOnly) {
@@ -183,7 +181,7 @@ TraceBuilder gpu(const GpuRates& rates) {
       .with({Counter::private_pool_bytes, kGpu}, rising(0, rates.private_pool))
       .with({Counter::outside_bytes, kGpu}, rising(500 * kMebi, rates.outside))
       .with({Counter::pinned_bytes}, rising(kMebi, rates.pinned))
-      .explained(kExplained);
+      .recorded(kRecorded);
   return builder;
 }
 
@@ -193,6 +191,25 @@ TEST(FragmentationDriftDetectorTest, DetectsReservedGrowthAtEqualLiveBytes) {
 
 TEST(FragmentationDriftDetectorTest, IgnoresReservedGrowthThatLiveTensorsNeed) {
   EXPECT_EQ(kinds_of(gpu({.live = 2 * kMebi, .reserved = 2 * kMebi})), std::set{Kind::growth});
+}
+
+TraceBuilder host_with_shared(std::int64_t rate) {
+  TraceBuilder builder(kSteps);
+  // A loader's workers run ahead by up to two batches of 64 KiB.
+  builder.with({Counter::live_bytes}, [](auto) { return kMebi; })
+      .with({Counter::live_blocks}, [](auto) { return 8; })
+      .with({Counter::live_tensors}, [rate](auto step) { return rate > 0 ? step : 8; })
+      .with({Counter::shared_bytes}, [rate](auto step) { return kMebi + rate * step + step * 7 % 3 * 65536; })
+      .recorded(kRecorded);
+  return builder;
+}
+
+TEST(GrowthDetectorTest, DetectsSharedMemoryThatStays) {
+  EXPECT_EQ(kinds_of(host_with_shared(65536)), std::set{Kind::growth});
+}
+
+TEST(GrowthDetectorTest, IgnoresSharedMemoryOfWorkersThatRunAhead) {
+  EXPECT_EQ(kinds_of(host_with_shared(0)), std::set<Kind>{});
 }
 
 TEST(StuckFreeDetectorTest, DetectsFreesThatNeverComplete) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "harness/judge/judge.hpp"
-
 #include <gtest/gtest.h>
 
+#include "harness/analyse/decision.hpp"
+#include "tests/support/analysed.hpp"
 #include "tests/support/trace_builder.hpp"
 
 namespace stepleak {
@@ -19,7 +19,7 @@ constexpr SeriesKey kHeap{Counter::heap_bytes};
 
 Next next_after(std::int64_t steps, std::int64_t per_step, const Policy& policy = {}) {
   const auto trace = TraceBuilder(steps).with(kBytes, [=](auto step) { return 4096 + per_step * step; }).build();
-  return decide(trace, policy).next;
+  return Analysed(trace).decision(policy).next;
 }
 
 TEST(JudgeTest, SaysCleanFromTheMinimumOnAndNotBefore) {
@@ -42,23 +42,20 @@ TEST(JudgeTest, SaysLeakForNodesAlone) {
                          .with(kBytes, [](auto) { return 4096; })
                          .with(kNodes, [](auto step) { return 9 * step; })
                          .build();
-  EXPECT_EQ(decide(trace, {}).next, Next::leak);
+  EXPECT_EQ(Analysed(trace).decision().next, Next::leak);
 }
 
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   const auto trace = TraceBuilder(1024).with(kBytes, [](auto step) { return step < 1000 ? 0 : step; }).build();
-  const auto decision = decide(trace, {});
+  const auto decision = Analysed(trace).decision();
   EXPECT_EQ(decision.next, Next::inconclusive);
   EXPECT_NE(decision.reason.find("live_bytes@cpu"), std::string::npos) << decision.reason;
 }
 
 TEST(JudgeTest, CountsUncollectedGarbageOnlyWhereTheCollectorIsOff) {
-  auto trace =
-      TraceBuilder(256).with(kBefore, [](auto) { return 8192; }).with(kBytes, [](auto) { return 4096; }).build();
-  trace.collector = {.has_python = true, .is_enabled = true};
-  EXPECT_EQ(decide(trace, {}).next, Next::clean);
-  trace.collector.is_enabled = false;
-  EXPECT_EQ(decide(trace, {}).next, Next::leak);
+  auto builder = TraceBuilder(256).with(kBefore, [](auto) { return 8192; }).with(kBytes, [](auto) { return 4096; });
+  EXPECT_EQ(Analysed(builder.with_collector(true).build()).decision().next, Next::clean);
+  EXPECT_EQ(Analysed(builder.with_collector(false).build()).decision().next, Next::leak);
 }
 
 TEST(JudgeTest, LeavesALogOfNumbersOnTheHeapInPeace) {
@@ -68,8 +65,8 @@ TEST(JudgeTest, LeavesALogOfNumbersOnTheHeapInPeace) {
         .with(kHeap, [=](auto step) { return 1000000 + per_step * step; })
         .build();
   };
-  EXPECT_EQ(decide(with_heap(33), {}).next, Next::clean);
-  EXPECT_EQ(decide(with_heap(1400), {}).next, Next::leak);
+  EXPECT_EQ(Analysed(with_heap(33)).decision().next, Next::clean);
+  EXPECT_EQ(Analysed(with_heap(1400)).decision().next, Next::leak);
 }
 
 TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
@@ -83,17 +80,29 @@ TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
 }
 
 TEST(PolicyTest, LooksAtEveryDecidingStep) {
-  const auto looks = Policy{}.looks();
-  EXPECT_EQ(looks.front(), 8);
-  EXPECT_EQ(looks.back(), 1024);
-  for (const std::int64_t step : {16, 64, 96, 256}) EXPECT_TRUE(std::count(looks.begin(), looks.end(), step)) << step;
+  const Policy policy;
+  std::vector<std::int64_t> looks;
+  for (auto look = policy.look_after(0); looks.empty() || look <= 1024; look = policy.look_after(look)) {
+    looks.push_back(look);
+  }
+  EXPECT_EQ(looks,
+            (std::vector<std::int64_t>{8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1006, 1024}));
 }
 
-TEST(PolicyTest, MovesTheConfirmationWithTheBudget) {
+TEST(PolicyTest, MovesTheConfirmationWithTheBudgetAndLeavesRoomToRecord) {
   const auto policy = with_budget({}, 100);
   EXPECT_EQ(policy.clean_steps, 64);
-  EXPECT_EQ(policy.leak_steps, 100);
-  EXPECT_EQ(with_budget({}, 20).clean_steps, 20);
+  EXPECT_EQ(policy.leak_steps, 82);
+  EXPECT_EQ(policy.look_after(64), 82);
+  EXPECT_EQ(policy.look_after(82), 96);
+  EXPECT_EQ(policy.look_after(96), 100);
+  EXPECT_EQ(with_budget({}, 1000).leak_steps, 256);
+}
+
+TEST(PolicyTest, JudgesAtTheEndWhereThereIsNoRoomToRecord) {
+  const auto policy = with_budget({}, 20);
+  EXPECT_EQ(policy.clean_steps, 20);
+  EXPECT_EQ(policy.leak_steps, 20);
 }
 
 }  // namespace

@@ -8,9 +8,10 @@
 #include <set>
 
 #include "detectors/detectors.hpp"
+#include "harness/analyse/decision.hpp"
 #include "harness/base/files.hpp"
-#include "harness/judge/judge.hpp"
 #include "harness/trace/serialise.hpp"
+#include "tests/support/analysed.hpp"
 
 namespace stepleak {
 namespace {
@@ -38,7 +39,7 @@ class RecordedTraceTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(RecordedTraceTest, HasTheVerdictThatItHadOnTheGpu) {
   const auto result = recorded(GetParam());
-  const auto decision = decide(result.trace, policy_of(Effort::standard));
+  const auto decision = Analysed(result.trace).decision(policy_of(Effort::standard));
   EXPECT_EQ(decision.next, result.verdict == Verdict::leak ? Decision::Next::leak : Decision::Next::clean)
       << decision.reason;
 }
@@ -47,7 +48,7 @@ TEST_P(RecordedTraceTest, ShowsTheKindsThatItsLedgersProve) {
   const auto result = recorded(GetParam());
   std::set<Kind> found;
   for (const auto& detector : all_detectors()) {
-    for (const auto& finding : detector->detect(result.trace)) found.insert(finding.kind);
+    for (const auto& finding : Analysed(result.trace).findings(*detector)) found.insert(finding.kind);
   }
   for (const auto& finding : result.findings) {
     if (is_proven_by_ledgers(finding.kind)) {

@@ -16,10 +16,11 @@ Result result_of(Verdict verdict) {
   result.steps = 274;
   if (verdict == Verdict::leak) {
     result.findings = {{.kind = Kind::graph_retention, .bytes_per_step = 10240, .what = "9 autograd nodes survive"}};
-    result.findings.front().where = {{"train.py", 41, "step", "loss = f(x)", true}};
+    result.findings.front().where = {{"train.py", 41, "step", "loss = f(x)", FrameOwner::user}};
   }
   if (verdict == Verdict::failure)
-    result.failure = RunFailure{"killed by SIGSEGV in step 17", "debug it", "last \x01 words"};
+    result.failure =
+        RunFailure{.what = "killed by SIGSEGV in step 17", .remedy = "debug it", .output_tail = "last \x01 words"};
   return result;
 }
 
@@ -33,6 +34,19 @@ TEST(ConsoleTest, LeadsFromALeakToItsLine) {
   const auto text = to_console(result_of(Verdict::leak));
   EXPECT_NE(text.find("train.py:step leaks 10.0 KiB/step on cpu · graph_retention"), std::string::npos) << text;
   EXPECT_NE(text.find("train.py:41 in step      loss = f(x)"), std::string::npos) << text;
+}
+
+TEST(ConsoleTest, ShowsALibraryInOneLineBehindTheUsersFrames) {
+  auto result = result_of(Verdict::leak);
+  auto& where = result.findings.front().where;
+  for (const int line : {42, 43, 44, 45}) where.push_back({"train.py", line, "outer", "", FrameOwner::user});
+  where.push_back({"cache.py", 7, "update", "", FrameOwner::library, 3});
+  const auto text = to_console(result);
+  EXPECT_NE(text.find("train.py:44 in outer\n          through cache.py:7 in update      (+3 library frames)\n"),
+            std::string::npos)
+      << text;
+  where = {{"cache.py", 7, "update", "", FrameOwner::library}};
+  EXPECT_NE(to_console(result).find("  where   cache.py:7 in update\n"), std::string::npos) << to_console(result);
 }
 
 TEST(ConsoleTest, ColoursOnlyWhenAskedTo) {

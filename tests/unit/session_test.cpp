@@ -5,87 +5,147 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <thread>
+
+#include "harness/analyse/suspects.hpp"
+#include "harness/drive/repeat.hpp"
 
 namespace stepleak {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 512;
 
-/// The ledgers of a step that keeps one block in every so-many-th step.
+/// The ledgers of a step that keeps one block in every so-many-th step, until it has kept `most`.
 class KeepingProbe final : public Probe {
  public:
-  explicit KeepingProbe(std::int64_t every) : every_(every) {}
+  explicit KeepingProbe(std::int64_t every, std::int64_t most = 1 << 20) : every_(every), most_(most) {}
 
   [[nodiscard]] std::string_view name() const override { return "keeping"; }
-  [[nodiscard]] std::vector<SeriesKey> keys() const override {
-    return {{Counter::live_bytes}, {Counter::live_blocks}, {Counter::heap_bytes}};
-  }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override { return {{Counter::live_bytes}, {Counter::live_blocks}}; }
+  void start() override { is_attached_ = true; }
+  void stop() noexcept override { is_attached_ = false; }
   void begin_step(std::int64_t step) override { step_ = step; }
+  void record_stacks(bool is_recording) override {
+    if (is_recording) recorded_.push_back(step_ + 1);
+  }
   void read(Moment /*moment*/, std::span<std::int64_t> row) override {
-    row[1] = step_ / every_;
-    row[0] = row[2] = kBlockBytes * row[1];
+    row[1] = kept();
+    row[0] = kBlockBytes * kept();
   }
   void read_cohorts(std::vector<CohortTable>& tables) override {
     CohortTable table{kHost, step_, {}};
-    for (auto birth = every_; birth <= step_; birth += every_) table.cohorts.push_back({birth, kBlockBytes, 1});
+    for (std::int64_t i = 1; i <= kept(); ++i) table.cohorts.push_back({i * every_, kBlockBytes, 1});
     tables.push_back(table);
   }
-  void read_blocks(Trace& trace) override {
-    for (auto birth = every_; birth < step_; birth += every_) {
-      trace.survivors.push_back({.birth_step = birth, .bytes = kBlockBytes});
+  void end_record(Recording& recording) override { add_blocks(recording); }
+  void read_blocks(Recording& recording) override { add_blocks(recording); }
+
+  [[nodiscard]] bool is_attached() const { return is_attached_; }
+  [[nodiscard]] const std::vector<std::int64_t>& recorded() const { return recorded_; }
+
+ private:
+  [[nodiscard]] std::int64_t kept() const { return std::min(step_ / every_, most_); }
+  void add_blocks(Recording& recording) const {
+    for (std::int64_t i = 1; i <= kept() && i * every_ < step_; ++i) {
+      recording.survivors.push_back({.birth_step = i * every_, .bytes = kBlockBytes, .storage_bytes = kBlockBytes});
     }
   }
 
- private:
   std::int64_t every_;
+  std::int64_t most_;
   std::int64_t step_ = 0;
+  bool is_attached_ = false;
+  std::vector<std::int64_t> recorded_;
 };
 
-Result result_of(KeepingProbe& probe, const Step& step, std::int64_t explain_stride) {
-  return run_session({.target = "step",
-                      .policy = policy_of(Effort::standard),
-                      .runner = {.step = step, .probes = {&probe}},
-                      .explain_stride = explain_stride});
+/// Says that blocks grow, and that a container of a known length and bound holds them.
+class HeldDetector final : public Detector {
+ public:
+  [[nodiscard]] Kind kind() const override { return Kind::growth; }
+  [[nodiscard]] std::vector<Finding> detect(const Evidence& evidence) const override {
+    if (!evidence.trends.of({Counter::live_bytes}).is_growing()) return {};
+    Finding finding{.bytes_per_step = evidence.trends.of({Counter::live_bytes}).per_step,
+                    .accounts_for = {{Counter::live_bytes}}};
+    if (!evidence.recording.holders.empty()) set_holder(evidence.recording, 0, finding);
+    return {finding};
+  }
+};
+
+class BoundedHolderSearch final : public HolderSearch {
+ public:
+  explicit BoundedHolderSearch(std::int64_t bound) : bound_(bound) {}
+  void search(Recording& recording) override {
+    const auto last = recording.pass.first_step + recording.steps - 1;
+    recording.objects.nodes.push_back(
+        {.type = "deque", .name = "train.replay", .length = std::min(last, bound_), .bound = bound_});
+    recording.holders.push_back({.held = 0, .container = 0});
+  }
+
+ private:
+  std::int64_t bound_;
+};
+
+class FailingHolderSearch final : public HolderSearch {
+ public:
+  void search(Recording& /*recording*/) override { throw std::runtime_error("too many objects"); }
+};
+
+const Step kNoStep = [](std::int64_t) {};
+
+Result result_of(SessionParts parts, const Step& step) {
+  const HeldDetector detector;
+  parts.target = "step";
+  parts.detectors = {&detector};
+  Session session(parts);
+  return conclude(repeat(step, session), parts.detectors);
 }
 
-Step failing_in_step_13(const std::string& what) {
-  return [what](std::int64_t index) {
-    if (index == 12) throw std::runtime_error(what);
+Result result_of(KeepingProbe& probe, const Step& step, std::int64_t record_stride = 1) {
+  return result_of({.observer = {.probes = {&probe}}, .record_stride = record_stride}, step);
+}
+
+Step failing_in_step(std::int64_t number, const std::string& what) {
+  return [=](std::int64_t index) {
+    if (index + 1 == number) throw std::runtime_error(what);
   };
 }
 
-const Step kNoStep = [](std::int64_t) {};
+bool has_note(const Result& result, std::string_view part) {
+  return std::any_of(result.notes.begin(), result.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
 
 TEST(SessionTest, RecordsEverySoManyStepsOfALeakInEachStep) {
   KeepingProbe probe(1);
   const auto result = result_of(probe, kNoStep, 7);
   EXPECT_EQ(result.verdict, Verdict::leak);
-  EXPECT_EQ(result.trace.explain_stride, 7);
-  EXPECT_EQ(result.trace.explained_steps, 29);
-  EXPECT_EQ(result.trace.proof_steps(), 4);
+  EXPECT_EQ(result.trace.recording().pass.stride, 7);
+  EXPECT_EQ(result.trace.recording().steps, 29);
+  EXPECT_EQ(result.trace.recording().proof_steps(), 4);
 }
 
 TEST(SessionTest, RecordsEachStepWhereNotAskedForLess) {
   KeepingProbe probe(1);
   const auto result = result_of(probe, kNoStep, 1);
   EXPECT_EQ(result.verdict, Verdict::leak);
-  EXPECT_EQ(result.trace.explain_stride, 1);
-  EXPECT_EQ(result.trace.explained_steps, 18);
+  EXPECT_EQ(result.trace.recording().pass.stride, 1);
+  EXPECT_EQ(result.trace.recording().steps, 18);
 }
 
 TEST(SessionTest, RecordsEachStepOfARarerLeakForFourOfItsEvents) {
   KeepingProbe probe(6);
   const auto result = result_of(probe, kNoStep, 7);
   EXPECT_EQ(result.verdict, Verdict::leak);
-  EXPECT_EQ(result.trace.explain_stride, 1);
-  EXPECT_EQ(result.trace.explained_steps, 24);
+  EXPECT_EQ(result.trace.recording().pass.stride, 1);
+  EXPECT_EQ(result.trace.recording().steps, 24);
 }
 
 TEST(SessionTest, TellsWhatIsLiveWhereMemoryRanOut) {
   KeepingProbe probe(1);
-  const auto result = result_of(probe, failing_in_step_13("CUDA out of memory. Tried to allocate 2.00 GiB"), 7);
+  const auto result = result_of(probe, failing_in_step(13, "CUDA out of memory. Tried to allocate 2.00 GiB"), 7);
   ASSERT_EQ(result.verdict, Verdict::failure);
   ASSERT_TRUE(result.failure.has_value());
   EXPECT_EQ(result.failure->memory.blocks, 12);
@@ -96,9 +156,154 @@ TEST(SessionTest, TellsWhatIsLiveWhereMemoryRanOut) {
 
 TEST(SessionTest, TellsNothingOfMemoryWhereTheStepFailedOtherwise) {
   KeepingProbe probe(1);
-  const auto result = result_of(probe, failing_in_step_13("no more batches"), 7);
+  const auto result = result_of(probe, failing_in_step(13, "no more batches"), 7);
   ASSERT_TRUE(result.failure.has_value());
   EXPECT_EQ(result.failure->memory.blocks, 0);
+}
+
+TEST(SessionTest, RecordsStacksInFewStepsOfTheScreenPass) {
+  KeepingProbe probe(1, 0);
+  EXPECT_EQ(result_of(probe, kNoStep).verdict, Verdict::clean);
+  EXPECT_EQ(probe.recorded(), (std::vector<std::int64_t>{1, 4, 16, 64}));
+}
+
+TEST(SessionTest, DetachesOnEveryWayOut) {
+  KeepingProbe leaking(1);
+  (void)result_of(leaking, kNoStep);
+  EXPECT_FALSE(leaking.is_attached());
+  KeepingProbe failing(1);
+  (void)result_of(failing, failing_in_step(3, "no more batches"));
+  EXPECT_FALSE(failing.is_attached());
+  KeepingProbe interrupted(1);
+  (void)result_of(interrupted, [](std::int64_t) { throw Interrupted(); });
+  EXPECT_FALSE(interrupted.is_attached());
+}
+
+TEST(SessionTest, KeepsTheVerdictWhereTheRecordPassFails) {
+  for (const auto* what : {"no more batches", "CUDA out of memory. Tried to allocate 2.00 GiB"}) {
+    KeepingProbe probe(1);
+    const auto result = result_of(probe, failing_in_step(261, what));
+    EXPECT_EQ(result.verdict, Verdict::leak) << what;
+    EXPECT_EQ(result.findings.size(), 1U);
+    ASSERT_TRUE(result.failure.has_value());
+    EXPECT_NE(result.failure->what.find("in step 261"), std::string::npos);
+    EXPECT_EQ(result.trace.recording().steps, 4);
+  }
+}
+
+TEST(SessionTest, IsAFailureWhereTheStepFailsBeforeAVerdict) {
+  KeepingProbe probe(1);
+  const auto result = result_of(probe, failing_in_step(200, "no more batches"));
+  EXPECT_EQ(result.verdict, Verdict::failure);
+  EXPECT_EQ(result.steps, 199);
+  EXPECT_EQ(result.trace.series({Counter::live_bytes}).size(), 199U);
+}
+
+TEST(SessionTest, KeepsTheVerdictWhereTheUserInterruptsTheRecordPass) {
+  KeepingProbe probe(1);
+  const auto result = result_of(probe, [](std::int64_t index) {
+    if (index == 260) throw Interrupted();
+  });
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_TRUE(result.is_interrupted);
+}
+
+TEST(SessionTest, KeepsTheVerdictWhereASearchFails) {
+  KeepingProbe probe(1);
+  FailingHolderSearch search;
+  const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_TRUE(has_note(result, "too many objects"));
+}
+
+TEST(SessionTest, CallsALeakThatFillsTheMemoryALeak) {
+  KeepingProbe probe(1);
+  const auto result = result_of(probe, failing_in_step(161, "CUDA out of memory. Tried to allocate 2.00 GiB"));
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  ASSERT_TRUE(result.failure.has_value());
+  EXPECT_EQ(result.failure->memory.blocks, 160);
+}
+
+TEST(SessionTest, DoesNotCallMemoryThatRanOutWithoutGrowthALeak) {
+  KeepingProbe probe(1, 0);
+  const auto result = result_of({.policy = policy_of(Effort::nightly), .observer = {.probes = {&probe}}},
+                                failing_in_step(161, "CUDA out of memory. Tried to allocate 2.00 GiB"));
+  EXPECT_EQ(result.verdict, Verdict::failure);
+}
+
+TEST(SessionTest, GoesOnJudgingWhereTheGrowthHadStopped) {
+  KeepingProbe probe(5, 44);
+  const auto result = result_of(probe, kNoStep);
+  EXPECT_NE(result.verdict, Verdict::leak) << result.reason;
+  EXPECT_GT(result.steps, 274);
+  EXPECT_EQ(result.trace.recordings().size(), 1U);
+}
+
+TEST(SessionTest, StillFindsARareLeak) {
+  KeepingProbe probe(25);
+  EXPECT_EQ(result_of(probe, kNoStep).verdict, Verdict::leak);
+}
+
+TEST(SessionTest, FillsABoundedContainerAndJudgesWhatFollows) {
+  KeepingProbe probe(1, 400);
+  BoundedHolderSearch search(400);
+  const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  EXPECT_TRUE(result.findings.empty());
+  EXPECT_EQ(result.steps, 464);
+}
+
+TEST(SessionTest, CallsALeakBehindAFullContainerALeak) {
+  KeepingProbe probe(1);
+  BoundedHolderSearch search(400);
+  const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_EQ(result.trace.recordings().size(), 2U);
+}
+
+TEST(SessionTest, NamesTheBoundThatItCannotReach) {
+  KeepingProbe probe(1);
+  BoundedHolderSearch search(1700);
+  const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_NE(result.reason.find("bounded at 1700"), std::string::npos) << result.reason;
+  EXPECT_EQ(result.steps, 274);
+}
+
+TEST(SessionTest, RunsNoMoreStepsThanTheUserAllows) {
+  for (const std::int64_t steps : {16, 20, 40, 64, 100, 300}) {
+    KeepingProbe leaking(1);
+    const auto leak = result_of({.policy = with_budget({}, steps), .observer = {.probes = {&leaking}}}, kNoStep);
+    EXPECT_LE(leak.steps, steps);
+    EXPECT_EQ(leak.verdict, Verdict::leak) << steps;
+    EXPECT_EQ(leak.trace.recordings().empty(), steps < 34) << steps;
+    KeepingProbe healthy(1, 0);
+    const auto clean = result_of({.policy = with_budget({}, steps), .observer = {.probes = {&healthy}}}, kNoStep);
+    EXPECT_LE(clean.steps, steps);
+    EXPECT_EQ(clean.verdict, Verdict::clean) << steps;
+  }
+}
+
+// Sleeps tell the time here, they do not measure it: the step takes 10 ms at least.
+TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
+  auto policy = policy_of(Effort::nightly);
+  policy.budget_seconds = 1;
+  KeepingProbe probe(1, 0);
+  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}},
+                                [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(10)); });
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  EXPECT_GE(result.steps, kFewestSteps);
+  EXPECT_LE(result.steps, 100);
+}
+
+TEST(SessionTest, HasNoVerdictWhereTheTimeIsTooShort) {
+  Policy policy;
+  policy.budget_seconds = 0.05;
+  KeepingProbe probe(1, 0);
+  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}},
+                                [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_LE(result.steps, 3);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ Result leaking_result() {
   result.verdict = Verdict::leak;
   result.steps = 274;
   result.findings = {{.kind = Kind::graph_retention, .bytes_per_step = 64, .fingerprint = "0123456789abcdef"}};
-  result.findings.front().where = {{"train.py", 41, "step", "loss = f(x)", true}};
+  result.findings.front().where = {{"train.py", 41, "step", "loss = f(x)", FrameOwner::user},
+                                   {"cache.py", 7, "update", "", FrameOwner::library, 3}};
   result.trace = TraceBuilder(3).with({Counter::live_bytes}, [](auto step) { return step; }).build();
   return result;
 }
@@ -41,8 +42,8 @@ TEST(SerialiseTest, ReadsTheMemoryOfAFailureBack) {
   Result result;
   result.verdict = Verdict::failure;
   const LiveMemory block{
-      .bytes = 64, .first_step = 1, .last_step = 4, .where = {{"train.py", 41, "step", "f(x)", true}}};
-  result.failure = RunFailure{"out of memory", "", "", {128, 2, {block, block}, {block}, {block}}};
+      .bytes = 64, .first_step = 1, .last_step = 4, .where = {{"train.py", 41, "step", "f(x)", FrameOwner::user}}};
+  result.failure = RunFailure{.what = "out of memory", .memory = {128, 2, {block, block}, {block}, {block}}};
   const auto text = to_json(result);
   EXPECT_EQ(to_json(result_from_json(text)), text);
   EXPECT_NE(text.find("by_stack"), std::string::npos);
@@ -51,22 +52,62 @@ TEST(SerialiseTest, ReadsTheMemoryOfAFailureBack) {
 }
 
 // Of steps 11 to 41 every fifth back from the last is recorded, and the newest two prove nothing.
-TEST(TraceTest, TellsTheStepsThatProve) {
-  Trace trace;
-  EXPECT_FALSE(trace.is_recorded(1));
-  EXPECT_EQ(trace.proof_steps(), 0);
-  trace.explained_from = 11;
-  trace.explained_steps = 31;
-  trace.explain_stride = 5;
-  for (const std::int64_t step : {11, 16, 36, 41}) EXPECT_TRUE(trace.is_recorded(step)) << step;
-  for (const std::int64_t step : {6, 10, 12, 40, 42, 46}) EXPECT_FALSE(trace.is_recorded(step)) << step;
-  EXPECT_TRUE(trace.is_proof(36));
-  EXPECT_FALSE(trace.is_proof(41));
-  EXPECT_EQ(trace.proof_steps(), 6);
-  trace.explain_stride = 1;
-  EXPECT_TRUE(trace.is_proof(39));
-  EXPECT_FALSE(trace.is_proof(40));
-  EXPECT_EQ(trace.proof_steps(), 29);
+TEST(RecordingTest, TellsTheStepsThatProve) {
+  Recording recording;
+  EXPECT_FALSE(recording.is_recorded(1));
+  EXPECT_EQ(recording.proof_steps(), 0);
+  recording.pass = {.type = PassType::record, .first_step = 11, .planned_steps = 31, .stride = 5};
+  recording.steps = 31;
+  for (const std::int64_t step : {11, 16, 36, 41}) EXPECT_TRUE(recording.is_recorded(step)) << step;
+  for (const std::int64_t step : {6, 10, 12, 40, 42, 46}) EXPECT_FALSE(recording.is_recorded(step)) << step;
+  EXPECT_TRUE(recording.is_proof(36));
+  EXPECT_FALSE(recording.is_proof(41));
+  EXPECT_EQ(recording.proof_steps(), 6);
+  recording.pass.stride = 1;
+  EXPECT_TRUE(recording.is_proof(39));
+  EXPECT_FALSE(recording.is_proof(40));
+  EXPECT_EQ(recording.proof_steps(), 29);
+  recording.pass.young_steps = 26;
+  EXPECT_TRUE(recording.is_proof(15));
+  EXPECT_FALSE(recording.is_proof(16));
+}
+
+// A pass that was cut short recorded the steps that ran, and they prove less.
+TEST(RecordingTest, KnowsWhereItWasCutShort) {
+  const Recording recording{.pass = {.type = PassType::record, .first_step = 11, .planned_steps = 18}, .steps = 4};
+  EXPECT_TRUE(recording.is_recorded(14));
+  EXPECT_FALSE(recording.is_recorded(15));
+  EXPECT_EQ(recording.proof_steps(), 2);
+}
+
+TEST(LedgerTest, HoldsAReadingUntilTheNextAndMakesUpNothing) {
+  Ledger ledger({Counter::heap_bytes});
+  EXPECT_TRUE(ledger.held(1, 4).empty());
+  ledger.add(2, 20);
+  ledger.add(4, 40);
+  EXPECT_EQ(ledger.held(1, 5), (std::vector<std::int64_t>{20, 20, 20, 40, 40}));
+  EXPECT_EQ(ledger.held(3, 3), (std::vector<std::int64_t>{20}));
+  EXPECT_EQ(ledger.values().size(), 2U);
+}
+
+TEST(TraceTest, LeavesOutWhatWasNotReadAtABoundary) {
+  Trace trace({}, {{Counter::live_bytes}, {Counter::heap_bytes}});
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    trace.add_boundary(std::vector<std::int64_t>{step, step == 2 ? 7 : kUnread});
+  }
+  EXPECT_EQ(trace.ledger({Counter::live_bytes})->values().size(), 3U);
+  EXPECT_EQ(trace.ledger({Counter::heap_bytes})->steps().front(), 2);
+  EXPECT_EQ(trace.ledger({Counter::outside_bytes}), nullptr);
+}
+
+TEST(TraceTest, DropsAPassOfNoSteps) {
+  Trace trace({}, {});
+  trace.begin_pass({.type = PassType::record});
+  ASSERT_EQ(trace.passes().size(), 1U);
+  trace.add_boundary({});
+  trace.begin_pass({.type = PassType::fill});
+  ASSERT_EQ(trace.passes().size(), 2U);
+  EXPECT_EQ(trace.passes().back().first_step, 2);
 }
 
 Survivor block_of_step(std::int64_t step, std::int64_t bytes, int stack = -1) {
@@ -74,16 +115,17 @@ Survivor block_of_step(std::int64_t step, std::int64_t bytes, int stack = -1) {
 }
 
 TEST(MemoryEvidenceTest, TellsLargestNewestAndPlaces) {
-  Trace trace;
-  trace.stacks = {{{"lib.cpp", 7, "binding", "", true}, {"train.py", 3, "step", "keep(x)", true}},
-                  {{"torch.py", 1, "", "", false}}};
+  Recording recording;
+  recording.stacks = {
+      {{"lib.cpp", 7, "binding", "", FrameOwner::user}, {"train.py", 3, "step", "keep(x)", FrameOwner::user}},
+      {{"torch.py", 1}}};
   for (std::int64_t step = 0; step < 20; ++step) {
-    trace.survivors.push_back(block_of_step(step, step == 2 ? 1000 : 10, step == 1 || step == 4 ? 0 : -1));
+    recording.survivors.push_back(block_of_step(step, step == 2 ? 1000 : 10, step == 1 || step == 4 ? 0 : -1));
   }
-  trace.survivors.push_back(block_of_step(19, 11, 1));
-  trace.survivors.push_back({.type = SurvivorType::tensor, .birth_step = 5, .bytes = 5000});
-  trace.survivors.push_back({.device = {DeviceType::cuda, 0}, .birth_step = 5, .bytes = 5000});
-  const auto memory = memory_evidence_of(trace, kHost);
+  recording.survivors.push_back(block_of_step(19, 11, 1));
+  recording.survivors.push_back({.type = SurvivorType::tensor, .birth_step = 5, .bytes = 5000});
+  recording.survivors.push_back({.device = {DeviceType::cuda, 0}, .birth_step = 5, .bytes = 5000});
+  const auto memory = memory_evidence_of(recording, kHost);
   EXPECT_EQ(memory.blocks, 21);
   EXPECT_EQ(memory.bytes, 19 * 10 + 1000 + 11);
   ASSERT_EQ(memory.largest.size(), 10U);
@@ -98,13 +140,24 @@ TEST(MemoryEvidenceTest, TellsLargestNewestAndPlaces) {
   EXPECT_EQ(memory.by_stack[0].bytes, 20);
   EXPECT_EQ(memory.by_stack[0].first_step, 1);
   EXPECT_EQ(memory.by_stack[0].last_step, 4);
-  EXPECT_EQ(memory.by_stack[0].where, (std::vector<Frame>{{"train.py", 3, "step", "keep(x)", true}}));
+  EXPECT_EQ(memory.by_stack[0].where, (std::vector<Frame>{{"train.py", 3, "step", "keep(x)", FrameOwner::user}}));
 }
 
 TEST(MemoryEvidenceTest, IsEmptyWhereNothingIsLive) {
-  const auto memory = memory_evidence_of(Trace(), kHost);
+  const auto memory = memory_evidence_of(Recording(), kHost);
   EXPECT_EQ(memory.blocks, 0);
   EXPECT_TRUE(memory.largest.empty() && memory.newest.empty() && memory.by_stack.empty());
+}
+
+TEST(FingerprintTest, DoesNotSeeTheLibraryBelowTheUser) {
+  const Frame step{"train.py", 4, "step", "", FrameOwner::user};
+  const Frame update{"cache.py", 7, "update", "", FrameOwner::library};
+  const Frame append{"cache.py", 9, "append", "", FrameOwner::library};
+  const auto of = [](std::vector<Frame> where) { return fingerprint_of({.where = std::move(where)}); };
+  EXPECT_EQ(of({step, update}), of({step, append}));
+  EXPECT_EQ(of({step, update}), of({step}));
+  // Alone it is all that tells the place.
+  EXPECT_NE(of({update}), of({append}));
 }
 
 TEST(NamesTest, ReadEveryNameBack) {
@@ -150,10 +203,9 @@ TEST(FingerprintTest, OutlivesLinesAndFoldersAndTellsPlacesApart) {
 
 TEST(FixTest, MendsTheUsersOwnStatement) {
   Finding finding{.kind = Kind::graph_retention};
-  finding.kept_by = "train.py:45  self.history.append(loss)";
-  finding.kept_expression = "loss";
+  finding.kept_by = {"train.py", 45, "self.history.append(loss)", "loss"};
   EXPECT_EQ(fix_for(finding), "keep a number, not the tensor: self.history.append(loss.item())");
-  finding.kept_by.clear();
+  finding.kept_by = {};
   EXPECT_EQ(fix_for(finding), "keep a number, not the tensor");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "harness/detect/trend.hpp"
+#include "harness/analyse/trend.hpp"
 
 #include <gtest/gtest.h>
 

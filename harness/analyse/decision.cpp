@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/decision.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/host_growth.hpp"
+
+namespace stepleak {
+namespace {
+
+struct LedgerTrend {
+  std::string name;
+  Trend trend;
+};
+
+// Blocks born between the first and the last quarter of the judged steps, of which some still live.
+std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
+  const auto* table = trace.cohorts_of(device);
+  if (table == nullptr) return -1;
+  std::int64_t blocks = 0;
+  for (const auto& cohort : table->cohorts) {
+    const auto age = cohort.birth_step - judged.first + 1;
+    if (age > judged.count() / 4 && age <= judged.count() * 3 / 4) blocks += cohort.blocks;
+  }
+  return blocks;
+}
+
+// The cohorts are the second witness of live bytes. Where all of the middle have died, what moves the ledger
+// is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise).
+Trend witnessed(const Trace& trace, Device device, const Trends& trends) {
+  auto trend = trends.of({Counter::live_bytes, device});
+  const auto middle = middle_aged_blocks(trace, device, trends.judged());
+  if (middle != 0 || trend.period > 0) return trend;
+  if (trend.state == TrendState::undecided && trend.per_step <= 0) trend.state = TrendState::flat;
+  return trend;
+}
+
+std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends) {
+  std::vector<LedgerTrend> exact;
+  for (const auto& ledger : trace.ledgers()) {
+    const auto& key = ledger.key();
+    if (key.moment == Moment::before_collection) continue;
+    if (key.counter != Counter::live_bytes && key.counter != Counter::live_nodes &&
+        key.counter != Counter::live_tensors) {
+      continue;
+    }
+    const auto is_bytes = key.counter == Counter::live_bytes;
+    exact.push_back({to_string(key), is_bytes ? witnessed(trace, key.device, trends) : trends.of(key)});
+  }
+  if (trace.facts().has_python && !trace.is_collector_enabled()) {
+    for (const auto& device : trace.devices()) {
+      if (!trace.has({Counter::live_bytes, device, Moment::before_collection})) continue;
+      exact.push_back({fmt::format("uncollected bytes on {}", to_string(device)), trends.collected(device)});
+    }
+  }
+  return exact;
+}
+
+Limit limit_of(const std::vector<LedgerTrend>& trends) {
+  Limit limit;
+  for (const auto& [name, trend] : trends) {
+    if (trend.window > 0) limit.period_steps = std::max(limit.period_steps, trend.window);
+  }
+  limit.bytes_per_step = 1;  // exact ledgers see every byte; the host heap's floor stands in the docs
+  return limit;
+}
+
+}  // namespace
+
+Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
+  const auto exact = exact_trends(trace, trends);
+  const auto host = host_growth_of(trace, trends);
+  const auto devices = device_growths_of(trends);
+  const auto pinned = pinned_trend(trends);
+  const auto shared = shared_trend(trends);
+  const bool are_devices_settled =
+      std::all_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_settled(); }) &&
+      !pinned.is_growing();  // it comes and goes with the device: a block in use by a copy is not handed out again
+  const bool is_device_leak =
+      std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
+      pinned.is_growing();
+  Decision decision{.limit = limit_of(exact)};
+  const auto steps = trends.judged().count();
+  const auto has_state = [&](TrendState state) {
+    return std::any_of(exact.begin(), exact.end(), [&](const auto& ledger) { return ledger.trend.state == state; });
+  };
+  const bool is_flat =
+      std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
+  if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && host.is_settled && are_devices_settled) {
+    decision.next = Decision::Next::clean;
+  } else if (steps >= policy.leak_steps &&
+             (has_state(TrendState::growing) || host.is_leak || is_device_leak || shared.is_growing())) {
+    decision.next = Decision::Next::leak;
+  } else if (trends.judged().last >= policy.budget_steps) {
+    decision.next = Decision::Next::inconclusive;
+    decision.reason = fmt::format("after {} steps {} still moves", steps,
+                                  are_devices_settled ? "the host heap" : "reserved, pinned or driver memory");
+    for (const auto& [name, trend] : exact) {
+      if (trend.is_flat()) continue;
+      decision.reason = fmt::format(
+          "after {} steps {} has not settled ({:+.1f} a step): run more --steps, or declare "
+          "the --period of the step",
+          steps, name, trend.per_step);
+      break;
+    }
+  }
+  return decision;
+}
+
+std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange judged) {
+  std::map<std::string, std::int64_t> levels;
+  for (const auto& ledger : trace.ledgers()) {
+    const auto& key = ledger.key();
+    if (!is_exact(key.counter) || key.moment == Moment::before_collection) continue;
+    const auto values = values_of(trace, key, judged);
+    if (values.empty()) continue;
+    const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);
+    // A peak is gated by its highest value, a level by the one that it always comes back to.
+    levels[to_string(key)] = key.counter == Counter::peak_bytes ? *std::max_element(settled, values.end())
+                                                                : *std::min_element(settled, values.end());
+  }
+  return levels;
+}
+
+std::vector<Finding> narrowed(const std::vector<Finding>& findings) {
+  std::vector<Finding> kept;
+  std::set<SeriesKey> explained;
+  for (const auto& finding : findings) {
+    const bool is_new = std::any_of(finding.accounts_for.begin(), finding.accounts_for.end(),
+                                    [&](const SeriesKey& key) { return !explained.contains(key); });
+    if (!is_new) continue;
+    explained.insert(finding.accounts_for.begin(), finding.accounts_for.end());
+    kept.push_back(finding);
+  }
+  return kept;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/device_growth.hpp"
+
+#include <fmt/format.h>
+
+namespace stepleak {
+
+std::vector<DeviceGrowth> device_growths_of(const Trends& trends) {
+  std::vector<DeviceGrowth> growths;
+  for (const auto& device : trends.devices()) {
+    if (device.type == DeviceType::host) continue;
+    growths.push_back({.device = device,
+                       .live = trends.of({Counter::live_bytes, device}),
+                       .waiting = trends.waiting(device),
+                       .reserved = trends.of({Counter::reserved_bytes, device}),
+                       .private_pool = trends.of({Counter::private_pool_bytes, device}),
+                       .outside = trends.of({Counter::outside_bytes, device})});
+  }
+  return growths;
+}
+
+Trend shared_trend(const Trends& trends) { return trends.of({Counter::shared_bytes}); }
+
+Trend pinned_trend(const Trends& trends) { return trends.of({Counter::pinned_bytes}); }
+
+std::string broken_chain(const Trace& trace) {
+  for (const auto& device : trace.devices()) {
+    const auto live = trace.series({Counter::live_bytes, device});
+    const auto active = trace.series({Counter::active_bytes, device});
+    const auto reserved = trace.series({Counter::reserved_bytes, device});
+    for (std::size_t i = 0; i < active.size() && i < reserved.size(); ++i) {
+      if (live[i] <= active[i] && active[i] <= reserved[i]) continue;
+      return fmt::format("at step {} on {} live {} <= active {} <= reserved {} does not hold", i + 1, to_string(device),
+                         live[i], active[i], reserved[i]);
+    }
+  }
+  return {};
+}
+
+}  // namespace stepleak

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/analyse/trends.hpp"
+
+namespace stepleak {
+
+/// What a GPU's memory does beside its live tensors. The ledgers form a chain, live <= active <= reserved <= process;
+/// the difference between two neighbours is a ledger of its own.
+struct DeviceGrowth {
+  Device device;
+  Trend live;          ///< bytes of live tensors
+  Trend waiting;       ///< active - live: freed, and waiting for a stream
+  Trend reserved;      ///< what the caching allocator took from the driver
+  Trend private_pool;  ///< of that, in pools of graphs and of MemPools
+  Trend outside;       ///< process - reserved; noisy, in steps of 2 MiB
+
+  /// Reserved memory that grows though live tensors do not.
+  [[nodiscard]] bool is_drifting() const { return reserved.is_growing() && !live.is_growing(); }
+  [[nodiscard]] bool is_leak() const { return is_drifting() || waiting.is_growing() || outside.is_growing(); }
+  /// None of these can turn into a leak any more, as far as this run shows. Waiting frees come and go with the device.
+  [[nodiscard]] bool is_settled() const {
+    return (reserved.is_flat() || live.is_growing()) && !waiting.is_growing() && outside.is_flat();
+  }
+};
+
+/// One entry a GPU that the run observed.
+[[nodiscard]] std::vector<DeviceGrowth> device_growths_of(const Trends& trends);
+
+/// Of mapped shared memory. Workers of a loader run ahead by a few batches, so it need not be flat where all is well.
+[[nodiscard]] Trend shared_trend(const Trends& trends);
+
+/// Page-locked host memory of torch's host allocator, in use and cached. `too_short` where it was not observed.
+[[nodiscard]] Trend pinned_trend(const Trends& trends);
+
+/// The first place where the chain live <= active <= reserved breaks, in words; empty where it holds. A break means
+/// that the evidence is wrong, ours or the allocator's.
+[[nodiscard]] std::string broken_chain(const Trace& trace);
+
+}  // namespace stepleak

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/evidence.hpp"
+
+namespace stepleak {
+
+const Recording& recording_after_look(const Trace& trace) {
+  static const Recording kNone;
+  const auto& newest = trace.recording();
+  return newest.pass.first_step > judged_steps(trace).last ? newest : kNone;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/graph_growth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/analyse/suspects.hpp"
+
+namespace stepleak {
+namespace {
+
+// A tensor of one element: a loss, a metric.
+bool is_scalar(const Survivor& tensor) {
+  const bool is_wide = tensor.name == "double" || tensor.name == "long" || tensor.name == "complexfloat";
+  return tensor.dims == 0 || tensor.bytes <= (is_wide ? 8 : 4);
+}
+
+// Each storage once: an operator's output and its aliases are one kept thing.
+std::vector<const Survivor*> sinks_of(const Recording& recording) {
+  return survivors_where(recording, [](const Survivor& s) { return s.type == SurvivorType::tensor && s.is_sink; });
+}
+
+// Where the screen pass sampled steps, a leak of some steps only may have escaped it, and not the record pass. Nodes
+// of both its halves that are alive at its end are no graph that a step carries over for a while.
+bool is_kept_through_recording(const Evidence& evidence, const std::vector<const Survivor*>& old_nodes) {
+  if (evidence.trace.facts().graph_stride == 1) return false;
+  const auto middle = evidence.recording.pass.first_step + evidence.recording.steps / 2;
+  const auto is_early = [&](const Survivor* node) { return node->birth_step < middle; };
+  const auto early = std::count_if(old_nodes.begin(), old_nodes.end(), is_early);
+  return 0 < early && early < static_cast<std::ptrdiff_t>(old_nodes.size());
+}
+
+}  // namespace
+
+std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
+  GraphGrowth growth{.nodes = evidence.trends.of({Counter::live_nodes})};
+  growth.old_nodes = survivors_where(evidence.recording, [&](const Survivor& s) {
+    return s.type == SurvivorType::node && is_old(evidence.recording, s);
+  });
+  if (is_kept_through_recording(evidence, growth.old_nodes)) {
+    if (!growth.nodes.is_growing()) growth.nodes.since_step = evidence.recording.pass.first_step;
+    growth.nodes.state = TrendState::growing;
+    growth.nodes.per_step =
+        static_cast<double>(growth.old_nodes.size()) / static_cast<double>(evidence.recording.proof_steps());
+  }
+  if (!growth.nodes.is_growing()) return std::nullopt;
+  growth.sinks = sinks_of(evidence.recording);
+  const auto is_self_kept = [](const Survivor* s) { return s->is_in_cycle || s->is_unreachable; };
+  const bool are_all_sinks_cyclic = std::all_of(growth.sinks.begin(), growth.sinks.end(), is_self_kept);
+  const bool has_cycle =
+      !growth.sinks.empty() || std::any_of(growth.old_nodes.begin(), growth.old_nodes.end(), is_self_kept);
+  growth.is_cyclic = are_all_sinks_cyclic && has_cycle;
+  const auto scalars = std::count_if(growth.sinks.begin(), growth.sinks.end(), [](auto* s) { return is_scalar(*s); });
+  growth.is_kept_by_scalar = 2 * scalars >= static_cast<std::ptrdiff_t>(growth.sinks.size());
+  return growth;
+}
+
+Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind kind) {
+  Finding finding{.kind = kind};
+  finding.count_per_step = growth.nodes.per_step;
+  finding.counted = "autograd nodes";
+  finding.since_step = growth.nodes.since_step;
+  if (!growth.sinks.empty()) finding.device = growth.sinks.front()->device;
+  finding.bytes_per_step = std::max(0.0, evidence.trends.of({Counter::live_bytes, finding.device}).per_step);
+  finding.what = count_text(finding.count_per_step, "autograd node");
+  if (!growth.sinks.empty()) {
+    const auto& sink = *growth.sinks.back();
+    finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink.name, sink.dims);
+  }
+  finding.what += fmt::format(" survive every step since step {}", finding.since_step);
+  add_suspects(evidence.recording, growth.sinks, finding);
+  if (finding.where.empty()) {
+    // A sum that was made in the set-up and is added to in place has no birth here; its nodes have.
+    auto nodes = growth.old_nodes;
+    nodes.insert(nodes.end(), growth.sinks.begin(), growth.sinks.end());
+    add_suspects(evidence.recording, nodes, finding);
+  }
+  finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
+  for (const auto& device : evidence.trace.devices()) {
+    finding.accounts_for.push_back({Counter::live_bytes, device});
+  }
+  for (const auto counter :
+       {Counter::live_nodes, Counter::live_tensors, Counter::heap_bytes, Counter::python_objects}) {
+    finding.accounts_for.push_back({counter});
+  }
+  return finding;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/analyse/trends.hpp"
+
+namespace stepleak {
+
+/// Host memory outside tensors, judged by two ledgers that each err alone.
+struct HostGrowth {
+  Trend heap;     ///< malloc'ed bytes less tensors; noisy
+  Trend objects;  ///< objects tracked by Python's collector; exact
+  bool is_leak = false;
+  bool is_settled = false;  ///< neither can turn into a leak any more, as far as this run shows
+};
+
+/// A leak where the heap alone grows above kHeapFloorBytes a step, or where tracked objects grow exactly and
+/// are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of one small record a step
+/// is neither.
+[[nodiscard]] HostGrowth host_growth_of(const Trace& trace, const Trends& trends);
+
+/// pymalloc hides small objects from the heap ledger; four tracked objects weigh some 300 bytes.
+inline constexpr double kHeavyObjects = 4;
+
+}  // namespace stepleak

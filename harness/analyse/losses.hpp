@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/analyse/trends.hpp"
+#include "harness/trace/result.hpp"
+#include "harness/trace/run_record.hpp"
+
+namespace stepleak {
+
+/// What each device loses a step, all together: on a GPU live tensors, or what the process reserves or takes beside
+/// them where that grows faster; on the host tensors, and the heap with graphs, copies and objects. The largest first;
+/// a device that loses nothing is left out. A pure function.
+[[nodiscard]] std::vector<Loss> losses_of(const Trends& trends, const std::vector<DeviceCapacity>& capacities);
+
+}  // namespace stepleak

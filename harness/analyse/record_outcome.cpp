@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/record_outcome.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepleak {
+namespace {
+
+// A leak that pauses comes back after a while like those between its events before; four such whiles are no pause.
+constexpr std::int64_t kSilences = 4;
+
+std::int64_t end_of(const Recording& recording) { return recording.pass.first_step + recording.steps - 1; }
+
+// Whether a ledger has stood still, up to the record pass's end, for much longer than ever between two of its rises.
+bool is_silent(const Evidence& evidence, const SeriesKey& key) {
+  const auto values = values_of(evidence.trace, key, {evidence.trends.judged().first, end_of(evidence.recording)});
+  std::size_t last_rise = 0;
+  std::size_t longest = 1;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (values[i] <= values[i - 1]) continue;
+    // The first half is warm-up: what was rare there may be frequent later.
+    if (last_rise > values.size() / 2) longest = std::max(longest, i - last_rise);
+    last_rise = i;
+  }
+  const auto silence = static_cast<std::int64_t>(values.size() - 1 - last_rise);
+  return silence >= evidence.recording.steps && silence > kSilences * static_cast<std::int64_t>(longest);
+}
+
+// Only ledgers that a record pass does not disturb and that are read at each of its boundaries can contradict.
+bool has_stopped(const Evidence& evidence) {
+  bool has_grown = false;
+  for (const auto& ledger : evidence.trace.ledgers()) {
+    const auto& key = ledger.key();
+    if (key.moment == Moment::before_collection || !evidence.trends.of(key).is_growing()) continue;
+    // A step's peak follows the level that it starts from, and RSS proves nothing alone.
+    if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes) continue;
+    const bool is_bytes = key.counter == Counter::live_bytes || key.counter == Counter::live_blocks;
+    const bool is_graph = key.counter == Counter::live_nodes || key.counter == Counter::live_tensors;
+    const bool is_object = key.counter == Counter::python_objects;
+    const bool is_read = is_bytes || is_object || (is_graph && evidence.trace.facts().graph_stride == 1);
+    if (!is_read || !is_silent(evidence, key)) return false;
+    has_grown = true;
+  }
+  return has_grown && !evidence.trends.heap().is_growing();
+}
+
+// The container that keeps a finding; null where none is known.
+const ObjectNode* container_of(const Recording& recording, const Finding& finding) {
+  if (finding.holder_index < 0) return nullptr;
+  const auto node = recording.holders.at(static_cast<std::size_t>(finding.holder_index)).container;
+  return node < 0 ? nullptr : &recording.objects.nodes.at(static_cast<std::size_t>(node));
+}
+
+}  // namespace
+
+RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {
+  RecordOutcome outcome;
+  if (has_stopped(evidence)) {
+    outcome.type = RecordOutcome::Type::contradicted;
+    return outcome;
+  }
+  const auto end = end_of(evidence.recording);
+  for (const auto& finding : findings) {
+    const auto* container = container_of(evidence.recording, finding);
+    if (container == nullptr || container->bound <= 0) return {};
+    // At the rate at which it filled so far; a container that is full already makes room for what comes.
+    const auto rate = static_cast<double>(std::max<std::int64_t>(1, container->length)) / static_cast<double>(end);
+    const auto missing = std::max<std::int64_t>(0, container->bound - container->length);
+    // It had been run full before these steps were judged, and they grow all the same.
+    if (missing == 0 && evidence.trends.judged().first > 1) return {};
+    const auto full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / std::min(rate, 1.0)));
+    if (full_at < outcome.full_at) continue;
+    outcome = {RecordOutcome::Type::bounded,
+               finding.holder,
+               container->bound,
+               container->length,
+               full_at,
+               finding.bytes_per_step * static_cast<double>(full_at)};
+  }
+  return outcome;
+}
+
+}  // namespace stepleak

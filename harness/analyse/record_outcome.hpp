@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/analyse/evidence.hpp"
+#include "harness/trace/finding.hpp"
+#include "harness/trace/policy.hpp"
+
+namespace stepleak {
+
+/// What a record pass says of the leak that it was run for.
+struct RecordOutcome {
+  enum class Type : std::uint8_t {
+    confirmed,     ///< it went on
+    contradicted,  ///< every exact ledger that had grown stood still: it had stopped
+    bounded,       ///< it went on, in a container that fills
+  };
+  Type type = Type::confirmed;
+  std::string holder;          ///< bounded: the container
+  std::int64_t bound = 0;      ///< bounded: the most that it holds
+  std::int64_t held = 0;       ///< bounded: how many it held
+  std::int64_t full_at = 0;    ///< bounded: the step by which it will be full at the rate so far
+  double bytes_when_full = 0;  ///< bounded: what it will hold then, at the rate so far
+};
+
+/// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.
+[[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
+
+}  // namespace stepleak

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/storage_growth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/suspects.hpp"
+#include "harness/base/bytes.hpp"
+
+namespace stepleak {
+namespace {
+
+// A view that needs this part of its storage or less: copying it would save as much as it costs.
+constexpr std::int64_t kPinnedFactor = 2;
+
+std::int64_t storage_bytes(const std::vector<const Survivor*>& survivors) {
+  std::int64_t bytes = 0;
+  for (const auto* survivor : survivors) bytes += survivor->storage_bytes;
+  return bytes;
+}
+
+void group_survivors(const Recording& recording, StorageGrowth& growth) {
+  std::set<std::uint64_t> used;
+  for (const auto* tensor : old_storages(recording, growth.device)) {
+    used.insert(tensor->storage);
+    if (tensor->is_unreachable || tensor->is_in_cycle) growth.unreachable.push_back(tensor);
+    if (tensor->bytes * kPinnedFactor <= tensor->storage_bytes) {
+      growth.views.push_back(tensor);
+    } else if (tensor->is_computed) {
+      growth.computed.push_back(tensor);
+    } else {
+      growth.fresh.push_back(tensor);
+    }
+  }
+  growth.unknown = survivors_where(recording, [&](const Survivor& s) {
+    return s.type == SurvivorType::block && s.device == growth.device && is_old(recording, s) &&
+           !used.contains(s.storage);
+  });
+  for (const auto* block : growth.unknown) {
+    if (block->is_unreachable) growth.unreachable.push_back(block);
+  }
+}
+
+StorageGrowth::Cause cause_of(const Recording& recording, const StorageGrowth& growth) {
+  using Cause = StorageGrowth::Cause;
+  if (growth.bytes.is_growing() && !growth.blocks.is_growing()) return Cause::buffer;
+  if (2 * storage_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) &&
+      !growth.unreachable.empty()) {
+    return Cause::unreachable;
+  }
+  const std::pair<std::int64_t, Cause> shares[] = {{storage_bytes(growth.unknown), Cause::unknown},
+                                                   {storage_bytes(growth.views), Cause::views},
+                                                   {storage_bytes(growth.computed), Cause::computed},
+                                                   {storage_bytes(growth.fresh), Cause::fresh}};
+  return std::max_element(std::begin(shares), std::end(shares),
+                          [](const auto& a, const auto& b) { return a.first < b.first; })
+      ->second;
+}
+
+}  // namespace
+
+std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
+  std::vector<StorageGrowth> growths;
+  const auto devices = evidence.trace.devices();
+  const bool have_bytes = std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return evidence.trends.of({Counter::live_bytes, device}).is_growing();
+  });
+  // Tensors that bypass the caching allocator have memory, too.
+  const auto gpus = device_growths_of(evidence.trends);
+  const bool have_outside =
+      std::any_of(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.outside.is_growing(); });
+  for (const auto& device : devices) {
+    StorageGrowth growth{.device = device,
+                         .bytes = evidence.trends.of({Counter::live_bytes, device}),
+                         .blocks = evidence.trends.of({Counter::live_blocks, device})};
+    // What lies in shared memory is in no block of an allocator.
+    if (const auto shared = shared_trend(evidence.trends);
+        device == kHost && !growth.bytes.is_growing() && shared.is_growing()) {
+      growth.bytes = shared;
+      growth.blocks = evidence.trends.of({Counter::live_tensors});
+      growth.is_shared = true;
+    }
+    // Tensors without memory of their own on any device: views, and what is empty.
+    const bool is_shell_growth =
+        !have_bytes && !have_outside && device == kHost && evidence.trends.of({Counter::live_tensors}).is_growing();
+    if (!growth.bytes.is_growing() && !is_shell_growth) continue;
+    group_survivors(evidence.recording, growth);
+    growth.cause = cause_of(evidence.recording, growth);
+    growths.push_back(std::move(growth));
+  }
+  std::stable_sort(growths.begin(), growths.end(),
+                   [](const StorageGrowth& a, const StorageGrowth& b) { return a.bytes.per_step > b.bytes.per_step; });
+  return growths;
+}
+
+Finding storage_finding(const Recording& recording, const StorageGrowth& growth, Kind kind,
+                        const std::vector<const Survivor*>& suspects) {
+  Finding finding{.kind = kind, .device = growth.device};
+  finding.bytes_per_step = std::max(0.0, growth.bytes.per_step);
+  finding.count_per_step = std::max(0.0, growth.blocks.per_step);
+  finding.counted = growth.is_shared ? "tensors" : "blocks";
+  finding.since_step = growth.bytes.since_step;
+  std::string what = count_text(finding.count_per_step, growth.is_shared ? "shared tensor" : "block");
+  if (!suspects.empty() && suspects.back()->type == SurvivorType::tensor) {
+    const auto& example = *suspects.back();
+    what += fmt::format(" of a tensor ({}, {}-dim, {} of {})", example.name, example.dims,
+                        format_bytes(static_cast<double>(example.bytes)),
+                        format_bytes(static_cast<double>(example.storage_bytes)));
+  }
+  finding.what = fmt::format("{} stays of every step since step {}", what, finding.since_step);
+  add_suspects(recording, suspects, finding);
+  // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
+  if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
+  finding.accounts_for = {{growth.is_shared ? Counter::shared_bytes : Counter::live_bytes, growth.device},
+                          {Counter::live_tensors},
+                          {Counter::heap_bytes},
+                          {Counter::python_objects}};
+  return finding;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/suspects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "harness/trace/frames.hpp"
+#include "harness/trace/holder_text.hpp"
+
+namespace stepleak {
+
+bool is_old(const Recording& recording, const Survivor& survivor) {
+  return !survivor.is_collected && recording.is_proof(survivor.birth_step);
+}
+
+std::vector<const Survivor*> survivors_where(const Recording& recording,
+                                             const std::function<bool(const Survivor&)>& is_wanted) {
+  std::vector<const Survivor*> wanted;
+  for (const auto& survivor : recording.survivors) {
+    if (is_wanted(survivor)) wanted.push_back(&survivor);
+  }
+  return wanted;
+}
+
+std::vector<const Survivor*> old_storages(const Recording& recording, Device device) {
+  std::map<std::uint64_t, const Survivor*> largest;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) continue;
+    // torch lets a view keep its base: the base needs the whole storage, whoever holds the view does not.
+    if (!is_old(recording, survivor) || survivor.is_view_base) continue;
+    auto& known = largest[survivor.storage];
+    if (known == nullptr || known->bytes < survivor.bytes) known = &survivor;
+  }
+  std::vector<const Survivor*> storages;
+  for (const auto& [address, survivor] : largest) storages.push_back(survivor);
+  std::sort(storages.begin(), storages.end(),
+            [](const Survivor* a, const Survivor* b) { return a->birth_step < b->birth_step; });
+  return storages;
+}
+
+std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name) {
+  return survivors_where(recording,
+                         [&](const Survivor& s) { return s.type == SurvivorType::handle && s.name == name; });
+}
+
+std::vector<const Survivor*> old_blocks(const Recording& recording, Device device) {
+  return survivors_where(recording, [&](const Survivor& s) {
+    return s.type == SurvivorType::block && s.device == device && is_old(recording, s);
+  });
+}
+
+std::int64_t old_block_bytes(const Recording& recording, Device device) {
+  std::int64_t bytes = 0;
+  for (const auto* block : old_blocks(recording, device)) bytes += block->bytes;
+  return bytes;
+}
+
+std::int64_t steps_kept(const std::vector<const Survivor*>& survivors) {
+  std::set<std::int64_t> steps;
+  for (const auto* survivor : survivors) steps.insert(survivor->birth_step);
+  return static_cast<std::int64_t>(steps.size());
+}
+
+void add_suspects(const Recording& recording, const std::vector<const Survivor*>& suspects, Finding& finding) {
+  finding.explained_steps = recording.proof_steps();
+  finding.kept_count = std::min(steps_kept(suspects), finding.explained_steps);
+  std::map<std::string, std::pair<double, const Survivor*>> places;
+  for (const auto* suspect : suspects) {
+    if (suspect->stack < 0) continue;
+    const auto frames = where_of(recording.stacks.at(static_cast<std::size_t>(suspect->stack)));
+    auto& [weight, example] = places[place_of(frames)];
+    // A place that is the user's outweighs a library's, and that one none; then bytes, then counts.
+    weight += (frames.empty()           ? 1e-6
+               : has_user_frame(frames) ? 1.0
+                                        : 1e-3) *
+              (1.0 + static_cast<double>(suspect->storage_bytes));
+    if (example == nullptr || (example->holder < 0 && suspect->holder >= 0)) example = suspect;
+  }
+  const auto heaviest = std::max_element(places.begin(), places.end(),
+                                         [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.second;
+  if (example != nullptr) {
+    finding.where = where_of(recording.stacks.at(static_cast<std::size_t>(example->stack)));
+    finding.op = example->op;
+  }
+  // The holder may be known for another of the suspects only, such as the newest sum of a chain.
+  if (example == nullptr || example->holder < 0) {
+    for (const auto* suspect : suspects) {
+      if (suspect->holder >= 0) example = suspect;
+    }
+  }
+  if (example == nullptr || example->holder < 0) return;
+  set_holder(recording, example->holder, finding);
+}
+
+void set_holder(const Recording& recording, int index, Finding& finding) {
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+  finding.holder_index = index;
+  finding.holder = path_text(recording.objects, holder);
+  finding.holder_shape = shape_text(recording.objects, holder);
+  finding.kept_by = holder.kept_by;
+}
+
+std::string count_text(double count, const std::string& noun) {
+  const bool is_whole = std::abs(count - std::round(count)) < 0.005;
+  const auto number = is_whole ? fmt::format("{:.0f}", count) : fmt::format("{:.2f}", count);
+  return fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s");
+}
+
+}  // namespace stepleak

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/trace/finding.hpp"
+#include "harness/trace/recording.hpp"
+
+namespace stepleak {
+
+/// Whether a survivor was born in a step that is a proof, and no collection of ours freed it.
+[[nodiscard]] bool is_old(const Recording& recording, const Survivor& survivor);
+
+/// The survivors that a predicate accepts, in the order of the recording.
+[[nodiscard]] std::vector<const Survivor*> survivors_where(const Recording& recording,
+                                                           const std::function<bool(const Survivor&)>& is_wanted);
+
+/// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it.
+[[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);
+
+/// Handles of one name, made in the record pass: "segment", "stream".
+[[nodiscard]] std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name);
+
+/// Old blocks on a device, whatever uses them.
+[[nodiscard]] std::vector<const Survivor*> old_blocks(const Recording& recording, Device device);
+
+/// Bytes of all old blocks on a device, whatever uses them.
+[[nodiscard]] std::int64_t old_block_bytes(const Recording& recording, Device device);
+
+/// Steps of the record pass of which at least one of these is still alive.
+[[nodiscard]] std::int64_t steps_kept(const std::vector<const Survivor*>& survivors);
+
+/// Adds place, operator, holder and the count of kept steps to a finding: those of the stack from which most
+/// bytes (or, without bytes, most survivors) come. Leaves the finding as it is where there are no survivors.
+void add_suspects(const Recording& recording, const std::vector<const Survivor*>& suspects, Finding& finding);
+
+/// Names one of the recording's holders as what keeps a finding.
+void set_holder(const Recording& recording, int index, Finding& finding);
+
+/// "1 tensor (float32, 0-dim)", "3 tensors", "12 autograd nodes".
+[[nodiscard]] std::string count_text(double count, const std::string& noun);
+
+}  // namespace stepleak

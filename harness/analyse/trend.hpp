@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace stepleak {
+
+enum class TrendState : std::uint8_t {
+  too_short,  ///< fewer than kShortestSeries values, or than three declared periods
+  flat,       ///< settled: it no longer rises
+  growing,    ///< it rises in every window and at a rate that does not decay
+  undecided,  ///< it still moves; more steps decide
+};
+
+/// What a ledger does over a run.
+struct Trend {
+  TrendState state = TrendState::too_short;
+  double per_step = 0;  ///< rise per step between the first and the last window; of a whole period where one was found
+  std::int64_t window = 0;      ///< steps in a window: the longest period of a leak that this look can see
+  std::int64_t period = 0;      ///< steps after which the differences repeat exactly; 0: no such period
+  std::int64_t since_step = 0;  ///< first step after which the ledger never came back to where it was
+
+  [[nodiscard]] bool is_growing() const { return state == TrendState::growing; }
+  [[nodiscard]] bool is_flat() const { return state == TrendState::flat; }
+};
+
+struct TrendOptions {
+  std::int64_t period = 0;  ///< declared by the user; windows are whole periods. 0: found
+  double floor = 0;         ///< per step; a noisy ledger that rises by less is flat
+  bool is_exact = true;     ///< an exact ledger may be judged by its exact period
+};
+
+inline constexpr std::int64_t kShortestSeries = 8;
+
+/// Judges one ledger. docs/how-it-works.md tells the rule with its reasons; in short:
+/// 1. Warm-up: the first quarter is dropped.
+/// 2. Exact ledgers: where the differences of the rest repeat with a period p, three times at least, the
+///    sum over one period is the growth, and there is nothing more to decide.
+/// 3. Else the rest is cut into four windows and the minimum of each is taken (a saw-tooth has constant
+///    minima, a leak has rising ones). Growing: all three differences are positive and the smallest is at
+///    least 0.4 of the largest (a cache that fills ever more slowly decays faster than that); an exact ledger's
+///    maxima must rise too (random sizes alone raise the minima now and then). Flat: none is positive, and the last
+///    window reached no new maximum (a late rise would hide behind the minimum).
+/// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
+[[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
+
+}  // namespace stepleak

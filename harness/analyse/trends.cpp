@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/trends.hpp"
+
+#include <algorithm>
+
+namespace stepleak {
+namespace {
+
+// Host heap in use less tensor memory at the same boundary.
+std::vector<std::int64_t> untensored_heap(const Trace& trace, StepRange range) {
+  const auto* heap = trace.ledger({Counter::heap_bytes});
+  const auto* tensors = trace.ledger({Counter::live_bytes});
+  if (heap == nullptr) return {};
+  Ledger rest{{Counter::heap_bytes}};
+  for (std::size_t i = 0; i < heap->steps().size(); ++i) {
+    const auto step = heap->steps()[i];
+    const auto in_tensors = tensors == nullptr ? std::vector<std::int64_t>() : tensors->held(step, step);
+    rest.add(step, heap->values()[i] - (in_tensors.empty() ? 0 : in_tensors.front()));
+  }
+  return rest.held(range.first, range.last);
+}
+
+std::vector<std::int64_t> waiting_bytes(const Trace& trace, Device device, StepRange range) {
+  auto values = values_of(trace, {Counter::active_bytes, device}, range);
+  const auto live = values_of(trace, {Counter::live_bytes, device}, range);
+  for (std::size_t i = 0; i < values.size() && i < live.size(); ++i) values[i] -= live[i];
+  return values;
+}
+
+// Of values that begin with the judged steps: counted from the run's first step.
+Trend judged_trend(const std::vector<std::int64_t>& values, const TrendOptions& options, StepRange judged) {
+  auto trend = trend_of(values, options);
+  if (trend.since_step > 0) trend.since_step += judged.first - 1;
+  return trend;
+}
+
+const Trend& found(const std::map<Device, Trend>& trends, Device device) {
+  static const Trend kUnknown;
+  const auto known = trends.find(device);
+  return known == trends.end() ? kUnknown : known->second;
+}
+
+}  // namespace
+
+std::int64_t judged_from(const Trace& trace) {
+  const auto& passes = trace.passes();
+  for (auto i = passes.size(); i-- > 1;) {
+    if (passes[i - 1].type == PassType::fill) return passes[i].first_step;
+  }
+  return 1;
+}
+
+StepRange judged_steps(const Trace& trace) {
+  const auto last = trace.looks().empty() ? trace.step_count() : trace.looks().back().step;
+  const auto first = judged_from(trace);
+  return {first <= last ? first : 1, last};
+}
+
+std::vector<std::int64_t> values_of(const Trace& trace, const SeriesKey& key, StepRange range) {
+  const auto* ledger = trace.ledger(key);
+  return ledger == nullptr ? std::vector<std::int64_t>() : ledger->held(range.first, range.last);
+}
+
+std::vector<std::int64_t> collected_bytes(const Trace& trace, Device device, StepRange range) {
+  auto total = values_of(trace, {Counter::live_bytes, device, Moment::before_collection}, range);
+  const auto after = values_of(trace, {Counter::live_bytes, device}, range);
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] = sum += total[i] - after.at(i);
+  return total;
+}
+
+Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
+  const auto period = trace.facts().declared_period;
+  const TrendOptions exact{.period = period};
+  const TrendOptions noisy{.period = period, .is_exact = false};
+  for (const auto& ledger : trace.ledgers()) {
+    const auto& key = ledger.key();
+    if (key.moment == Moment::before_collection || key.counter == Counter::heap_bytes) continue;
+    const auto& options = key.counter == Counter::outside_bytes ? noisy : exact;
+    ledgers_[key] = judged_trend(values_of(trace, key, judged), options, judged);
+  }
+  for (const auto& device : trace.devices()) {
+    collected_[device] = judged_trend(collected_bytes(trace, device, judged), exact, judged);
+    if (device.type != DeviceType::host) {
+      waiting_[device] = judged_trend(waiting_bytes(trace, device, judged), noisy, judged);
+    }
+  }
+  const auto heap = untensored_heap(trace, judged);
+  heap_ = judged_trend(heap, {.period = period, .floor = kHeapFloorBytes, .is_exact = false}, judged);
+  supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
+}
+
+const Trend& Trends::of(const SeriesKey& key) const {
+  static const Trend kUnknown;
+  const auto known = ledgers_.find(key);
+  return known == ledgers_.end() ? kUnknown : known->second;
+}
+
+const Trend& Trends::waiting(Device device) const { return found(waiting_, device); }
+const Trend& Trends::collected(Device device) const { return found(collected_, device); }
+
+std::vector<Device> Trends::devices() const {
+  std::vector<Device> devices;
+  for (const auto& [device, trend] : collected_) devices.push_back(device);
+  return devices;
+}
+
+}  // namespace stepleak

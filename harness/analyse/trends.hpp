@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "harness/analyse/trend.hpp"
+#include "harness/trace/trace.hpp"
+
+namespace stepleak {
+
+/// Host heap: healthy steps move it by up to 150 bytes a step once warm (plans, tcache, dictionaries that
+/// grow), and a log of numbers by 33; reported leaks start at 1.4 KB a step.
+inline constexpr double kHeapFloorBytes = 512;
+
+/// With an exact ledger beside it the heap needs less: above the noise of 150 bytes, below the 300 bytes of
+/// the smallest reported leak of hooks and wrappers.
+inline constexpr double kSupportedFloorBytes = 256;
+
+/// The first of the steps that the next look judges: what follows the last fill pass, else the run's first.
+[[nodiscard]] std::int64_t judged_from(const Trace& trace);
+
+/// The steps that are judged at the last look: from the end of the last fill pass (else from the first step) to the
+/// look. Before the first look: all that ran.
+[[nodiscard]] StepRange judged_steps(const Trace& trace);
+
+/// A ledger over a range of steps, held between its readings; empty where the run did not observe it.
+[[nodiscard]] std::vector<std::int64_t> values_of(const Trace& trace, const SeriesKey& key, StepRange range);
+
+/// The trends of all ledgers at one look: computed once, shared by judge and detectors. A plain value; its queries
+/// answer `too_short` for what the run did not observe.
+class Trends {
+ public:
+  explicit Trends(const Trace& trace) : Trends(trace, judged_steps(trace)) {}
+  Trends(const Trace& trace, StepRange judged);
+
+  [[nodiscard]] StepRange judged() const { return judged_; }
+  /// Exact ledgers by their exact period; outside_bytes without a floor; heap_bytes is heap().
+  [[nodiscard]] const Trend& of(const SeriesKey& key) const;
+  /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
+  [[nodiscard]] const Trend& heap() const { return heap_; }
+  /// The same with kSupportedFloorBytes.
+  [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
+  /// active - live of a GPU: freed, and waiting for a stream.
+  [[nodiscard]] const Trend& waiting(Device device) const;
+  /// Running total of what only our forced collections freed on a device.
+  [[nodiscard]] const Trend& collected(Device device) const;
+  [[nodiscard]] std::vector<Device> devices() const;
+
+ private:
+  StepRange judged_;
+  std::map<SeriesKey, Trend> ledgers_;
+  std::map<Device, Trend> waiting_;
+  std::map<Device, Trend> collected_;
+  Trend heap_;
+  Trend supported_heap_;
+};
+
+/// Running total of what only a forced collection freed on a device, one value a step.
+[[nodiscard]] std::vector<std::int64_t> collected_bytes(const Trace& trace, Device device, StepRange range);
+
+}  // namespace stepleak

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/explain/user_frames.hpp"
+#include "harness/observe/flight_recorder.hpp"
+#include "harness/probes/collector.hpp"
+#include "harness/probes/holder_search.hpp"
+#include "harness/probes/probe.hpp"
+#include "harness/session/peers.hpp"
+
+namespace stepleak {
+
+/// How a step is judged; the defaults are the front doors' defaults.
+struct Options {
+  std::string target = "step";        ///< the name in reports
+  std::string device = "auto";        ///< "auto": the first visible GPU, else the host; "cpu"; "cuda:N"
+  std::string effort = "standard";    ///< "quick", "standard" or "nightly"
+  std::int64_t steps = 0;             ///< the most steps to run, in all passes; 0: the effort's budget
+  std::int64_t minimum_steps = 0;     ///< no verdict before these; 0: the effort's minimum
+  std::int64_t period = 0;            ///< the step repeats after so many calls (accumulation, evaluation); 0: found
+  double budget_seconds = 0;          ///< the most time to run, in all passes; 0: unlimited
+  std::uint64_t seed = 0;             ///< of torch, Python and NumPy
+  int threads = 0;                    ///< torch's intra-op threads; 0: as they are
+  double peer_timeout_seconds = 300;  ///< of several ranks: how long one waits for another
+  bool with_cuda_objects = false;     ///< name raw CUDA memory, streams, events and graphs too; a torch.profiler that
+                                   ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
+};
+
+/// What a front door adds to the C++ core; all pointers outlive the run.
+struct Surroundings {
+  std::vector<Probe*> probes;
+  Collector* collector = nullptr;
+  std::vector<HolderSearch*> holder_searches;
+  FlightRecorder* recorder = nullptr;
+  CodeFolders folders;  ///< of the interpreter, which tell the user's frames from others
+  Peers* peers = nullptr;
+  std::map<std::string, std::string> conditions;  ///< what else was in force, for the result
+};
+
+}  // namespace stepleak

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/api/run_setup.hpp"
+
+#include <fmt/format.h>
+
+#include "detectors/detectors.hpp"
+#include "harness/api/check.hpp"
+#include "harness/base/errors.hpp"
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cuda_watch.hpp"
+#include "harness/probes/host/host_memory.hpp"
+#include "harness/probes/host/host_probe.hpp"
+#include "harness/probes/torch/cpu_allocator_probe.hpp"
+#include "harness/probes/torch/graph_probe.hpp"
+#include "harness/probes/torch/stack_recorder.hpp"
+#include "harness/probes/torch/torch_conditions.hpp"
+
+namespace stepleak {
+namespace {
+
+// Steps on a GPU often wait for launches, where a callback at each operator would cost a fifth of the step.
+constexpr std::int64_t kGraphStride = 23;
+// As long as four recorded steps make a pass of 29, this costs less than torch's own memory history; a prime, too.
+constexpr std::int64_t kRecordStride = 7;
+
+Device visible_device(const std::string& name, const CudaAnswer& cuda) {
+  if (name == "auto") return cuda.names.empty() ? kHost : Device{DeviceType::cuda, 0};
+  const auto device = parse_device(name);
+  if (device.type == DeviceType::host) return device;
+  if (cuda.names.empty()) throw failure_error(fmt::format("{} cannot be used: {}", name, cuda.reason), cuda.remedy);
+  if (static_cast<std::size_t>(device.index) >= cuda.names.size()) {
+    throw failure_error(
+        fmt::format("there is no {}: {} GPU{} visible", name, cuda.names.size(),
+                    cuda.names.size() == 1 ? " is" : "s are"),
+        fmt::format("use one of cuda:0 to cuda:{}, or see CUDA_VISIBLE_DEVICES", cuda.names.size() - 1));
+  }
+  return device;
+}
+
+void check_options(const Options& options) {
+  if (options.steps != 0 && options.steps < kFewestSteps) {
+    throw usage_error(fmt::format("{} steps are too few to judge", options.steps), "give 16 steps at least");
+  }
+  if (options.period < 0 || options.steps < 0 || options.minimum_steps < 0 || options.threads < 0 ||
+      !(options.budget_seconds >= 0)) {
+    throw usage_error("steps, period, budget and threads must not be negative");
+  }
+}
+
+Policy policy_for(const Options& options) {
+  auto policy = policy_of(parse_effort(options.effort));
+  if (options.steps > 0) policy = with_budget(policy, options.steps);
+  if (options.minimum_steps > 0) policy = with_minimum(policy, options.minimum_steps);
+  policy.period = options.period;
+  policy.budget_seconds = options.budget_seconds;
+  return policy;
+}
+
+}  // namespace
+
+struct RunSetup::Parts {
+  explicit Parts(Device watched)
+      : device(watched),
+        stacks(std::make_shared<StackTable>()),
+        cpu_allocator(stacks),
+        graph_stride(watched.type == DeviceType::cuda ? kGraphStride : 1),
+        graph(stacks, graph_stride),
+        detectors(all_detectors()) {}
+
+  Device device;
+  std::shared_ptr<StackTable> stacks;
+  HostProbe host;
+  CpuAllocatorProbe cpu_allocator;
+  std::int64_t graph_stride;
+  GraphProbe graph;
+  std::vector<std::unique_ptr<Probe>> cuda;
+  std::vector<std::unique_ptr<Detector>> detectors;
+  SessionParts session;
+};
+
+RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
+  check_options(options);
+  own_ = std::make_unique<Parts>(device_of(options.device));
+  auto& own = *own_;
+  const bool is_on_gpu = own.device.type == DeviceType::cuda;
+  apply_torch_conditions({.seed = options.seed, .threads = options.threads});
+  // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
+  set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);
+  auto& probes = own.session.observer.probes;
+  probes = {&own.host, &own.cpu_allocator, &own.graph};
+  if (is_on_gpu) own.cuda = watch_cuda(own.stacks, options.with_cuda_objects);
+  for (const auto& probe : own.cuda) probes.push_back(probe.get());
+  probes.insert(probes.end(), surroundings.probes.begin(), surroundings.probes.end());
+  for (const auto& detector : own.detectors) own.session.detectors.push_back(detector.get());
+  own.session.target = options.target;
+  own.session.device = own.device;
+  own.session.policy = policy_for(options);
+  own.session.facts = {.has_python = surroundings.collector != nullptr,
+                       .graph_stride = own.graph_stride,
+                       .declared_period = options.period};
+  own.session.observer.collector = surroundings.collector;
+  own.session.observer.recorder = surroundings.recorder;
+  own.session.stacks = own.stacks.get();
+  own.session.holder_searches = surroundings.holder_searches;
+  own.session.folders = surroundings.folders;
+  own.session.peers = surroundings.peers;
+  own.session.record_stride = is_on_gpu ? kRecordStride : 1;
+  own.session.conditions = torch_conditions();
+  if (is_on_gpu) own.session.conditions.merge(cuda_conditions(own.device));
+  own.session.conditions.insert(surroundings.conditions.begin(), surroundings.conditions.end());
+  own.session.conditions["seed"] = std::to_string(options.seed);
+  own.session.conditions["effort"] = options.effort;
+}
+
+RunSetup::~RunSetup() = default;
+
+const SessionParts& RunSetup::parts() const { return own_->session; }
+
+void RunSetup::complete(RunRecord& record) const {
+  for (const auto* probe : own_->session.observer.probes) {
+    if (auto gap = probe->gap(); !gap.empty()) record.notes.push_back(std::move(gap));
+  }
+  const auto host = host_memory();
+  record.capacities.push_back({kHost, host.total_bytes, host.used_bytes});
+  for (const auto& device : record.trace.devices()) {
+    if (device == kHost || !has_context(device)) continue;
+    const auto memory = memory_of(device);
+    record.capacities.push_back({device, memory.total, memory.used});
+  }
+}
+
+Device device_of(const std::string& name) { return name == "cpu" ? kHost : visible_device(name, ask_cuda()); }
+
+Device device_before_fork(const std::string& name) {
+  return name == "cpu" ? kHost : visible_device(name, ask_cuda_in_child());
+}
+
+}  // namespace stepleak

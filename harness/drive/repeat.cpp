@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/drive/repeat.hpp"
+
+#include <new>
+
+namespace stepleak {
+namespace {
+
+// Whatever a step throws is the step's failure, with the first line of its message (torch adds its own stack).
+void call_step(const Step& step, std::int64_t index) {
+  try {
+    step(index);
+  } catch (const StepFailure&) {
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw StepFailure("the step threw std::bad_alloc");
+  } catch (const std::exception& error) {
+    const std::string what = error.what();
+    throw StepFailure("the step threw: " + what.substr(0, what.find('\n')));
+  } catch (...) {
+    throw StepFailure("the step threw something that is no std::exception");
+  }
+}
+
+void run(const Step& step, Session& session) {
+  do {
+    session.begin_step();
+    call_step(step, session.step_count());
+  } while (session.end_step() != Next::stop);
+}
+
+}  // namespace
+
+RunRecord repeat(const Step& step, Session& session) {
+  session.start();
+  try {
+    run(step, session);
+  } catch (const StepFailure& failure) {
+    session.fail(failure);
+  } catch (const Interrupted&) {
+    session.interrupt();
+  } catch (const PeerFailure& failure) {
+    session.fail(StepFailure(failure.what(), "see what that rank printed"));
+  } catch (const std::exception& error) {
+    session.fail(StepFailure(std::string("stepleak itself failed: ") + error.what(), "please report this"));
+  }
+  return session.finish();
+}
+
+}  // namespace stepleak

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/observe/flight_recorder.hpp"
+
+namespace stepleak {
+
+/// What a worker may use before it is stopped. 0: no limit.
+struct WorkerLimits {
+  double timeout_seconds = 0;
+  std::int64_t memory_bytes = 0;  ///< RLIMIT_DATA: private writable memory, beyond what the server holds
+};
+
+/// One piece of work for a process of its own.
+struct WorkerTask {
+  std::string name;
+  /// Runs in the worker; what it returns is carried back. The server's memory is there, its threads are not.
+  std::function<std::string(FlightRecorder&)> body;
+  WorkerLimits limits;
+  bool show_output = false;  ///< let the worker's stdout and stderr through instead of keeping them
+};
+
+/// How a worker ended.
+struct WorkerEnd {
+  bool is_finished = false;  ///< the body returned
+  std::string payload;       ///< what it returned
+  std::string what;          ///< else: "killed by SIGSEGV in step 17"
+  std::string remedy;
+  std::string output_tail;  ///< the last lines that it printed
+  double seconds = 0;
+  Trace trace;    ///< ledgers up to the end, where it did not finish
+  Policy policy;  ///< of the verdict that stood by then, where one did
+};
+
+/// Receives what happens; called from the server's thread.
+struct WorkerEvents {
+  std::function<void(std::size_t task, const WorkerEnd& end)> on_end;
+  /// Some ten times a second: tasks ended so far, and a running task with its step.
+  std::function<void(std::size_t ended, std::size_t task, std::int64_t step)> on_progress;
+};
+
+/// Forks a fresh worker for each task, at most `jobs` at once, and waits for all. The calling process must
+/// have one thread only: a fork copies no other, and their locks would stay locked for ever. Throws a failure
+/// error where it has more. A worker dies with its server, its own children with the worker.
+void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events);
+
+/// Threads of this process.
+[[nodiscard]] int thread_count();
+
+}  // namespace stepleak

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/explain/conclusion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/losses.hpp"
+#include "harness/base/bytes.hpp"
+#include "harness/explain/explain.hpp"
+
+namespace stepleak {
+namespace {
+
+using Next = Decision::Next;
+using Outcome = RecordOutcome::Type;
+
+std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<const Detector*>& detectors) {
+  std::vector<Finding> findings;
+  for (const auto* detector : detectors) {
+    auto found = detector->detect(evidence);
+    findings.insert(findings.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
+  findings = narrowed(findings);
+  for (auto& finding : findings) {
+    finding.fix = fix_for(finding);
+    finding.fingerprint = fingerprint_of(finding);
+  }
+  return findings;
+}
+
+// A run that ended before its budget is judged by what it has; only memory that ran out is a proof of its own.
+Judgement judge_to_the_end(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+  auto policy = record.policy;
+  const bool is_exhausted = record.failure && record.failure->is_out_of_memory;
+  // A cache that fills would have been allowed more steps; this device has no room for them.
+  if (is_exhausted && record.trace.step_count() >= policy.clean_steps) policy.leak_steps = policy.clean_steps;
+  auto judgement = judge(record.trace, policy, detectors);
+  if (judgement.decision.next != Next::more_steps || !is_exhausted) return judgement;
+  auto trace = record.trace;
+  trace.add_look(trace.looks().empty() ? std::vector<CohortTable>() : trace.looks().back().cohorts);
+  auto at_the_end = judge(trace, policy, detectors);
+  return at_the_end.decision.next == Next::leak ? at_the_end : judgement;
+}
+
+std::vector<std::string> notes_of_collection(const Trace& trace, StepRange judged) {
+  std::vector<std::string> notes;
+  for (const auto& device : trace.devices()) {
+    const auto collected = collected_bytes(trace, device, judged);
+    if (collected.empty() || collected.back() == 0) continue;
+    const auto per_step = static_cast<double>(collected.back()) / static_cast<double>(collected.size());
+    notes.push_back(fmt::format("{} a step on {} is freed by Python's cycle collector only", format_bytes(per_step),
+                                to_string(device)));
+  }
+  return notes;
+}
+
+std::vector<std::string> notes_of_fills(const Trace& trace) {
+  std::int64_t bound = 0;
+  for (const auto& recording : trace.recordings()) {
+    for (const auto& node : recording.objects.nodes) bound = std::max(bound, node.bound);
+  }
+  if (judged_from(trace) == 1) return {};
+  return {fmt::format("filled a container bounded at {} before it settled", bound)};
+}
+
+std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
+  return fmt::format("{} is bounded at {} and full at about step {}, with {}; this run had {}: run --steps {}",
+                     outcome.holder, outcome.bound, outcome.full_at, format_bytes(outcome.bytes_when_full),
+                     record.trace.step_count(), outcome.full_at + outcome.held + record.policy.clean_steps);
+}
+
+void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result) {
+  if (judgement.outcome.type == Outcome::bounded) {
+    result.verdict = Verdict::inconclusive;
+    result.reason = reason_of_bound(judgement.outcome, record);
+    return;
+  }
+  if (judgement.outcome.type == Outcome::contradicted) {
+    result.verdict = Verdict::inconclusive;
+    result.reason = fmt::format("it grew up to step {} and stood still while that was recorded: run more --steps",
+                                judged_steps(record.trace).last);
+    return;
+  }
+  result.verdict = Verdict::leak;
+  result.losses = losses_of(Trends(record.trace), record.capacities);
+  result.findings = std::move(judgement.findings);
+  if (recording_after_look(record.trace).is_empty()) {
+    result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: run more --steps");
+  }
+}
+
+void conclude_verdict(const RunRecord& record, const std::vector<const Detector*>& detectors, Result& result) {
+  auto judgement = judge_to_the_end(record, detectors);
+  result.limit = judgement.decision.limit;
+  switch (judgement.decision.next) {
+    case Next::clean:
+      result.verdict = Verdict::clean;
+      for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
+      for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
+      return;
+    case Next::leak:
+      conclude_leak(record, judgement, result);
+      return;
+    case Next::inconclusive:
+      result.verdict = Verdict::inconclusive;
+      result.reason = judgement.decision.reason;
+      return;
+    case Next::more_steps:
+      break;
+  }
+  result.verdict = Verdict::inconclusive;
+  result.reason = fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least",
+                              record.trace.step_count(), record.policy.clean_steps);
+}
+
+// Before a verdict stood, what ended the run is all that can be said.
+void add_failure(const RunRecord& record, Result& result) {
+  if (!record.failure) return;
+  result.failure = record.failure;
+  if (result.verdict == Verdict::inconclusive) {
+    result.verdict = Verdict::failure;
+    result.reason = record.failure->reason;
+  }
+}
+
+}  // namespace
+
+Judgement judge(const Trace& trace, const Policy& policy, const std::vector<const Detector*>& detectors) {
+  // A verdict is reached at looks: what a run did not live to see is none.
+  if (trace.looks().empty()) return {};
+  const Trends trends(trace);
+  Judgement judgement{.decision = decide(trace, trends, policy)};
+  if (judgement.decision.next != Next::leak) return judgement;
+  const Evidence evidence{trace, trends, recording_after_look(trace)};
+  judgement.findings = findings_of(evidence, detectors);
+  if (!evidence.recording.is_empty()) judgement.outcome = outcome_of(evidence, judgement.findings);
+  return judgement;
+}
+
+Result conclude(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+  Result result;
+  result.target = record.target;
+  result.device = record.device;
+  conclude_verdict(record, detectors, result);
+  add_failure(record, result);
+  for (const auto& recording : record.trace.recordings()) {
+    result.notes.insert(result.notes.end(), recording.notes.begin(), recording.notes.end());
+  }
+  if (const auto broken = broken_chain(record.trace); !broken.empty()) {
+    result.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
+  }
+  result.notes.insert(result.notes.end(), record.notes.begin(), record.notes.end());
+  result.steps = record.trace.step_count();
+  result.seconds = record.seconds;
+  result.conditions = record.conditions;
+  result.steady = steady_levels(record.trace, judged_steps(record.trace));
+  result.is_interrupted = record.is_interrupted;
+  result.trace = record.trace;
+  return result;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/gate/baseline.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include "harness/base/files.hpp"
+
+namespace stepleak {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_above(double now, double stored) {
+  return now > stored + static_cast<double>(kToleranceBytes) && now > stored * (1 + kTolerancePart);
+}
+
+// Counts (nodes, tensors, blocks, objects) have no bytes to tolerate: one more a step would be a leak, and a
+// few more of set-up are not worth a red build; the part decides alone.
+bool is_level_above(const std::string& name, std::int64_t now, std::int64_t stored) {
+  if (name.find("_bytes") != std::string::npos) return is_above(static_cast<double>(now), static_cast<double>(stored));
+  constexpr std::int64_t kFewObjects = 16;
+  return now > stored + kFewObjects && static_cast<double>(now) > static_cast<double>(stored) * (1 + kTolerancePart);
+}
+
+int badness(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::clean:
+      return 0;
+    case Verdict::inconclusive:
+      return 1;
+    case Verdict::leak:
+      return 2;
+    case Verdict::failure:
+      break;
+  }
+  return 3;
+}
+
+struct Tally {
+  std::vector<std::string> worse;
+  std::vector<std::string> better;
+};
+
+void compare_findings(const Baseline& stored, const Baseline& now, Tally& tally) {
+  for (const auto& kind : now.kinds) {
+    if (!std::binary_search(stored.kinds.begin(), stored.kinds.end(), kind)) {
+      tally.worse.push_back(fmt::format("new finding {}", kind));
+    }
+  }
+  for (const auto& kind : stored.kinds) {
+    if (!std::binary_search(now.kinds.begin(), now.kinds.end(), kind)) {
+      tally.better.push_back(fmt::format("finding {} is gone", kind));
+    }
+  }
+  for (const auto& [kind, rate] : now.bytes_per_step) {
+    const auto before = stored.bytes_per_step.find(kind);
+    if (before == stored.bytes_per_step.end()) continue;
+    // A host heap's rate is an estimate: a tenth is within its noise.
+    if (rate > before->second * 1.1 + 64) {
+      tally.worse.push_back(fmt::format("{} grows {:.0f} B/step, was {:.0f}", kind, rate, before->second));
+    } else if (before->second > rate * 1.1 + 64) {
+      tally.better.push_back(fmt::format("{} grows {:.0f} B/step, was {:.0f}", kind, rate, before->second));
+    }
+  }
+}
+
+void compare_levels(const Baseline& stored, const Baseline& now, Tally& tally) {
+  for (const auto& [name, level] : now.steady) {
+    const auto before = stored.steady.find(name);
+    if (before == stored.steady.end()) continue;
+    if (is_level_above(name, level, before->second)) {
+      tally.worse.push_back(fmt::format("{} is {}, was {}", name, level, before->second));
+    } else if (is_level_above(name, before->second, level)) {
+      tally.better.push_back(fmt::format("{} is {}, was {}", name, level, before->second));
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Change change) {
+  static constexpr std::string_view kNames[] = {"same", "worse", "better", "new", "gone", "other key"};
+  return kNames[static_cast<std::size_t>(change)];
+}
+
+Baseline baseline_of(const Result& result, const std::map<std::string, std::string>& key_parts) {
+  Baseline baseline;
+  baseline.key = key_parts;
+  for (const auto* name : {"torch", "threads", "env PYTORCH_CUDA_ALLOC_CONF", "env PYTORCH_ALLOC_CONF", "gpu",
+                           "gpu capability", "cuda driver", "cuda runtime", "cuda allocator"}) {
+    if (const auto found = result.conditions.find(name); found != result.conditions.end()) {
+      baseline.key[name] = found->second;
+    }
+  }
+  baseline.scenario = result.target;
+  baseline.verdict = result.verdict;
+  baseline.steps = result.steps;
+  if (result.verdict == Verdict::clean) baseline.steady = result.steady;
+  for (const auto& finding : result.findings) {
+    baseline.kinds.emplace_back(to_string(finding.kind));
+    baseline.fingerprints.push_back(finding.fingerprint);
+    baseline.bytes_per_step[std::string(to_string(finding.kind))] = finding.bytes_per_step;
+  }
+  std::sort(baseline.kinds.begin(), baseline.kinds.end());
+  std::sort(baseline.fingerprints.begin(), baseline.fingerprints.end());
+  return baseline;
+}
+
+Comparison compare(const Baseline& stored, const Baseline& now) {
+  if (stored.key != now.key) {
+    Comparison comparison{Change::other_key, {}};
+    for (const auto& [name, value] : now.key) {
+      const auto before = stored.key.find(name);
+      const auto was = before == stored.key.end() ? std::string("not set") : before->second;
+      if (was != value) comparison.differences.push_back(fmt::format("{} is {}, was {}", name, value, was));
+    }
+    return comparison;
+  }
+  Tally tally;
+  if (badness(now.verdict) != badness(stored.verdict)) {
+    auto& side = badness(now.verdict) > badness(stored.verdict) ? tally.worse : tally.better;
+    side.push_back(fmt::format("{}, was {}", to_string(now.verdict), to_string(stored.verdict)));
+  }
+  compare_findings(stored, now, tally);
+  compare_levels(stored, now, tally);
+  if (!tally.worse.empty()) return {Change::worse, tally.worse};
+  if (!tally.better.empty()) return {Change::better, tally.better};
+  return {};
+}
+
+std::string to_json(const Baseline& baseline) {
+  const Json json = {{"schema", kBaselineSchema},
+                     {"scenario", baseline.scenario},
+                     {"key", baseline.key},
+                     {"verdict", to_string(baseline.verdict)},
+                     {"kinds", baseline.kinds},
+                     {"fingerprints", baseline.fingerprints},
+                     {"bytes_per_step", baseline.bytes_per_step},
+                     {"steps", baseline.steps},
+                     {"steady", baseline.steady}};
+  return json.dump(2) + "\n";
+}
+
+Baseline baseline_from_json(std::string_view text, const std::string& origin) try {
+  const Json json = Json::parse(text);
+  if (json.at("schema") != kBaselineSchema) {
+    throw failure_error(
+        fmt::format("{} has schema {}, this stepleak reads {}", origin, json.at("schema").dump(), kBaselineSchema),
+        "write it again: stepleak baseline update");
+  }
+  Baseline baseline;
+  baseline.scenario = json.at("scenario");
+  baseline.key = json.at("key").get<std::map<std::string, std::string>>();
+  const auto verdict = parse_verdict(json.at("verdict").get<std::string>());
+  if (!verdict) throw failure_error(fmt::format("{} has no known verdict", origin), "restore it from version control");
+  baseline.verdict = *verdict;
+  baseline.kinds = json.at("kinds").get<std::vector<std::string>>();
+  baseline.fingerprints = json.at("fingerprints").get<std::vector<std::string>>();
+  baseline.bytes_per_step = json.at("bytes_per_step").get<std::map<std::string, double>>();
+  baseline.steps = json.at("steps");
+  baseline.steady = json.at("steady").get<std::map<std::string, std::int64_t>>();
+  return baseline;
+} catch (const Json::exception& error) {
+  throw failure_error(fmt::format("{} is no baseline: {}", origin, error.what()),
+                      "restore it from version control, or write it again: stepleak baseline update");
+}
+
+std::filesystem::path BaselineStore::file_of(const std::string& scenario) const {
+  return folder_ / (scenario + ".json");
+}
+
+std::optional<Baseline> BaselineStore::load(const std::string& scenario) const {
+  const auto file = file_of(scenario);
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return baseline_from_json(read_file(file), file.string());
+}
+
+std::vector<std::string> BaselineStore::scenarios() const {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, missing)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void BaselineStore::save(const Baseline& baseline) const { write_file(file_of(baseline.scenario), to_json(baseline)); }
+
+void BaselineStore::remove(const std::string& scenario) const { std::filesystem::remove(file_of(scenario)); }
+
+}  // namespace stepleak

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/trace/holder_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+namespace stepleak {
+namespace {
+
+/// Whether the text says what differs from one run to the next.
+enum class Detail : std::uint8_t { shape, full };
+
+const ObjectNode& node_at(const ObjectGraph& graph, int index) {
+  return graph.nodes.at(static_cast<std::size_t>(index));
+}
+
+std::string text_of(const ObjectNode& node, Detail detail) {
+  if (node.length >= 0) {
+    return detail == Detail::full ? fmt::format(" ({}, len {})", node.type, node.length)
+                                  : fmt::format(" ({})", node.type);
+  }
+  // Every path ends in a tensor, or in a container of them: on the way it says nothing.
+  return node.type.empty() || node.type == "Tensor" ? "" : fmt::format(" ({})", node.type);
+}
+
+std::string text_of(const ObjectEdge& edge, Detail detail) {
+  switch (edge.type) {
+    case EdgeType::attribute:
+      return " ." + edge.label;
+    case EdgeType::index:
+    case EdgeType::key:
+      return detail == Detail::full ? fmt::format(" [{}]", edge.label) : " []";
+    case EdgeType::hidden:
+      return "";
+    case EdgeType::other:
+      break;
+  }
+  return " ->";
+}
+
+std::string arrow_to(const ObjectNode& node) { return node.type.empty() ? "" : " -> " + node.type; }
+
+std::string text_of(const ObjectGraph& graph, const Holder& holder, Detail detail) {
+  if (holder.held < 0) return "";
+  const auto edge_at = [&](int index) -> const ObjectEdge& { return graph.edges.at(static_cast<std::size_t>(index)); };
+  const auto& root = node_at(graph, holder.path.empty() ? holder.held : edge_at(holder.path.front()).from);
+  auto text = root.name + text_of(root, detail);
+  for (const auto index : holder.path) {
+    const auto& edge = edge_at(index);
+    text += text_of(edge, detail) + text_of(node_at(graph, edge.to), detail);
+  }
+  const auto& held = node_at(graph, holder.held);
+  if (held.length < 0) text += arrow_to(held);
+  if (detail == Detail::full && holder.graph >= 0) text += arrow_to(node_at(graph, holder.graph));
+  return text;
+}
+
+}  // namespace
+
+std::string path_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::full); }
+
+std::string shape_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::shape); }
+
+}  // namespace stepleak

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/trace/object_graph.hpp"
+
+namespace stepleak {
+
+/// A path as a person reads it: "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0".
+[[nodiscard]] std::string path_text(const ObjectGraph& graph, const Holder& holder);
+
+/// The same without lengths, indices, keys and the autograd node: equal in every run, for fingerprints.
+[[nodiscard]] std::string shape_text(const ObjectGraph& graph, const Holder& holder);
+
+}  // namespace stepleak

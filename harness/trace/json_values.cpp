@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/trace/json_values.hpp"
+
+#include "harness/trace/frames.hpp"
+
+namespace stepleak {
+namespace {
+
+Json frame_to_json(const Frame& frame) {
+  Json json{{"file", frame.file},
+            {"line", frame.line},
+            {"function", frame.function},
+            {"text", frame.text},
+            {"owner", to_string(frame.owner)}};
+  if (frame.folded_count > 0) json["folded_count"] = frame.folded_count;
+  return json;
+}
+
+Frame frame_from_json(const Json& json) {
+  // Without an owner it was written before libraries' frames were told from the user's.
+  const auto owner = json.value("owner", std::string("user"));
+  return {.file = json.at("file"),
+          .line = json.at("line"),
+          .function = json.at("function"),
+          .text = json.at("text"),
+          .owner = parsed(parse_frame_owner(owner), "frame's owner", owner),
+          .folded_count = json.value("folded_count", 0)};
+}
+
+Json live_memory_to_json(const std::vector<LiveMemory>& lines) {
+  Json json = Json::array();
+  for (const auto& line : lines) {
+    json.push_back({{"bytes", line.bytes},
+                    {"blocks", line.blocks},
+                    {"first_step", line.first_step},
+                    {"last_step", line.last_step},
+                    {"where", frames_to_json(line.where)}});
+  }
+  return json;
+}
+
+std::vector<LiveMemory> live_memory_from_json(const Json& json) {
+  std::vector<LiveMemory> lines;
+  for (const auto& line : json) {
+    lines.push_back({line.at("bytes"), line.at("blocks"), line.at("first_step"), line.at("last_step"),
+                     frames_from_json(line.at("where"))});
+  }
+  return lines;
+}
+
+Json memory_to_json(const MemoryEvidence& memory) {
+  return {{"bytes", memory.bytes},
+          {"blocks", memory.blocks},
+          {"largest", live_memory_to_json(memory.largest)},
+          {"newest", live_memory_to_json(memory.newest)},
+          {"by_stack", live_memory_to_json(memory.by_stack)}};
+}
+
+MemoryEvidence memory_from_json(const Json& json) {
+  return {json.at("bytes"), json.at("blocks"), live_memory_from_json(json.at("largest")),
+          live_memory_from_json(json.at("newest")), live_memory_from_json(json.at("by_stack"))};
+}
+
+}  // namespace
+
+Json frames_to_json(const std::vector<Frame>& frames) {
+  Json json = Json::array();
+  for (const auto& frame : frames) json.push_back(frame_to_json(frame));
+  return json;
+}
+
+std::vector<Frame> frames_from_json(const Json& json) {
+  std::vector<Frame> frames;
+  for (const auto& frame : json) frames.push_back(frame_from_json(frame));
+  return frames;
+}
+
+Json statement_to_json(const Statement& statement) {
+  return {{"file", statement.file},
+          {"line", statement.line},
+          {"text", statement.text},
+          {"expression", statement.expression}};
+}
+
+Statement statement_from_json(const Json& json) {
+  return {json.at("file"), json.at("line"), json.at("text"), json.at("expression")};
+}
+
+Json failure_to_json(const RunFailure& failure) {
+  Json json = {{"reason", failure.reason},
+               {"what", failure.what},
+               {"remedy", failure.remedy},
+               {"output_tail", failure.output_tail}};
+  if (failure.memory.blocks > 0) json["memory"] = memory_to_json(failure.memory);
+  if (failure.is_out_of_memory) json["is_out_of_memory"] = true;
+  return json;
+}
+
+RunFailure failure_from_json(const Json& json) {
+  RunFailure failure{.what = json.at("what"), .remedy = json.at("remedy"), .output_tail = json.at("output_tail")};
+  failure.reason = json.value("reason", failure.reason);
+  if (json.contains("memory")) failure.memory = memory_from_json(json.at("memory"));
+  failure.is_out_of_memory = json.value("is_out_of_memory", false);
+  return failure;
+}
+
+SeriesKey series_key_from(std::string name) {
+  SeriesKey key;
+  if (name.ends_with("/before")) {
+    key.moment = Moment::before_collection;
+    name.resize(name.size() - 7);
+  }
+  const auto at = name.find('@');
+  const auto counter = name.substr(0, at);
+  key.counter = parsed(parse_counter(counter), "counter", counter);
+  if (at != std::string::npos) key.device = parse_device(name.substr(at + 1));
+  return key;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// For the .cpp files of this folder only: what results and stored runs write alike.
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/errors.hpp"
+#include "harness/trace/counter.hpp"
+#include "harness/trace/object_graph.hpp"
+#include "harness/trace/run_failure.hpp"
+#include "harness/trace/survivor.hpp"
+
+namespace stepleak {
+
+// Ordered: a report reads in the order in which a person asks, and goldens stay stable.
+using Json = nlohmann::ordered_json;
+
+template <typename Enum>
+Enum parsed(std::optional<Enum> value, std::string_view what, const std::string& text) {
+  if (!value) throw failure_error(fmt::format("'{}' is no {}", text, what), "was it written by another stepleak?");
+  return *value;
+}
+
+[[nodiscard]] Json frames_to_json(const std::vector<Frame>& frames);
+[[nodiscard]] std::vector<Frame> frames_from_json(const Json& json);
+[[nodiscard]] Json statement_to_json(const Statement& statement);
+[[nodiscard]] Statement statement_from_json(const Json& json);
+[[nodiscard]] Json failure_to_json(const RunFailure& failure);
+[[nodiscard]] RunFailure failure_from_json(const Json& json);
+[[nodiscard]] SeriesKey series_key_from(std::string name);
+
+}  // namespace stepleak

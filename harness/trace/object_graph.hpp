@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stepleak {
+
+/// What the search for holders saw of the program's objects: values only; text is made of it by holder_text.hpp.
+struct ObjectNode {
+  std::string type;          ///< "list", "Trainer"; empty for what no person would name (a namespace dict, a cell)
+  std::string name;          ///< a root's: "train.trainer", "local of main"; else empty
+  std::int64_t length = -1;  ///< of a container; -1: it is none
+  std::int64_t bound = -1;   ///< the most that it can hold (deque maxlen); -1: nothing bounds it
+  bool is_optimizer = false;
+};
+
+enum class EdgeType : std::uint8_t {
+  attribute,  ///< of an object, a module or a namespace; also a variable of a function, and a key that reads as a name
+  index,      ///< of a list, a tuple or a deque
+  key,        ///< of a dict
+  hidden,     ///< what no person would write: from an object to its namespace, from a closure to a cell
+  other,      ///< it is held, and how is not known
+};
+
+struct ObjectEdge {
+  int from = 0;  ///< index into ObjectGraph::nodes
+  int to = 0;
+  EdgeType type = EdgeType::other;
+  std::string label;  ///< attribute: its name; index: "30"; key: its text, "'loss'"
+};
+
+struct ObjectGraph {
+  std::vector<ObjectNode> nodes;
+  std::vector<ObjectEdge> edges;
+};
+
+/// A statement of the user's sources that keeps something.
+struct Statement {
+  std::string file;
+  int line = 0;
+  std::string text;
+  std::string expression;  ///< what it keeps: "loss"
+};
+
+/// How a root keeps a survivor, or a container that grew.
+struct Holder {
+  std::vector<int> path;  ///< edges from a root to what is held; indices into ObjectGraph::edges; empty: a root itself
+  int held = -1;          ///< node at the end
+  int container = -1;     ///< the innermost container on the path; -1: none
+  int graph = -1;         ///< the autograd node of a tensor that is held; -1: it has none
+  Statement kept_by;      ///< of line 0 where none was found
+};
+
+}  // namespace stepleak

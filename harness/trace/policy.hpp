@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace stepleak {
+
+enum class Effort : std::uint8_t { quick, standard, nightly };
+
+/// Throws a usage error that names the efforts.
+[[nodiscard]] Effort parse_effort(std::string_view name);
+
+/// Fewer steps than these cannot be judged.
+inline constexpr std::int64_t kFewestSteps = 16;
+
+/// The shortest record pass: that much of the budget is kept for it.
+inline constexpr std::int64_t kShortestRecord = 18;
+
+/// How many steps a verdict needs, counted over judged steps; and what the user allows. Clean is cheap, only failures
+/// pay.
+struct Policy {
+  std::int64_t clean_steps = 64;  ///< a clean verdict waits for these
+  /// A leak is called when it still grows here: a cache that fills looks the same before.
+  std::int64_t leak_steps = 256;
+  std::int64_t budget_steps = 1024;  ///< inconclusive after these; no pass runs on
+  double budget_seconds = 0;         ///< the same in time; 0: unlimited
+  std::int64_t period = 0;           ///< declared by the user; 0: none
+
+  /// The next step at which the judge looks, after `step` steps: 8, 16, 24, 32, 48, 64, 96, ... up to the budget,
+  /// always with the three above.
+  [[nodiscard]] std::int64_t look_after(std::int64_t step) const;
+
+  bool operator==(const Policy&) const = default;
+};
+
+[[nodiscard]] Policy policy_of(Effort effort);
+
+/// A policy that runs `steps` at most: the confirmation moves down with the budget, never below the clean minimum.
+[[nodiscard]] Policy with_budget(Policy policy, std::int64_t steps);
+
+/// A policy that gives no verdict before `steps`: for rare leaks and for long periods.
+[[nodiscard]] Policy with_minimum(Policy policy, std::int64_t steps);
+
+}  // namespace stepleak

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/trace/recording.hpp"
+
+namespace stepleak {
+
+bool Recording::is_recorded(std::int64_t step) const {
+  const auto last_planned = pass.first_step + pass.planned_steps - 1;
+  return pass.first_step <= step && step < pass.first_step + steps && (last_planned - step) % pass.stride == 0;
+}
+
+bool Recording::is_proof(std::int64_t step) const {
+  return is_recorded(step) && step < pass.first_step + steps - pass.young_steps;
+}
+
+std::int64_t Recording::proof_steps() const {
+  std::int64_t count = 0;
+  for (auto step = pass.first_step; step < pass.first_step + steps; ++step) count += is_proof(step) ? 1 : 0;
+  return count;
+}
+
+}  // namespace stepleak

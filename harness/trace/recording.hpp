@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/trace/object_graph.hpp"
+#include "harness/trace/pass.hpp"
+#include "harness/trace/survivor.hpp"
+
+namespace stepleak {
+
+/// What a record pass left behind: what was born in its recorded steps and is alive at its end, where that was made,
+/// and who holds it. Complete before it enters a trace; never changed there.
+struct Recording {
+  Pass pass;
+  std::int64_t steps = 0;  ///< that ran; 0: there was no record pass
+  std::vector<Survivor> survivors;
+  std::vector<std::vector<Frame>> stacks;
+  ObjectGraph objects;  ///< what the search for holders saw of the program
+  std::vector<Holder> holders;
+  std::vector<std::string> notes;  ///< what of it could not be had: "the search for holders failed: ..."
+
+  [[nodiscard]] bool is_empty() const { return steps == 0; }
+  /// Whether births in a step were recorded: in every stride-th one, counted from the last that was planned.
+  [[nodiscard]] bool is_recorded(std::int64_t step) const;
+  /// Whether what was born in a step and is alive at the end proves that it stays: the step was recorded, and is none
+  /// of the newest, which may still be in use.
+  [[nodiscard]] bool is_proof(std::int64_t step) const;
+  /// How many steps are a proof.
+  [[nodiscard]] std::int64_t proof_steps() const;
+};
+
+}  // namespace stepleak

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/trace/recording_json.hpp"
+
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "harness/trace/frames.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::array kSurvivorTypes{std::string_view("block"), std::string_view("tensor"), std::string_view("node"),
+                                    std::string_view("handle")};
+
+constexpr std::array kFlags{
+    &Survivor::has_graph,          &Survivor::is_computed,  &Survivor::is_sink,
+    &Survivor::is_in_cycle,        &Survivor::is_view_base, &Survivor::is_collected,
+    &Survivor::is_optimizer_state, &Survivor::is_pinned,    &Survivor::is_unreachable,
+};
+
+SurvivorType parse_survivor_type(const std::string& name) {
+  for (std::size_t i = 0; i < kSurvivorTypes.size(); ++i) {
+    if (kSurvivorTypes[i] == name) return static_cast<SurvivorType>(i);
+  }
+  throw failure_error(fmt::format("'{}' is no type of survivor", name));
+}
+
+// A row a survivor: there are thousands of them, and keys would be most of the file.
+Json survivor_to_json(const Survivor& survivor) {
+  unsigned flags = 0;
+  for (std::size_t i = 0; i < kFlags.size(); ++i) flags |= survivor.*kFlags[i] ? 1U << i : 0U;
+  return Json::array({kSurvivorTypes.at(static_cast<std::size_t>(survivor.type)), to_string(survivor.device),
+                      survivor.birth_step, survivor.identity, survivor.storage, survivor.bytes, survivor.storage_bytes,
+                      survivor.dims, survivor.name, survivor.op, flags, survivor.stack, survivor.holder});
+}
+
+Survivor survivor_from_json(const Json& row) {
+  Survivor survivor{.type = parse_survivor_type(row.at(0)),
+                    .device = parse_device(row.at(1).get<std::string>()),
+                    .birth_step = row.at(2),
+                    .identity = row.at(3),
+                    .storage = row.at(4),
+                    .bytes = row.at(5),
+                    .storage_bytes = row.at(6),
+                    .dims = row.at(7),
+                    .name = row.at(8),
+                    .op = row.at(9)};
+  const unsigned flags = row.at(10);
+  for (std::size_t i = 0; i < kFlags.size(); ++i) survivor.*kFlags[i] = (flags >> i & 1U) != 0;
+  survivor.stack = row.at(11);
+  survivor.holder = row.at(12);
+  return survivor;
+}
+
+// Stacks share most of their frames: each frame once, and the stacks by number.
+Json stacks_to_json(const std::vector<std::vector<Frame>>& stacks) {
+  std::map<std::tuple<std::string, int, std::string>, std::size_t> numbers;
+  Json frames = Json::array();
+  Json lists = Json::array();
+  for (const auto& stack : stacks) {
+    Json list = Json::array();
+    for (const auto& frame : stack) {
+      const auto [number, is_new] = numbers.try_emplace({frame.file, frame.line, frame.function}, numbers.size());
+      if (is_new) frames.push_back({frame.file, frame.line, frame.function, frame.text, to_string(frame.owner)});
+      list.push_back(number->second);
+    }
+    lists.push_back(std::move(list));
+  }
+  return {{"frames", std::move(frames)}, {"stacks", std::move(lists)}};
+}
+
+std::vector<std::vector<Frame>> stacks_from_json(const Json& json) {
+  std::vector<Frame> frames;
+  for (const auto& row : json.at("frames")) {
+    const std::string owner = row.at(4);
+    frames.push_back(
+        {row.at(0), row.at(1), row.at(2), row.at(3), parsed(parse_frame_owner(owner), "frame's owner", owner)});
+  }
+  std::vector<std::vector<Frame>> stacks;
+  for (const auto& list : json.at("stacks")) {
+    auto& stack = stacks.emplace_back();
+    for (const std::size_t number : list) stack.push_back(frames.at(number));
+  }
+  return stacks;
+}
+
+constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view("index"), std::string_view("key"),
+                                std::string_view("hidden"), std::string_view("other")};
+
+EdgeType parse_edge_type(const std::string& name) {
+  for (std::size_t i = 0; i < kEdgeTypes.size(); ++i) {
+    if (kEdgeTypes[i] == name) return static_cast<EdgeType>(i);
+  }
+  throw failure_error(fmt::format("'{}' is no type of edge", name));
+}
+
+Json graph_to_json(const ObjectGraph& graph) {
+  Json nodes = Json::array();
+  for (const auto& node : graph.nodes) {
+    nodes.push_back({node.type, node.name, node.length, node.bound, node.is_optimizer});
+  }
+  Json edges = Json::array();
+  for (const auto& edge : graph.edges) {
+    edges.push_back({edge.from, edge.to, kEdgeTypes.at(static_cast<std::size_t>(edge.type)), edge.label});
+  }
+  return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
+}
+
+ObjectGraph graph_from_json(const Json& json) {
+  ObjectGraph graph;
+  for (const auto& row : json.at("nodes")) {
+    graph.nodes.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4)});
+  }
+  for (const auto& row : json.at("edges")) {
+    graph.edges.push_back({row.at(0), row.at(1), parse_edge_type(row.at(2)), row.at(3)});
+  }
+  return graph;
+}
+
+Json holder_to_json(const Holder& holder) {
+  return {{"path", holder.path},
+          {"held", holder.held},
+          {"container", holder.container},
+          {"graph", holder.graph},
+          {"kept_by", statement_to_json(holder.kept_by)}};
+}
+
+Holder holder_from_json(const Json& json) {
+  return {.path = json.at("path").get<std::vector<int>>(),
+          .held = json.at("held"),
+          .container = json.at("container"),
+          .graph = json.at("graph"),
+          .kept_by = statement_from_json(json.at("kept_by"))};
+}
+
+}  // namespace
+
+Json pass_to_json(const Pass& pass) {
+  return {{"type", to_string(pass.type)},
+          {"first_step", pass.first_step},
+          {"planned_steps", pass.planned_steps},
+          {"stride", pass.stride},
+          {"young_steps", pass.young_steps}};
+}
+
+Pass pass_from_json(const Json& json) {
+  return {.type = parsed(parse_pass_type(json.at("type").get<std::string>()), "pass", json.at("type")),
+          .first_step = json.at("first_step"),
+          .planned_steps = json.at("planned_steps"),
+          .stride = json.at("stride"),
+          .young_steps = json.at("young_steps")};
+}
+
+Json recording_to_json(const Recording& recording) {
+  Json survivors = Json::array();
+  for (const auto& survivor : recording.survivors) survivors.push_back(survivor_to_json(survivor));
+  Json holders = Json::array();
+  for (const auto& holder : recording.holders) holders.push_back(holder_to_json(holder));
+  return {{"pass", pass_to_json(recording.pass)},
+          {"steps", recording.steps},
+          {"survivors", std::move(survivors)},
+          {"where", stacks_to_json(recording.stacks)},
+          {"objects", graph_to_json(recording.objects)},
+          {"holders", std::move(holders)},
+          {"notes", recording.notes}};
+}
+
+Recording recording_from_json(const Json& json) {
+  Recording recording{.pass = pass_from_json(json.at("pass")),
+                      .steps = json.at("steps"),
+                      .stacks = stacks_from_json(json.at("where")),
+                      .objects = graph_from_json(json.at("objects")),
+                      .notes = json.at("notes").get<std::vector<std::string>>()};
+  for (const auto& row : json.at("survivors")) recording.survivors.push_back(survivor_from_json(row));
+  for (const auto& holder : json.at("holders")) recording.holders.push_back(holder_from_json(holder));
+  return recording;
+}
+
+}  // namespace stepleak

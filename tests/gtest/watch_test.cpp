@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+// stepleak::Watch in a loop of one's own, as an engineer writes it.
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "harness/base/errors.hpp"
+#include "stepleak/stepleak.hpp"
+
+namespace stepleak {
+namespace {
+
+Options quick() { return {.device = "cpu", .effort = "quick"}; }
+
+/// A small training loop; the losses that it keeps are up to its caller.
+struct Loop {
+  at::Tensor weights = at::rand({16, 16}).requires_grad_();
+  std::vector<at::Tensor> losses;
+
+  at::Tensor train() {
+    weights.mutable_grad() = at::Tensor();
+    const auto loss = at::rand({4, 16}).matmul(weights).square().mean();
+    loss.backward();
+    return loss;
+  }
+};
+
+TEST(WatchTest, FindsTheLeakOfALoopAndNamesItsLine) {
+  Loop loop;
+  Watch watch(quick());
+  int steps = 0;
+  do {
+    loop.losses.push_back(loop.train());
+    ++steps;
+  } while (watch.step());
+  const auto& result = watch.finish();
+  ASSERT_EQ(result.verdict, Verdict::leak) << result.reason;
+  EXPECT_EQ(result.findings.front().kind, Kind::graph_retention);
+  ASSERT_FALSE(result.findings.front().where.empty());
+  EXPECT_NE(result.findings.front().where.front().file.find("watch_test.cpp"), std::string::npos);
+  EXPECT_EQ(result.steps, steps);
+}
+
+TEST(WatchTest, IsCleanWhereOnlyTheLastLossIsAlive) {
+  Loop loop;
+  Watch watch(quick());
+  at::Tensor last;
+  do last = loop.train();
+  while (watch.step());
+  EXPECT_EQ(watch.finish().verdict, Verdict::clean) << watch.finish().reason;
+}
+
+TEST(WatchTest, IsQuietOnceItHasDecided) {
+  Loop loop;
+  Watch watch(quick());
+  while (watch.step()) loop.train();
+  const auto steps = watch.finish().steps;
+  for (int i = 0; i < 20; ++i) {
+    loop.losses.push_back(loop.train());
+    EXPECT_FALSE(watch.step());
+  }
+  EXPECT_EQ(watch.finish().steps, steps);
+}
+
+TEST(WatchTest, HasNoVerdictWhereTheLoopIsTooShort) {
+  Loop loop;
+  Watch watch(quick());
+  for (int i = 0; i < 5; ++i) {
+    loop.losses.push_back(loop.train());
+    EXPECT_TRUE(watch.step());
+  }
+  EXPECT_EQ(watch.finish().verdict, Verdict::inconclusive);
+  EXPECT_FALSE(watch.finish().reason.empty());
+}
+
+TEST(WatchTest, KeepsTheEvidenceOfALoopThatFailed) {
+  Loop loop;
+  Watch watch(quick());
+  for (int i = 0; i < 5; ++i) {
+    loop.train();
+    watch.step();
+  }
+  watch.fail("no more batches");
+  EXPECT_EQ(watch.finish().verdict, Verdict::failure);
+  EXPECT_EQ(watch.finish().steps, 5);
+  EXPECT_NE(watch.finish().failure->what.find("no more batches"), std::string::npos);
+}
+
+TEST(WatchTest, RefusesWrongOptions) { EXPECT_THROW(Watch({.device = "cpu", .steps = 3}), Error); }
+
+}  // namespace
+}  // namespace stepleak

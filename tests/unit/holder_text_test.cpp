@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/trace/holder_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stepleak {
+namespace {
+
+ObjectGraph trainer_with_history() {
+  return {.nodes = {{.type = "Trainer", .name = "train.trainer"},
+                    {},
+                    {.type = "list", .length = 31},
+                    {.type = "Tensor"},
+                    {.type = "MseLossBackward0"}},
+          .edges = {{.from = 0, .to = 1, .type = EdgeType::hidden},
+                    {.from = 1, .to = 2, .type = EdgeType::attribute, .label = "history"},
+                    {.from = 2, .to = 3, .type = EdgeType::index, .label = "30"}}};
+}
+
+TEST(HolderTextTest, SaysRootAttributeContainerIndexAndGraph) {
+  const Holder holder{.path = {0, 1, 2}, .held = 3, .container = 2, .graph = 4};
+  EXPECT_EQ(path_text(trainer_with_history(), holder),
+            "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0");
+}
+
+TEST(HolderTextTest, ShapeLeavesOutLengthsIndicesAndTheGraph) {
+  const Holder holder{.path = {0, 1, 2}, .held = 3, .container = 2, .graph = 4};
+  EXPECT_EQ(shape_text(trainer_with_history(), holder), "train.trainer (Trainer) .history (list) [] -> Tensor");
+}
+
+TEST(HolderTextTest, ShapeIsTheSameWhereOnlyLengthsAndIndicesDiffer) {
+  auto longer = trainer_with_history();
+  longer.nodes[2].length = 274;
+  longer.edges[2].label = "271";
+  const Holder holder{.path = {0, 1, 2}, .held = 3, .container = 2};
+  EXPECT_EQ(shape_text(longer, holder), shape_text(trainer_with_history(), holder));
+  EXPECT_NE(path_text(longer, holder), path_text(trainer_with_history(), holder));
+}
+
+TEST(HolderTextTest, ShapeDiffersWhereAnAttributeDoes) {
+  auto other = trainer_with_history();
+  other.edges[1].label = "losses";
+  const Holder holder{.path = {0, 1, 2}, .held = 3, .container = 2};
+  EXPECT_NE(shape_text(other, holder), shape_text(trainer_with_history(), holder));
+}
+
+TEST(HolderTextTest, ContainerAtTheEndIsSaidOnce) {
+  const Holder holder{.path = {0, 1}, .held = 2, .container = 2};
+  EXPECT_EQ(path_text(trainer_with_history(), holder), "train.trainer (Trainer) .history (list, len 31)");
+}
+
+TEST(HolderTextTest, RootMayBeWhatIsHeld) {
+  const ObjectGraph graph{.nodes = {{.type = "list", .name = "train.history", .length = 3}}, .edges = {}};
+  EXPECT_EQ(path_text(graph, {.path = {}, .held = 0, .container = 0}), "train.history (list, len 3)");
+}
+
+TEST(HolderTextTest, KeysAreSaidInThePathOnly) {
+  const ObjectGraph graph{.nodes = {{.type = "dict", .name = "train.logs", .length = 2}, {.type = "Tensor"}},
+                          .edges = {{.from = 0, .to = 1, .type = EdgeType::key, .label = "'a loss'"}}};
+  const Holder holder{.path = {0}, .held = 1, .container = 0};
+  EXPECT_EQ(path_text(graph, holder), "train.logs (dict, len 2) ['a loss'] -> Tensor");
+  EXPECT_EQ(shape_text(graph, holder), "train.logs (dict) [] -> Tensor");
+}
+
+TEST(HolderTextTest, TensorOnTheWayIsNotNamedButItsSubclassIs) {
+  ObjectGraph graph{.nodes = {{.name = "local of main"}, {.type = "Tensor"}, {.type = "Parameter"}},
+                    .edges = {{.from = 0, .to = 1, .type = EdgeType::attribute, .label = "weight"},
+                              {.from = 1, .to = 2, .type = EdgeType::attribute, .label = "grad"}}};
+  const Holder holder{.path = {0, 1}, .held = 2};
+  EXPECT_EQ(path_text(graph, holder), "local of main .weight .grad (Parameter) -> Parameter");
+  graph.nodes[2].type = "Tensor";
+  EXPECT_EQ(path_text(graph, holder), "local of main .weight .grad -> Tensor");
+}
+
+TEST(HolderTextTest, UnknownWayIsAnArrow) {
+  const ObjectGraph graph{.nodes = {{.type = "Box", .name = "step"}, {.type = "Tensor"}},
+                          .edges = {{.from = 0, .to = 1, .type = EdgeType::other}}};
+  EXPECT_EQ(path_text(graph, {.path = {0}, .held = 1}), "step (Box) -> -> Tensor");
+}
+
+TEST(HolderTextTest, NothingHeldIsNoText) { EXPECT_EQ(path_text({}, {}), ""); }
+
+}  // namespace
+}  // namespace stepleak

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/losses.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kKibi = 1024;
+
+TraceBuilder growing(std::int64_t live, std::int64_t heap, std::int64_t shared) {
+  TraceBuilder builder(256);
+  builder.with({Counter::live_bytes}, [=](auto step) { return live * step; })
+      .with({Counter::heap_bytes}, [=](auto step) { return (live + heap) * step; })
+      .with({Counter::shared_bytes}, [=](auto step) { return shared * step; });
+  return builder;
+}
+
+TEST(LossesTest, AddWhatGraphsCopiesAndSharedMemoryTakeToTheTensors) {
+  const auto losses = losses_of(Trends(growing(4, 80 * kKibi, 0).build()), {});
+  ASSERT_EQ(losses.size(), 1U);
+  EXPECT_NEAR(losses.front().bytes_per_step, 4 + 80 * kKibi, kKibi);
+  EXPECT_DOUBLE_EQ(losses_of(Trends(growing(0, 0, 256 * kKibi).build()), {}).front().bytes_per_step, 256 * kKibi);
+}
+
+TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(Trends(growing(0, 0, 0).build()), {}).empty()); }
+
+TEST(LossesTest, SayWhenTheMemoryIsFullWhereItsSizeIsKnown) {
+  const Trends trends(growing(kKibi, 0, 0).build());
+  EXPECT_EQ(losses_of(trends, {}).front().full_after, 0);
+  EXPECT_EQ(losses_of(trends, {{kHost, 3000 * kKibi, 1000 * kKibi}}).front().full_after, 2000);
+}
+
+}  // namespace
+}  // namespace stepleak
