@@ -4,7 +4,11 @@
 #include <pybind11/pybind11.h>
 
 #include "harness/api/python_step.hpp"
+#include "harness/api/watch.hpp"
 #include "harness/base/errors.hpp"
+#include "harness/probes/fork_guard.hpp"
+#include "harness/probes/python/frame_locals.hpp"
+#include "harness/probes/tensor_references.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/serialise.hpp"
 
@@ -12,39 +16,104 @@ namespace py = pybind11;
 
 namespace {
 
-py::tuple check(const py::object& step, bool takes_index, const std::string& target, const std::string& device,
-                const std::string& effort, std::int64_t steps, std::int64_t period, std::uint64_t seed,
-                bool with_cuda_objects) {
-  const stepleak::Options options{.target = target,
-                                  .device = device,
-                                  .effort = effort,
-                                  .steps = steps,
-                                  .period = period,
-                                  .seed = seed,
-                                  .with_cuda_objects = with_cuda_objects};
-  std::string json;
-  std::string report;
+// Errors of the harness as Python's own: wrong use is a ValueError.
+template <typename Action>
+auto with_python_errors(const Action& action) {
   try {
-    const py::gil_scoped_release without_gil;
-    const auto result = stepleak::check_python(step.ptr(), takes_index, options);
-    json = stepleak::to_json(result);
-    report = stepleak::to_console(result);
-  } catch (const stepleak::Interrupted&) {
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    throw py::error_already_set();
+    return action();
   } catch (const stepleak::Error& error) {
     const auto text =
         error.remedy().empty() ? std::string(error.what()) : error.what() + std::string("; ") + error.remedy();
     if (error.code() == stepleak::ExitCode::wrong_use) throw py::value_error(text);
     throw std::runtime_error(text);
   }
-  return py::make_tuple(json, report);
 }
 
-void observe(const py::object& step, const std::string& device, std::int64_t screen_steps, std::int64_t explain_steps,
-             std::int64_t explain_stride) {
+// JSON, the console's report, and whether the user interrupted the run.
+py::tuple to_python(const stepleak::Result& result) {
+  return py::make_tuple(stepleak::to_json(result), stepleak::to_console(result), result.is_interrupted);
+}
+
+stepleak::Options options_of(const py::dict& given) {
+  stepleak::Options options;
+  const auto read = [&](const char* name, auto& field) {
+    if (given.contains(name)) field = given[name].cast<std::decay_t<decltype(field)>>();
+  };
+  read("target", options.target);
+  read("device", options.device);
+  read("effort", options.effort);
+  read("steps", options.steps);
+  read("period", options.period);
+  read("budget", options.budget_seconds);
+  read("seed", options.seed);
+  read("with_cuda_objects", options.with_cuda_objects);
+  read("peer_timeout", options.peer_timeout_seconds);
+  return options;
+}
+
+py::tuple check(const py::object& step, bool takes_index, const py::dict& given) {
+  const auto options = options_of(given);
+  const auto result = with_python_errors([&] {
+    const py::gil_scoped_release without_gil;
+    return stepleak::check_python(step.ptr(), takes_index, options);
+  });
+  return to_python(result);
+}
+
+void observe(const py::object& step, const std::string& device, std::int64_t screen_steps, std::int64_t record_steps,
+             std::int64_t record_stride) {
   const py::gil_scoped_release without_gil;
-  stepleak::observe_python(step.ptr(), false, {screen_steps, explain_steps, explain_stride}, {.device = device});
+  stepleak::observe_python(step.ptr(), false, {screen_steps, record_steps, record_stride}, {.device = device});
+}
+
+/// A watch with what the interpreter adds; what it holds is dropped without the GIL, as probes take it themselves.
+class PythonWatch {
+ public:
+  explicit PythonWatch(const py::dict& given) {
+    const auto options = options_of(given);
+    with_python_errors([&] {
+      const py::gil_scoped_release without_gil;
+      python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, nullptr, options.peer_timeout_seconds);
+      watch_ = std::make_unique<stepleak::Watch>(options, python_->get());
+    });
+  }
+  PythonWatch(const PythonWatch&) = delete;
+  PythonWatch& operator=(const PythonWatch&) = delete;
+  ~PythonWatch() {
+    const py::gil_scoped_release without_gil;
+    watch_.reset();
+    python_.reset();
+  }
+
+  bool step() {
+    const py::gil_scoped_release without_gil;
+    return watch_->step();
+  }
+  void fail(const std::string& what) {
+    const py::gil_scoped_release without_gil;
+    watch_->fail(what);
+  }
+  [[nodiscard]] bool is_decided() const { return watch_->is_decided(); }
+  py::tuple finish() {
+    const auto result = with_python_errors([&] {
+      const py::gil_scoped_release without_gil;
+      return python_->joined(watch_->finish());
+    });
+    return to_python(result);
+  }
+
+ private:
+  std::unique_ptr<stepleak::PythonSurroundings> python_;
+  std::unique_ptr<stepleak::Watch> watch_;
+};
+
+py::dict attachments() {
+  const auto graph = stepleak::graph_attachments();
+  py::dict attached;
+  attached["is_observing"] = stepleak::is_observing_here();
+  attached["has_operator_callback"] = graph.has_callback;
+  attached["tensor_references"] = graph.tensor_references;
+  return attached;
 }
 
 }  // namespace
@@ -52,7 +121,16 @@ void observe(const py::object& step, const std::string& device, std::int64_t scr
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ core of stepleak; use the package's own functions.";
   module.def("check", &check);
+  module.attr("frame_locals") =
+      py::reinterpret_steal<py::object>(static_cast<PyObject*>(stepleak::frame_locals_reader()));
   module.def("observe", &observe, py::arg("step"), py::arg("device"), py::kw_only(), py::arg("screen_steps") = 0,
-             py::arg("explain_steps") = 0, py::arg("explain_stride") = 1,
-             "Repeats a step in the screen and the explain pass, judging nothing: for benchmarks.");
+             py::arg("record_steps") = 0, py::arg("record_stride") = 1,
+             "Repeats a step in the screen and the record pass, judging nothing: for benchmarks.");
+  py::class_<PythonWatch>(module, "Watch")
+      .def(py::init<const py::dict&>())
+      .def("step", &PythonWatch::step)
+      .def("fail", &PythonWatch::fail)
+      .def_property_readonly("is_decided", &PythonWatch::is_decided)
+      .def("finish", &PythonWatch::finish);
+  module.def("attachments", &attachments, "What of ours is attached to this process at this moment: for tests.");
 }

@@ -4,8 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
+import itertools
+import signal
 import sys
+import threading
+import warnings
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -156,16 +162,16 @@ def test_seed_makes_runs_repeat() -> None:
 # --- one check after another ------------------------------------------------------------------------------------------
 
 
-def test_a_failure_in_the_explain_pass_leaves_the_next_check_as_it_was() -> None:
+def test_a_failure_in_the_record_pass_leaves_the_verdict_and_the_next_check_as_it_was() -> None:
     training = Training()
 
     def fails_late(index: int) -> None:
         training.leaky()
-        if index == 260:  # a leak is called after 256 steps and then explained
+        if index == 260:  # a leak is called after 256 steps and then recorded
             raise RuntimeError("no more batches")
 
     failed = stepleak.check(fails_late)
-    assert failed.verdict == "failure"
+    assert failed.verdict == "leak"
     assert failed.json["failure"]["what"].endswith("(in step 261)")
     assert stepleak.check(Training().clean).is_clean
     leak = stepleak.check(Training().leaky)
@@ -205,18 +211,117 @@ def test_survivors_of_an_earlier_check_may_die() -> None:
     assert stepleak.check(drops_them).verdict != "leak"
 
 
+def fails(index: int) -> None:
+    if index > 2:
+        raise ValueError("no more batches")
+
+
+def interrupted(index: int) -> None:
+    if index > 2:
+        raise KeyboardInterrupt
+
+
+WAYS_OUT = {
+    "clean": lambda: Training().clean,
+    "leaking": lambda: Training().leaky,
+    "failing": lambda: fails,
+    "interrupted": lambda: interrupted,
+}
+
+
+def state_of_process() -> dict[str, Any]:
+    return {
+        "enabled": gc.isenabled(),
+        "thresholds": gc.get_threshold(),
+        "debug": gc.get_debug(),
+        "callbacks": list(gc.callbacks),
+        "handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "trace": (sys.gettrace(), sys.getprofile(), threading.gettrace()),
+        "warnings": list(warnings.filters),
+    }
+
+
 @pytest.mark.parametrize("is_enabled", [True, False])
-def test_collector_is_left_as_it_was(is_enabled: bool) -> None:
+@pytest.mark.parametrize("way_out", list(WAYS_OUT))
+def test_process_is_left_as_it_was(way_out: str, is_enabled: bool) -> None:
+    # torch's symboliser imports it at its first use: that adds filters of warnings, and holds frames of whoever asked.
+    importlib.import_module("torch._inductor")
+    step = WAYS_OUT[way_out]()
     was_enabled = gc.isenabled()
     if not is_enabled:
         gc.disable()
     try:
-        stepleak.check(Training().clean)
-        assert gc.isenabled() == is_enabled
+        before, references = state_of_process(), sys.getrefcount(step)
+        with contextlib.suppress(KeyboardInterrupt):
+            stepleak.check(step)  # type: ignore[arg-type]
+        assert state_of_process() == before
         assert gc.get_freeze_count() == 0
+        # The step's arguments and our variable: nothing of ours holds it any more.
+        assert sys.getrefcount(step) == references
     finally:
         if was_enabled:
             gc.enable()
+
+
+@pytest.mark.parametrize("way_out", list(WAYS_OUT))
+def test_objects_that_the_user_froze_stay_frozen(way_out: str) -> None:
+    step = WAYS_OUT[way_out]()
+    gc.collect()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            stepleak.check(step)  # type: ignore[arg-type]
+        assert gc.get_freeze_count() >= frozen * 0.99  # a few may have died
+    finally:
+        gc.unfreeze()
+
+
+def test_what_the_step_sets_in_the_collector_stays() -> None:
+    before = gc.get_threshold()
+    try:
+        stepleak.check(lambda: gc.set_threshold(500, 5, 5))
+        assert gc.get_threshold() == (500, 5, 5)
+    finally:
+        gc.set_threshold(*before)
+
+
+# --- what the first steps bring along ---------------------------------------------------------------------------------
+
+
+class Imports:
+    """A step that brings thousands of objects along at first, as the import of a library does."""
+
+    def __init__(self, per_step: int) -> None:
+        self.modules: list[list[Any]] = []
+        self.records: list[list[int]] = []
+        self.per_step = per_step
+        self.seen: list[int] = []
+
+    def __call__(self) -> None:
+        if not self.modules:
+            self.modules = [[self] for _ in range(20_000)]
+        self.records.extend([self] for _ in range(self.per_step))  # type: ignore[list-item]
+        if len(self.seen) < 16:
+            self.seen.append(len(gc.get_objects()))
+
+
+def test_old_objects_of_the_first_steps_are_set_apart() -> None:
+    step = Imports(per_step=0)
+    result = stepleak.check(step, steps=16)
+    ledger = result.json["series"]["python_objects@cpu"]
+    assert step.seen[1] > 20_000  # the second step still shares the collector with them
+    assert step.seen[5] < 2_000
+    # They are counted on, and the ledger neither falls nor rises where they are set apart.
+    assert ledger[-1] >= 20_000
+    assert len(set(ledger[4:])) == 1, ledger
+
+
+def test_growth_is_counted_on_after_old_objects_are_set_apart() -> None:
+    result = stepleak.check(Imports(per_step=3), steps=16)
+    ledger = result.json["series"]["python_objects@cpu"]
+    rises = [later - earlier for earlier, later in itertools.pairwise(ledger[3:])]
+    assert rises == [3] * len(rises), ledger
 
 
 # --- assert_no_leak ---------------------------------------------------------------------------------------------------

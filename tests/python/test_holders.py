@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
+import threading
 import types
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
 
 STEPS = 8
@@ -42,13 +46,40 @@ class SlottedKeeper:
 
 def search(root: Any, keep: Callable[[], list[int]], files: tuple[str, ...] = ()) -> dict[str, Any]:
     """Searches around `keep`, which keeps tensors somewhere and returns their addresses."""
-    holders = HolderSearch(root)
+    holders = HolderSearch(root, frame_locals)
     holders.begin()
     addresses = keep()
-    gc.unfreeze()  # as the session does: frozen objects are not searched
     found = holders.search(addresses, {file: set() for file in files}, STEPS)
     assert found["unreachable"] <= set(addresses)
-    return {**found, "addresses": addresses}
+    return {**found, "holders": [as_text(found, holder) for holder in found["holders"]], "addresses": addresses}
+
+
+def as_text(found: dict[str, Any], holder: dict[str, Any]) -> dict[str, Any]:
+    """A holder with its path as a person reads it; the product's own text is made in C++."""
+    nodes, edges = found["nodes"], [found["edges"][i] for i in holder["path"]]
+    held, container = nodes[holder["held"]], nodes[holder["container"]] if holder["container"] >= 0 else {}
+    root = nodes[edges[0]["from"] if edges else holder["held"]]
+    path = root["name"] + node_text(root) + "".join(edge_text(e) + node_text(nodes[e["to"]]) for e in edges)
+    arrows = ([held] if held["length"] < 0 else []) + ([nodes[holder["graph"]]] if holder["graph"] >= 0 else [])
+    return {
+        "path": path + "".join(f" -> {node['type']}" for node in arrows),
+        "container_type": container.get("type", ""),
+        "container_length": container.get("length", 0),
+        "bound": container.get("bound", -1),
+        **holder["kept_by"],
+    }
+
+
+def node_text(node: dict[str, Any]) -> str:
+    if node["length"] >= 0:
+        return f" ({node['type']}, len {node['length']})"
+    return "" if node["type"] in ("", "Tensor") else f" ({node['type']})"
+
+
+def edge_text(edge: dict[str, Any]) -> str:
+    label = edge["label"]
+    texts = {"attribute": f" .{label}", "index": f" [{label}]", "key": f" [{label}]", "hidden": "", "other": " ->"}
+    return texts[edge["type"]]
 
 
 def appended(container: Any) -> Callable[[], list[int]]:
@@ -76,7 +107,6 @@ def test_list_in_an_attribute() -> None:
     found = search(root, appended(root.kept))
     holder = holder_of_first(found)
     assert holder["path"] == f"Keeper (Keeper) .kept (list, len {STEPS}) [0] -> Tensor"
-    assert holder["shape"] == "Keeper (Keeper) .kept (list) [] -> Tensor"
     assert holder["container_type"] == "list"
     assert holder["container_length"] == STEPS
     assert holder["bound"] == -1
@@ -87,7 +117,7 @@ def test_siblings_in_one_list_share_a_holder() -> None:
     root = Keeper([])
     found = search(root, appended(root.kept))
     assert set(found["holder_of"]) == set(found["addresses"])
-    assert len({found["holders"][i]["shape"] for i in found["holder_of"].values()}) == 1
+    assert len(set(found["holder_of"].values())) == 1
 
 
 def test_tensors_in_two_lists_have_two_holders() -> None:
@@ -97,8 +127,9 @@ def test_tensors_in_two_lists_have_two_holders() -> None:
         return [*appended(root.kept["train"])(), *appended(root.kept["test"])()]
 
     found = search(root, keep)
-    shapes = {found["holders"][found["holder_of"][address]]["shape"] for address in found["addresses"]}
-    assert shapes == {f"Keeper (Keeper) .kept (dict) .{name} (list) [] -> Tensor" for name in ("train", "test")}
+    paths = {found["holders"][found["holder_of"][address]]["path"] for address in found["addresses"]}
+    start = "Keeper (Keeper) .kept (dict, len 2)"
+    assert paths == {f"{start} .{name} (list, len {STEPS}) [0] -> Tensor" for name in ("train", "test")}
 
 
 def test_dict_in_an_attribute_shows_its_key() -> None:
@@ -111,7 +142,6 @@ def test_dict_in_an_attribute_shows_its_key() -> None:
 
     holder = holder_of_first(search(root, keep))
     assert f".kept (dict, len {STEPS}) ['step 0'] -> Tensor" in holder["path"]
-    assert holder["shape"].endswith(".kept (dict) [] -> Tensor")
     assert holder["container_type"] == "dict"
 
 
@@ -233,6 +263,89 @@ def test_tuple_in_a_list_is_walked_through() -> None:
     assert "[0] [1] -> Tensor" in holder_of_first(search(root, keep))["path"]
 
 
+# --- variables of running and suspended functions ---------------------------------------------------------------------
+
+
+class Elsewhere:
+    """A thread that keeps tensors in a variable of its loop, and of nothing else."""
+
+    def __init__(self) -> None:
+        self.go, self.done = threading.Semaphore(0), threading.Semaphore(0)
+        self.address = 0
+        self.thread = threading.Thread(target=self.loop)
+        self.thread.start()
+
+    def loop(self) -> None:
+        losses: list[torch.Tensor] = []
+        for _ in range(STEPS):
+            self.go.acquire()
+            losses.append(torch.zeros(4))
+            self.address = losses[-1]._cdata
+            self.done.release()
+        self.go.acquire()
+
+    def keep(self) -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            self.go.release()
+            self.done.acquire()
+            addresses.append(self.address)
+        return addresses
+
+
+def test_variable_of_another_threads_function_is_a_root() -> None:
+    elsewhere = Elsewhere()
+    try:
+        found = search(None, elsewhere.keep)
+    finally:
+        elsewhere.go.release()
+        elsewhere.thread.join()
+    assert holder_of_first(found)["path"] == f"local of loop .losses (list, len {STEPS}) [0] -> Tensor"
+    assert found["unreachable"] == set()
+
+
+def test_variable_of_a_function_below_is_a_root() -> None:
+    losses: list[torch.Tensor] = []
+    found = search(None, appended(losses))
+    assert holder_of_first(found)["path"].startswith("local of test_variable_of_a_function_below_is_a_root .losses")
+
+
+def test_attribute_of_the_step_beats_a_variable() -> None:
+    root = Keeper([])
+    alias = root.kept
+    assert holder_of_first(search(root, appended(alias)))["path"].startswith("Keeper (Keeper) .kept")
+
+
+def generated() -> Any:
+    losses: list[torch.Tensor] = []
+    while True:
+        losses.append(torch.zeros(4))
+        yield losses[-1]._cdata
+
+
+def test_variable_of_a_generator_is_found_through_its_loop() -> None:
+    addresses = []
+    # The loop holds the generator where nobody can see it.
+    for address in generated():
+        addresses.append(address)
+        if len(addresses) == STEPS:
+            found = search(None, lambda: addresses)
+            break
+    assert holder_of_first(found)["path"] == f"local of generated .losses (list, len {STEPS}) [0] -> Tensor"
+
+
+def test_reading_variables_keeps_nothing_alive() -> None:
+    marker = Keeper(None)
+    count = sys.getrefcount(marker)
+    gc.disable()
+    try:
+        search(None, lambda: [torch.zeros(4)._cdata])
+        # Nor does a frame that names itself keep those below it.
+        assert sys.getrefcount(marker) == count
+    finally:
+        gc.enable()
+
+
 # --- near misses ------------------------------------------------------------------------------------------------------
 
 
@@ -334,10 +447,10 @@ def test_statement_that_keeps_is_found(source: str, statement: str, expression: 
     # The step is written elsewhere, so that only this file tells.
     root: Any = types.SimpleNamespace(kept=[])
     holder = holder_of_first(search(root, appended(root.kept), (str(file),)))
-    assert holder["kept_by"] == statement
-    assert holder["kept_expression"] == expression
-    assert holder["kept_at_line"] == line
-    assert holder["kept_at_file"] == (str(file) if line else "")
+    assert holder["text"] == statement
+    assert holder["expression"] == expression
+    assert holder["line"] == line
+    assert holder["file"] == (str(file) if line else "")
 
 
 def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:
@@ -345,4 +458,154 @@ def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:
     broken.write_text("def (:\n", encoding="utf-8")
     root: Any = types.SimpleNamespace(kept=[])
     holder = holder_of_first(search(root, appended(root.kept), (str(broken), "/nowhere/at_all.py")))
-    assert holder["kept_by"] == ""
+    assert holder["text"] == ""
+
+
+# --- references that cannot be seen -----------------------------------------------------------------------------------
+
+
+def test_cycle_with_a_reference_that_cannot_be_seen_is_not_unreachable() -> None:
+    keep_alive = []
+
+    def keep() -> list[int]:
+        tensor = torch.zeros(4)
+        address: int = tensor._cdata
+        first, second = Keeper(None), Keeper(None)
+        first.kept, second.kept = (second, tensor), first
+        # As a binding in C++ would: one reference that no object of Python's accounts for.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(first))
+        keep_alive.append(id(first))
+        return [address]
+
+    gc.disable()
+    try:
+        found = search(Keeper(None), keep)
+    finally:
+        gc.enable()
+        ctypes.pythonapi.Py_DecRef(ctypes.cast(keep_alive[0], ctypes.py_object))
+    assert found["unreachable"] == set()
+    assert found["holder_of"] == {}
+
+
+def test_cycle_through_autograd_is_unreachable() -> None:
+    def keep() -> list[int]:
+        features = torch.relu(torch.zeros(4, requires_grad=True))
+        address: int = features._cdata
+        # Its node's hook captures it, which the collector does not see through.
+        features.register_hook(lambda gradient: features * gradient)
+        return [address]
+
+    found = search(Keeper(None), keep)
+    assert found["unreachable"] == set(found["addresses"])
+
+
+# --- the user's code is not run ---------------------------------------------------------------------------------------
+
+
+def watched_class(base: type, asked: list[str]) -> type:
+    """A class derived from `base` that notes whatever it is asked."""
+
+    def note(name: str) -> Callable[..., Any]:
+        def asks(self: Any, *arguments: Any) -> Any:
+            asked.append(name)
+            raise RuntimeError(f"{name} was called")
+
+        return asks
+
+    methods = ["__getattr__", "__len__", "__repr__", "__str__", "__eq__", "__iter__", "__bool__", "__contains__"]
+    members: dict[str, Any] = {name: note(name) for name in methods} | {"__hash__": base.__hash__}
+    members["__class__"] = property(note("__class__"))
+    members["kept_property"] = property(note("kept_property"))
+    members["maxlen"] = property(note("maxlen"))
+    members["__dict__"] = property(note("__dict__"))
+    if base is dict:
+        members |= {name: note(name) for name in ("items", "values", "keys", "get")}
+    return type("Watched", (base,), members)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("base", [object, list, dict, set, deque])
+def test_no_method_of_an_object_on_the_path_is_called(base: type) -> None:
+    asked: list[str] = []
+    root = Keeper([])
+    watched = watched_class(base, asked)()
+    adding: dict[type, Callable[[Any], Any]] = {
+        list: lambda x: list.append(watched, x),
+        dict: lambda x: dict.__setitem__(watched, len(addresses), x),
+        set: lambda x: set.add(watched, x),
+        deque: lambda x: deque.append(watched, x),
+        object: lambda x: object.__setattr__(watched, "kept", x),
+    }
+    addresses: list[int] = []
+    root.kept.append(watched)
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            tensor = torch.zeros(4)
+            adding[base](tensor)
+            addresses[:] = [*addresses, tensor._cdata] if base is not object else [tensor._cdata]
+        return addresses
+
+    found = search(root, keep)
+    assert asked == []
+    assert "(Watched" in holder_of_first(found)["path"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_keys_of_the_users_classes_are_not_asked_for_a_text() -> None:
+    asked: list[str] = []
+    root = Keeper({})
+    key = watched_class(object, asked)()
+
+    def keep() -> list[int]:
+        root.kept[key] = torch.zeros(4)
+        return [next(iter(dict.values(root.kept)))._cdata]
+
+    assert ".kept (dict, len 1) [<Watched>] -> Tensor" in holder_of_first(search(root, keep))["path"]
+    assert asked == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_lazy_modules_and_proxies_are_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Lazy(types.ModuleType):
+        def __getattribute__(self, name: str) -> Any:
+            asked.append(name)
+            raise ImportError(name)
+
+    target = Keeper(None)
+    root: Any = types.SimpleNamespace(proxy=weakref.proxy(target), kept=[])
+    monkeypatch.setitem(sys.modules, "lazy_one", Lazy("lazy_one"))
+    monkeypatch.setitem(sys.modules, "lazy_two", watched_class(object, asked)())
+    asked.clear()
+    holder = holder_of_first(search(root, appended(root.kept)))
+    del target
+    assert asked == []
+    assert f".kept (list, len {STEPS}) [0] -> Tensor" in holder["path"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_subclassed_tensors_and_modes_are_not_called() -> None:
+    calls: list[str] = []
+
+    class Watched(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function: Any, kinds: Any, arguments: Any = (), options: Any = None) -> Any:
+            calls.append(str(function))
+            return super().__torch_function__(function, kinds, arguments, options or {})
+
+    root = Keeper([])
+
+    def keep() -> list[int]:
+        weights = torch.zeros(4, requires_grad=True)
+        tensors = [weights.sum().as_subclass(Watched) for _ in range(STEPS)]
+        root.kept.extend(tensors)
+        addresses = [torch._C.TensorBase._cdata.__get__(tensor) for tensor in tensors]
+        calls.clear()
+        return addresses
+
+    found = search(root, keep)
+    assert calls == []
+    path = holder_of_first(found)["path"]
+    assert path == f"Keeper (Keeper) .kept (list, len {STEPS}) [0] (Watched) -> Watched -> AliasBackward0"

@@ -11,14 +11,15 @@ Not to be called from two threads at once: the memory that is watched is the who
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from stepleak._load import UsageError
 
-__all__ = ["LeakError", "Result", "UsageError", "assert_no_leak", "check"]
+__all__ = ["Interrupted", "LeakError", "Result", "UsageError", "Watch", "assert_no_leak", "check", "watch"]
 
 
 class LeakError(AssertionError):
@@ -26,6 +27,14 @@ class LeakError(AssertionError):
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
+        self.result = result
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user interrupted a run (Ctrl-C); `result` has what is known up to there."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__("interrupted")
         self.result = result
 
 
@@ -60,17 +69,22 @@ def check(
     effort: str = "standard",
     steps: int = 0,
     period: int = 0,
+    budget: float = 0.0,
     seed: int = 0,
     with_cuda_objects: bool = False,
+    peer_timeout: float = 300.0,
 ) -> Result:
     """Repeats `step` in this process and judges it. Your set-up has run before.
 
     `step` takes nothing, or the step index. `effort`: "quick" (clean from 16 steps on), "standard" (64) or
-    "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `period`: steps after which yours
-    repeats (accumulation, evaluation), 0 to find it. `with_cuda_objects`: explain raw CUDA memory, streams, events and
-    graphs too; a `torch.profiler` that starts later in this process then sees no GPU events (CUPTI has one
-    subscriber). An exception of the step gives the verdict "failure".
-    Raises UsageError for wrong options.
+    "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `budget`: the most seconds to run steps, 0 for
+    no limit. `period`: steps after which yours repeats (accumulation, evaluation), 0 to find it. `with_cuda_objects`:
+    name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts later in this process then
+    sees no GPU events (CUPTI has one subscriber).
+    Where torch.distributed has initialised several ranks, each calls check() and all run the same steps; each gets the
+    worst verdict, and the findings of all with their `rank`; `peer_timeout`: seconds that one waits for another.
+    An exception of the step gives the verdict "failure", unless a verdict stood before it.
+    Raises UsageError for wrong options, Interrupted (a KeyboardInterrupt) with the result so far on Ctrl-C.
     """
     import torch  # noqa: F401  # the C++ core is linked to torch's own libraries
 
@@ -79,12 +93,111 @@ def check(
     target: str = name or str(getattr(step, "__qualname__", type(step).__name__))
     wants_index = _load.takes_index(step, target)
     _load.seed_everything(seed)
+    options = {
+        "target": target,
+        "device": device,
+        "effort": effort,
+        "steps": steps,
+        "period": period,
+        "budget": budget,
+        "seed": seed,
+        "with_cuda_objects": with_cuda_objects,
+        "peer_timeout": peer_timeout,
+    }
+    with _usage_errors():
+        found = _core.check(step, wants_index, options)
+    result, is_interrupted = _result(*found)
+    if is_interrupted:
+        raise Interrupted(result)
+    return result
+
+
+@contextlib.contextmanager
+def _usage_errors() -> Iterator[None]:
+    """The core reports wrong use as ValueError."""
     try:
-        text, report = _core.check(step, wants_index, target, device, effort, steps, period, seed, with_cuda_objects)
+        yield
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _result(text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:
     data = json.loads(text)
-    return Result(data["verdict"], data["reason"], data["steps"], data["findings"], report, data)
+    return Result(data["verdict"], data["reason"], data["steps"], data["findings"], report, data), is_interrupted
+
+
+class Watch:
+    """A watch over a loop of your own; made by watch(). Not to be used from two threads."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+        self._result: Result | None = None
+
+    def step(self) -> bool:
+        """The end of a step. False once a verdict stands or the budget is used up; later calls do nothing."""
+        return bool(self._core.step())
+
+    @property
+    def is_decided(self) -> bool:
+        return bool(self._core.is_decided)
+
+    @property
+    def result(self) -> Result:
+        """Ends the watch, where it has not decided yet, and judges what was seen."""
+        if self._result is None:
+            self._result = _result(*self._core.finish())[0]
+        return self._result
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is not None:
+            self._core.fail(f"the loop raised {type(error).__name__}")
+        _ = self.result  # detaches
+
+
+def watch(
+    *,
+    name: str = "loop",
+    device: str = "auto",
+    effort: str = "standard",
+    steps: int = 0,
+    period: int = 0,
+    budget: float = 0.0,
+    seed: int = 0,
+    with_cuda_objects: bool = False,
+    peer_timeout: float = 300.0,
+) -> Watch:
+    """Watches a loop of your own: it ends each step with `w.step()`. Options as in check().
+
+        with stepleak.watch() as w:
+            for batch in loader:
+                train(batch)
+                w.step()
+        print(w.result)
+
+    Observes until it has decided, at the latest to the end of the `with`; then the process is as it was. What lies
+    between two calls of `step()` is one step.
+    """
+    import torch  # noqa: F401  # the C++ core is linked to torch's own libraries
+
+    from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
+
+    _load.seed_everything(seed)
+    options = {
+        "target": name,
+        "device": device,
+        "effort": effort,
+        "steps": steps,
+        "period": period,
+        "budget": budget,
+        "seed": seed,
+        "with_cuda_objects": with_cuda_objects,
+        "peer_timeout": peer_timeout,
+    }
+    with _usage_errors():
+        return Watch(_core.Watch(options))
 
 
 def assert_no_leak(step: Callable[..., Any], **options: Any) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import platform
 import random
 import sys
 import traceback
@@ -26,11 +27,21 @@ class UsageError(Exception):
 
 
 def seed_everything(seed: int) -> None:
-    """Seeds Python's and NumPy's generators; torch's own are seeded by the harness."""
+    """Seeds the generators of Python, NumPy and torch; those of CUDA once it starts, which is left to the user."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed)
+
+
+def conditions() -> dict[str, str]:
+    """Versions for the result's conditions."""
+    numpy = sys.modules.get("numpy")
+    versions = {"python": platform.python_version()}
+    return versions if numpy is None else {**versions, "numpy": str(numpy.__version__)}
 
 
 def load_step(file: str, name: str) -> Callable[..., Any]:

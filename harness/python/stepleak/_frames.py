@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Variables of running functions, of every thread: roots that the collector does not know.
+
+A running frame is not tracked, so `gc.get_referrers` never answers with it. `frame.f_locals` would make a dict that
+keeps all of them alive until the function returns; the caller hands in a reader that does not.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from stepleak._objects import is_a
+
+ReadLocals = Callable[[types.FrameType], list[tuple[str, Any]]]
+
+_SUSPENDED: dict[type, str] = {
+    types.GeneratorType: "gi_frame",
+    types.CoroutineType: "cr_frame",
+    types.AsyncGeneratorType: "ag_frame",
+}
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    """Whether a frame runs this package."""
+    name = dict.get(frame.f_globals, "__name__")
+    return type(name) is str and (name == "stepleak" or name.startswith("stepleak."))
+
+
+def frame_of(item: Any) -> types.FrameType | None:
+    """The frame of a suspended generator or coroutine, and of a frame itself."""
+    if type(item) is types.FrameType:
+        return item
+    attribute = _SUSPENDED.get(type(item)) if type(item) in _SUSPENDED else None
+    return None if attribute is None else getattr(item, attribute)
+
+
+def name_in(frame: types.FrameType, value: Any, read_locals: ReadLocals) -> str | None:
+    """The variable of a frame that holds a value."""
+    return next((name for name, held in read_locals(frame) if held is value), None)
+
+
+class RunningFrames:
+    """What the running functions hold, by `id`: no reference to any of it is kept."""
+
+    def __init__(self, read_locals: ReadLocals) -> None:
+        self.names: dict[int, tuple[str, str]] = {}
+        """Of a variable's value: the function's name and the variable's."""
+        self.namespaces: dict[int, str] = {}
+        """Of the dict in which a function's globals live: its module's name."""
+        # One of them is this very frame: no variable may go on naming it, or it would live until a collection, and the
+        # frames below with it.
+        threads = list(sys._current_frames().values())
+        while threads:
+            frame: types.FrameType | None = threads.pop()
+            while frame is not None:
+                if not is_ours(frame):
+                    self._add(frame, read_locals)
+                frame = frame.f_back
+
+    def _add(self, frame: types.FrameType, read_locals: ReadLocals) -> None:
+        module = dict.get(frame.f_globals, "__name__")
+        self.namespaces.setdefault(id(frame.f_globals), module if type(module) is str else frame.f_code.co_name)
+        for name, value in read_locals(frame):
+            if not is_a(value, (types.ModuleType, types.FunctionType, type)):  # type: ignore[arg-type]
+                self.names.setdefault(id(value), (frame.f_code.co_name, name))

@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Turns paths of objects into values: nodes and labelled edges, as `stepleak::ObjectGraph` holds them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from stepleak import _tensors
+from stepleak._frames import ReadLocals, frame_of, name_in
+from stepleak._objects import (
+    attributes_of,
+    bound_of,
+    container_kind,
+    is_a,
+    is_optimizer,
+    items_of,
+    key_text,
+    length_of,
+    namespace_of,
+    type_name,
+)
+from stepleak._paths import Search
+
+_UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)
+"""Types that no person would call a holder."""
+
+Edge = tuple[str, str]
+"""Type, as `stepleak::EdgeType`, and label."""
+HIDDEN: Edge = ("hidden", "")
+OTHER: Edge = ("other", "")
+
+
+class Graph:
+    """Nodes and edges of all paths, each object once."""
+
+    def __init__(self, read_locals: ReadLocals) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self.edges: list[dict[str, Any]] = []
+        self._read_locals = read_locals
+        self._node_of: dict[tuple[int, str], int] = {}
+        self._edge_of: dict[tuple[int, int], int] = {}
+
+    def add(self, search: Search) -> dict[str, Any]:
+        """Adds a path that was found. Returns it as a `stepleak::HeldPath`, and the `name` that its container has."""
+        objects, name = search.objects, search.root_name
+        path: list[int] = []
+        if search.variable:
+            node = self._node(None, name)
+            path.append(self._edge(node, self._node(objects[0]), ("attribute", search.variable)))
+            name = search.variable
+        else:
+            owner = None
+            if is_a(objects[0], dict) and len(objects) > 1 and search.is_namespace:
+                # "train.trainer" reads better than "train .trainer".
+                owner, objects = objects[0], objects[1:]
+                name += _text(_label(owner, objects[0]))
+            self._node(objects[0], name)
+        return self._walk(search, objects, name, path)
+
+    def _walk(self, search: Search, objects: list[Any], name: str, path: list[int]) -> dict[str, Any]:
+        node = self._node(objects[0], "" if search.variable else name)
+        container, kept_name = -1, ""
+        last_name = name.rpartition(".")[2]
+        for i, item in enumerate(objects):
+            if i > 0:
+                edge = self._label_at(objects, i)
+                following = self._node(item, is_namespace=edge == HIDDEN and is_a(item, dict))
+                path.append(self._edge(node, following, edge))
+                node = following
+                last_name = edge[1] if edge[0] == "attribute" else last_name
+            if self.nodes[node]["length"] >= 0:
+                container, kept_name = node, last_name
+        return {
+            "path": path,
+            "held": node,
+            "container": container,
+            "graph": self._autograd_node(objects[-1]),
+            "name": kept_name or last_name,
+        }
+
+    def _autograd_node(self, held: Any) -> int:
+        if not _tensors.is_tensor(held):
+            return -1
+        graph = _tensors.graph_of(held)
+        return -1 if graph is None else self._node(graph)
+
+    def _node(self, item: Any, name: str = "", is_namespace: bool = False) -> int:
+        key = (id(item), name)
+        if key not in self._node_of:
+            self._node_of[key] = len(self.nodes)
+            is_unnamed = item is None or is_namespace or is_a(item, _UNNAMED)  # type: ignore[arg-type]
+            self.nodes.append(
+                {
+                    "type": "" if is_unnamed else type_name(item),
+                    "name": name,
+                    "length": -1 if is_namespace else length_of(item),
+                    "bound": bound_of(item),
+                    "is_optimizer": is_optimizer(item),
+                }
+            )
+        return self._node_of[key]
+
+    def _edge(self, start: int, end: int, edge: Edge) -> int:
+        if (start, end) not in self._edge_of:
+            self._edge_of[start, end] = len(self.edges)
+            self.edges.append({"from": start, "to": end, "type": edge[0], "label": edge[1]})
+        return self._edge_of[start, end]
+
+    def _label_at(self, objects: list[Any], index: int) -> Edge:
+        parent, item = objects[index - 1], objects[index]
+        if type(item) is types.CellType and type(parent) is tuple and index >= 2:
+            # A function's closure is a tuple of cells, and only the function knows their names.
+            function = objects[index - 2]
+            if type(function) is types.FunctionType and function.__closure__ is parent:
+                return "attribute", function.__code__.co_freevars[[c is item for c in parent].index(True)]
+        frame = frame_of(parent)
+        name = None if frame is None else name_in(frame, item, self._read_locals)
+        return _label(parent, item) if name is None else ("attribute", name)
+
+
+def _label(parent: Any, child: Any) -> Edge:
+    """How one object leads to the next."""
+    known = _label_of_plain(parent, child) or _label_of_item(parent, child)
+    if known is not None:
+        return known
+    if namespace_of(parent) is child and child is not None:
+        return HIDDEN
+    name = next((name for name, value in attributes_of(parent) if value is child), None)
+    if name is None and _tensors.is_tensor(parent) and _tensors.gradient_of(parent) is child:
+        name = "grad"
+    return OTHER if name is None else ("attribute", name)
+
+
+def _label_of_item(parent: Any, child: Any) -> Edge | None:
+    if is_a(parent, dict):
+        for key, value in list(dict.items(parent)):
+            if value is child:
+                is_name = type(key) is str and key.isidentifier()
+                return ("attribute", key) if is_name else ("key", key_text(key))
+    elif is_a(parent, tuple) or container_kind(parent) not in (None, set):
+        index = next((i for i, value in enumerate(items_of(parent)) if value is child), None)
+        return None if index is None else ("index", str(index))
+    return None
+
+
+def _label_of_plain(parent: Any, child: Any) -> Edge | None:
+    """Of the steps that a person does not see."""
+    kind = type(parent)
+    is_hidden = (
+        kind is types.CellType
+        or (kind is types.FunctionType and type(child) is tuple and child is parent.__closure__)
+        or (kind is types.MethodType and parent.__self__ is child)
+    )
+    return HIDDEN if is_hidden else None
+
+
+def _text(edge: Edge) -> str:
+    """How an edge out of a module's namespace reads behind the module's name."""
+    return f".{edge[1]}" if edge[0] == "attribute" else f"[{edge[1]}]"

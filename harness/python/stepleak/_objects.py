@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at objects of the user's program without running any of its code.
+
+`getattr`, `isinstance`, `len`, `repr` and `==` ask the object, and the object may answer with a property, an import,
+an error or a count of its own. Here only types, `__dict__`s and members of C structures are read, through the
+descriptors of Python's own types.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections import deque
+from typing import Any
+
+_mro_of = type.__dict__["__mro__"].__get__
+_name_of = type.__dict__["__name__"].__get__
+_qualname_of = type.__dict__["__qualname__"].__get__
+_class_namespace_of = type.__dict__["__dict__"].__get__
+
+_LENGTHS: dict[type, Any] = {list: list.__len__, dict: dict.__len__, set: set.__len__, deque: deque.__len__}
+_ITERATORS: dict[type, Any] = {list: list.__iter__, dict: dict.values, set: set.__iter__, deque: deque.__iter__}
+_CONTAINERS = tuple(_LENGTHS)
+_maxlen_of: Any = deque.__dict__["maxlen"].__get__
+_module_namespace_of: Any = types.ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_PLAIN_KEYS = frozenset({str, bytes, int, float, complex, bool, type(None)})
+_MOST_BITS = 128
+"""Of an integer key that is shown: `repr` of one with thousands of digits raises."""
+_MOST_CHARACTERS = 40
+
+
+def is_a(item: Any, kind: type) -> bool:
+    """As `isinstance`, by type alone. `kind`: one of Python's or torch's own, whose metaclass is known."""
+    return issubclass(type(item), kind)
+
+
+def type_name(item: Any) -> str:
+    """The name of an object's type, also where its metaclass has an opinion."""
+    name: str = _name_of(type(item))
+    return name
+
+
+def container_kind(item: Any) -> type | None:
+    """`list`, `dict`, `set` or `deque` where the object is one, or of a class derived from it."""
+    kind = type(item)
+    # Asked of every object there is, most of which are none.
+    if not issubclass(kind, _CONTAINERS):
+        return None
+    return next(known for known in _LENGTHS if issubclass(kind, known))
+
+
+def length_of(item: Any) -> int:
+    """The true length of a container, whatever its class says; -1 of everything else."""
+    kind = container_kind(item)
+    return -1 if kind is None else _LENGTHS[kind](item)
+
+
+def items_of(item: Any) -> list[Any]:
+    """What a container or a tuple holds; of a dict the values. Empty for everything else."""
+    if is_a(item, tuple):
+        return list(tuple.__iter__(item))
+    kind = container_kind(item)
+    return [] if kind is None else list(_ITERATORS[kind](item))
+
+
+def bound_of(item: Any) -> int:
+    """The most that a container can hold; -1 where nothing bounds it."""
+    bound = _maxlen_of(item) if is_a(item, deque) else None
+    return -1 if bound is None else bound
+
+
+def namespace_of(item: Any) -> dict[Any, Any] | None:
+    """The dict behind an object's attributes; None where it has none, or where a property hides it."""
+    kind = type(item)
+    if issubclass(kind, type):
+        # A class shows a view of its dict; the view's one referent is the dict itself.
+        return next((d for d in gc.get_referents(_class_namespace_of(item)) if type(d) is dict), None)
+    for base in _mro_of(kind):
+        entry = _class_namespace_of(base).get("__dict__")
+        if entry is None:
+            continue
+        if type(entry) not in _DESCRIPTORS:
+            return None
+        namespace = _read(entry, item)
+        return namespace if is_a(namespace, dict) else None
+    return None
+
+
+def module_namespace(item: Any) -> dict[str, Any]:
+    """A module's globals, also of one that loads them when it is asked for an attribute; empty of what is no module."""
+    return _module_namespace_of(item) if is_a(item, types.ModuleType) else {}
+
+
+def attributes_of(item: Any) -> list[tuple[str, Any]]:
+    """Names and values that an object stores: of its `__dict__`, its slots and its C structure."""
+    namespace = namespace_of(item)
+    found = [] if namespace is None else [(k, v) for k, v in list(dict.items(namespace)) if type(k) is str]
+    for base in _mro_of(type(item)):
+        for name, entry in list(_class_namespace_of(base).items()):
+            if type(entry) is types.MemberDescriptorType and type(name) is str:
+                found.append((name, _read(entry, item)))
+    return found
+
+
+def _read(descriptor: Any, item: Any) -> Any:
+    """The value of a slot or member; None where it is not set."""
+    try:
+        return descriptor.__get__(item)
+    except (AttributeError, TypeError):
+        return None
+
+
+def key_text(key: Any) -> str:
+    """A dict's key as the source would write it; of a class of the user's only the class."""
+    kind = type(key)
+    if kind is tuple and all(type(part) in _PLAIN_KEYS for part in key):
+        parts = [key_text(part) for part in key]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"[:_MOST_CHARACTERS]
+    if kind not in _PLAIN_KEYS or (kind is int and key.bit_length() > _MOST_BITS):
+        return f"<{type_name(key)}>"
+    return repr(key[: 2 * _MOST_CHARACTERS] if kind in (str, bytes) else key)[:_MOST_CHARACTERS]
+
+
+def callable_name(item: Any) -> str:
+    """A step's own name: of a function or class its last part, of an object its class."""
+    if is_a(item, types.MethodType):
+        return callable_name(item.__func__)
+    if is_a(item, (types.FunctionType, types.BuiltinFunctionType)):  # type: ignore[arg-type]
+        name = item.__qualname__
+    elif is_a(item, type):
+        name = _qualname_of(item)
+    else:
+        # Decorators copy it into the objects that they return.
+        name = (namespace_of(item) or {}).get("__qualname__")
+    return name.rpartition(".")[2] if type(name) is str else type_name(item)
+
+
+def source_file_of(item: Any) -> str | None:
+    """The file in which a callable is written; None where it is not written in Python."""
+    function = item.__func__ if is_a(item, types.MethodType) else item
+    if type(function) is not types.FunctionType:
+        calls = (_class_namespace_of(base).get("__call__") for base in _mro_of(type(function)))
+        function = next((call for call in calls if call is not None), None)
+    return function.__code__.co_filename if type(function) is types.FunctionType else None
+
+
+def is_optimizer(item: Any) -> bool:
+    """Whether it is one of torch's optimizers."""
+    optimizer = dict.get(module_namespace(dict.get(sys.modules, "torch.optim")), "Optimizer")
+    return type(optimizer) is type and is_a(item, optimizer)

@@ -1,0 +1,178 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Shortest paths from a root of the program to an object, over `gc.get_referrers`."""
+
+from __future__ import annotations
+
+import enum
+import gc
+import sys
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
+from stepleak._objects import callable_name, is_a, module_namespace
+from stepleak._tensors import held_by_autograd
+
+_MOST_VISITED = 4000
+_MOST_DEPTH = 24
+_MOST_PAST_A_VARIABLE = 4
+"""Layers searched on for a module or the step, which name a holder better, once a running function's variable leads."""
+_PASSING: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
+"""Types of iterators that hold a layer for the moment."""
+
+
+class End(enum.Enum):
+    """How a search ended."""
+
+    FOUND = enum.auto()
+    NOT_HELD = enum.auto()
+    """No Python object refers to the target: what C++ holds proves nothing."""
+    NO_ROOT = enum.auto()
+    """Every reference to whatever leads to the target was seen, and none comes from a root: a cycle."""
+    UNKNOWN = enum.auto()
+    """Something that cannot be seen refers to it (C++, an untracked object), or too many objects lead to it."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How one search ended, and the way from a root where it found one."""
+
+    end: End
+    root_name: str = ""
+    """The step's or a module's name; of a variable "local of main"."""
+    objects: list[Any] = field(default_factory=list)
+    """From the root to the target; from what the variable holds, where a variable is the root."""
+    is_namespace: bool = False
+    """Whether the root is the dict of a module's globals."""
+    variable: str = ""
+    """Of a running or suspended function, where that is the root."""
+    came_from: dict[int, Any] = field(default_factory=dict)
+    """Where no root was found: what each object that leads to the target holds, by the object's `id`."""
+    visited: list[Any] = field(default_factory=list)
+    """Where no root was found: these objects."""
+
+
+class Paths:
+    """Searches from the same roots: the step, modules, and variables of running functions."""
+
+    def __init__(self, root: Any, ignored: list[Any], read_locals: ReadLocals) -> None:
+        self._root = root
+        self._read_locals = read_locals
+        self._roots: dict[int, str] = {}
+        self._frames = RunningFrames(read_locals)
+        if root is not None:
+            self._roots[id(root)] = callable_name(root)
+        for name, module in list(dict.items(sys.modules)):
+            if is_a(module, types.ModuleType) and type(name) is str:
+                self._roots.setdefault(id(module_namespace(module)), name)
+        for namespace, name in self._frames.namespaces.items():
+            self._roots.setdefault(namespace, name)
+        self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self.__dict__)}
+
+    def to(self, target: Any) -> Search:
+        """The shortest path from a root, or why there is none."""
+        search = self._search(target)
+        del target  # a variable of ours, and a reference that the count would not find
+        if search.end is not End.NO_ROOT:
+            return search
+        unseen = with_unseen_references(search.visited)
+        if not unseen:
+            return search
+        suspended = [item for item in unseen if frame_of(item) is not None]
+        return self._found_suspended(suspended[0], search.came_from) if suspended else Search(End.UNKNOWN)
+
+    def _search(self, target: Any) -> Search:
+        came_from: dict[int, Any] = {id(target): None}
+        keep: list[Any] = [target]
+        layer: list[Any] = [target]
+        ignored = self._ignored | {id(came_from), id(keep), id(layer)}
+        variable = target if id(target) in self._frames.names else None
+        past = 0
+        for _ in range(_MOST_DEPTH):
+            ignored |= {id(sys._getframe()), id(layer)}
+            referrers = gc.get_referrers(*layer)
+            following: list[Any] = []
+            children = {id(child): child for child in layer}
+            ignored |= {id(referrers), id(following), id(children)}
+            for referrer in referrers:
+                if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer):
+                    continue
+                child = _child_of(referrer, children)
+                if child is None:
+                    continue
+                came_from[id(referrer)] = child
+                keep.append(referrer)
+                if id(referrer) in self._roots:
+                    return self._found(referrer, came_from)
+                if variable is None and id(referrer) in self._frames.names:
+                    variable = referrer
+                following.append(referrer)
+            if variable is not None:
+                past += 1
+            if not following or past > _MOST_PAST_A_VARIABLE or len(keep) > _MOST_VISITED:
+                break
+            layer = following
+        if variable is not None:
+            return self._found_variable(variable, came_from)
+        if following:
+            return Search(End.UNKNOWN)
+        return Search(End.NOT_HELD) if len(keep) == 1 else Search(End.NO_ROOT, came_from=came_from, visited=keep)
+
+    def _found(self, root: Any, came_from: dict[int, Any]) -> Search:
+        return Search(End.FOUND, self._roots[id(root)], _chain(root, came_from), is_namespace=root is not self._root)
+
+    def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
+        function, name = self._frames.names[id(held)]
+        return Search(End.FOUND, f"local of {function}", _chain(held, came_from), variable=name)
+
+    def _found_suspended(self, item: Any, came_from: dict[int, Any]) -> Search:
+        """A generator or coroutine that something unseen drives is as good as a running function."""
+        frame = frame_of(item)
+        objects = _chain(item, came_from)[1:]
+        name = name_in(frame, objects[0], self._read_locals) if frame is not None and objects else None
+        if frame is None or name is None:
+            return Search(End.UNKNOWN)
+        return Search(End.FOUND, f"local of {frame.f_code.co_name}", objects, variable=name)
+
+
+def with_unseen_references(objects: list[Any]) -> list[Any]:
+    """Those to which more references exist than the collector's objects hold, so that something else refers to them.
+
+    The list itself is such a holder, and so is every other list or dict of ours: they need no exception.
+    """
+    counts = {id(item): 0 for item in objects}
+    referrers = gc.get_referrers(*objects)
+    for referrer in referrers:
+        for item in gc.get_referents(referrer):
+            if id(item) in counts:
+                counts[id(item)] += 1
+    # Cycles through autograd are told by what the collector sees of them: its own references count as seen.
+    for referrer in objects:
+        for item in held_by_autograd(referrer):
+            if id(item) in counts:
+                counts[id(item)] += 1
+    # The answer itself is no holder that the count has seen.
+    item = referrer = None
+    del referrers
+    # The argument of getrefcount is ours.
+    return [objects[i] for i in range(len(objects)) if sys.getrefcount(objects[i]) - 1 > counts[id(objects[i])]]
+
+
+def _chain(first: Any, came_from: dict[int, Any]) -> list[Any]:
+    objects = [first]
+    while came_from[id(objects[-1])] is not None:
+        objects.append(came_from[id(objects[-1])])
+    return objects
+
+
+def _child_of(referrer: Any, children: dict[int, Any]) -> Any:
+    return next((children[id(item)] for item in gc.get_referents(referrer) if id(item) in children), None)
+
+
+def _is_passing(item: Any) -> bool:
+    """Whether it is ours, and gone after the search."""
+    if type(item) is types.FrameType:
+        return is_ours(item)
+    return type(item) in _PASSING or type(item) is Search

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at tensors without `__torch_function__`, neither of their class nor of a mode, and without warnings."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch._C import DisableTorchFunction, TensorBase
+
+from stepleak._objects import is_a
+
+_address_of: Any = TensorBase.__dict__["_cdata"].__get__
+_graph_of: Any = TensorBase.__dict__["grad_fn"].__get__
+_gradient_of: Any = TensorBase.__dict__["grad"].__get__
+_is_leaf: Any = TensorBase.__dict__["is_leaf"].__get__
+_HOOKS: tuple[Any, ...] = tuple(
+    TensorBase.__dict__[name].__get__ for name in ("_backward_hooks", "_post_accumulate_grad_hooks")
+)
+
+
+def is_tensor(item: Any) -> bool:
+    """By type: a proxy or a lazy module is asked nothing."""
+    return is_a(item, torch.Tensor)
+
+
+def address_of(tensor: Any) -> int:
+    """The address of its TensorImpl."""
+    with DisableTorchFunction():
+        address: int = _address_of(tensor)
+    return address
+
+
+def graph_of(tensor: Any) -> Any:
+    """Its autograd node; None where it has none, or where asking is an error (a view changed in place)."""
+    try:
+        with DisableTorchFunction():
+            return _graph_of(tensor)
+    except RuntimeError:
+        return None
+
+
+def gradient_of(tensor: Any) -> Any:
+    """Its `.grad`; None where it is no leaf, since asking such a one warns."""
+    with DisableTorchFunction():
+        return _gradient_of(tensor) if _is_leaf(tensor) else None
+
+
+def held_by_autograd(item: Any) -> list[Any]:
+    """What torch's C++ may hold one reference to, besides Python, because of a tensor or a node written in Python.
+
+    A tensor that C++ uses holds its own Python object, its node the tables of its hooks.
+    """
+    if is_a(item, torch._C._FunctionBase):
+        return [item]
+    if not is_tensor(item):
+        return []
+    with DisableTorchFunction():
+        tables = [read(item) for read in _HOOKS]
+    return [item, *(table for table in tables if table is not None)]
+
+
+def is_held(tensors: dict[int, Any], address: int) -> bool:
+    """Whether anything in Python but our own table refers to a tensor."""
+    # The table, the argument of getrefcount, and the C++ object that keeps its own wrapper.
+    return sys.getrefcount(tensors[address]) > 3

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Folders by which the user's frames are told from others."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import stepleak
+import torch
+from stepleak import _folders
+
+MINE = """\
+import functools
+
+
+def step():
+    pass
+
+
+class Step:
+    def __call__(self):
+        pass
+
+    def method(self):
+        pass
+
+
+def decorated(function):
+    @functools.wraps(function)
+    def call():
+        function()
+
+    return call
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Iterator[ModuleType]:
+    """A module of a package below a folder of installed packages."""
+    file = tmp_path / "site-packages" / "mine" / "deep" / "steps.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(MINE, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("installed_steps", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["installed_steps"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["installed_steps"]
+
+
+def test_the_runtime_is_python_torch_and_stepleak() -> None:
+    folders = _folders.runtime_folders()
+    for file in (contextlib.__file__, torch.__file__, stepleak.__file__):
+        assert file is not None
+        assert any(Path(file).is_relative_to(folder) for folder in folders), file
+    # Not what else is installed, nor what uses them.
+    for other in (pytest.__file__, __file__):
+        inside = [folder for folder in folders if Path(other).is_relative_to(folder)]
+        assert all("-packages" in other.removeprefix(folder) for folder in inside), other
+
+
+def test_an_installed_step_makes_its_package_the_users(installed: ModuleType, tmp_path: Path) -> None:
+    package = str(tmp_path / "site-packages" / "mine")
+    for step in (installed.step, installed.Step(), installed.Step().method, functools.partial(installed.step)):
+        assert package in _folders.user_folders(step), step
+
+
+def test_a_step_of_the_users_own_folder_needs_no_mention(installed: ModuleType) -> None:
+    class Mine(installed.Step):  # type: ignore[name-defined, misc]
+        pass
+
+    for step in (lambda: None, Mine(), Mine().method, installed.decorated(lambda: None), len):
+        assert _folders.user_folders(step) == [], step

@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Host memory of tensors that no factory made: what is kept is counted, what is dropped is not."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import stepleak
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+COUNT = 16384
+BYTES = 4 * COUNT
+source = torch.zeros(COUNT)
+pickled = pickle.dumps(source)
+buffer = io.BytesIO()
+torch.save(source, buffer)
+saved = buffer.getvalue()
+
+
+def resized() -> torch.Tensor:
+    return torch.UntypedStorage(4).resize_(BYTES)
+
+
+MAKERS: dict[str, Callable[[], object]] = {
+    "deepcopy": lambda: copy.deepcopy(source),
+    "unpickling": lambda: pickle.loads(pickled),
+    "load": lambda: torch.load(io.BytesIO(saved)),
+    "copy of numpy": lambda: torch.tensor(np.zeros(COUNT, dtype=np.float32)),
+    "untyped storage": lambda: torch.UntypedStorage(BYTES),
+    "clone of a storage": lambda: source.untyped_storage().clone(),
+    "resized storage": resized,
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_is_kept_is_counted_exactly(name: str) -> None:
+    kept: list[object] = []
+    result = stepleak.check(lambda: kept.append(MAKERS[name]()), device="cpu")
+    assert result.verdict == "leak", result.report
+    live = result.json["series"]["live_bytes@cpu"]
+    assert live[40] - live[30] == 10 * BYTES
+    assert result.findings[0]["bytes_per_step"] == BYTES
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_is_dropped_is_clean(name: str) -> None:
+    result = stepleak.check(MAKERS[name], device="cpu")
+    assert result.verdict == "clean", result.report
+
+
+def test_a_tensor_of_the_set_up_that_grows_is_counted() -> None:
+    history = torch.zeros(1)
+
+    def step() -> None:
+        history.resize_(history.numel() + 1024)
+
+    result = stepleak.check(step, device="cpu")
+    assert result.verdict == "leak", result.report
+    live = result.json["series"]["live_bytes@cpu"]
+    assert live[40] - live[30] == 40960
+
+
+def test_numpy_memory_that_stays_is_on_the_host_heap() -> None:
+    kept: list[torch.Tensor] = []
+    result = stepleak.check(lambda: kept.append(torch.from_numpy(np.zeros(COUNT, dtype=np.float32))), device="cpu")
+    assert result.verdict == "leak", result.report
+    heap = result.json["series"]["heap_bytes@cpu"]
+    assert heap[64] - heap[32] >= 32 * BYTES
+
+
+def test_shared_memory_that_stays_is_counted() -> None:
+    kept: list[torch.Tensor] = []
+    result = stepleak.check(lambda: kept.append(torch.zeros(COUNT).share_memory_()), device="cpu")
+    assert result.verdict == "leak", result.report
+    assert result.findings[0]["bytes_per_step"] == BYTES
+    assert "kept (list, len " in result.findings[0]["holder"]
+
+
+def test_shared_memory_that_is_dropped_is_clean() -> None:
+    result = stepleak.check(lambda: torch.zeros(COUNT).share_memory_(), device="cpu")
+    assert result.verdict == "clean", result.report
+
+
+def batches() -> Iterator[torch.Tensor]:
+    loader = DataLoader(TensorDataset(torch.zeros(40, 64, 64)), 1, num_workers=1, persistent_workers=True)
+    while True:
+        for (batch,) in loader:
+            yield batch
+
+
+def test_batches_of_workers_that_stay_are_counted() -> None:
+    kept: list[torch.Tensor] = []
+    source = batches()
+    result = stepleak.check(lambda: kept.append(next(source)), device="cpu")
+    assert result.verdict == "leak", result.report
+    assert result.findings[0]["bytes_per_step"] == pytest.approx(64 * 64 * 4, rel=0.1)
+    assert "kept (list, len " in result.findings[0]["holder"]
+
+
+def test_batches_of_workers_that_are_dropped_are_clean() -> None:
+    source = batches()
+    result = stepleak.check(lambda: next(source).sum(), device="cpu")
+    assert result.verdict == "clean", result.report

@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Several ranks of one job decide together, and never wait for ever. Gloo on the CPU, real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PROGRAM = """
+import json, os, sys, time
+import torch, torch.distributed as dist
+from torch import nn
+import stepleak
+
+rank, world, folder, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
+torch.manual_seed(0)
+model = nn.parallel.DistributedDataParallel(nn.Linear(16, 4))
+if kind.startswith("zero"):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=1e-3)
+else:
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+kept = []
+
+def step(index):
+    loss = model(torch.randn(8, 16)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if kind.endswith("leak_on_1") and rank == 1:
+        kept.append(loss)
+    if kind == "dies" and rank == 1 and index == 20:
+        os._exit(7)
+    if kind == "hangs" and rank == 1 and index == 20:
+        time.sleep(600)
+    if kind == "raises" and rank == 1 and index == 20:
+        raise RuntimeError("no more batches")
+
+result = stepleak.check(step, effort="quick", peer_timeout=8)
+with open(f"{folder}/{rank}.json", "w") as out:
+    json.dump({"verdict": result.verdict, "steps": result.steps, "json": result.json, "report": result.report}, out)
+"""
+
+
+def run_ranks(tmp_path: Path, kind: str, world: int = 2) -> list[tuple[int, str, dict[str, Any]]]:
+    """Exit code, standard error and result of each rank."""
+    program = tmp_path / "job.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_FR_BUFFER_SIZE": "0"}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(program), str(rank), str(world), str(tmp_path), kind],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for rank in range(world)
+    ]
+    ends = []
+    for number, rank in enumerate(ranks):
+        try:
+            _, errors = rank.communicate(timeout=150)
+        except subprocess.TimeoutExpired:
+            for other in ranks:
+                other.kill()
+            raise
+        file = tmp_path / f"{number}.json"
+        ends.append((rank.returncode, errors, json.loads(file.read_text()) if file.exists() else {}))
+    return ends
+
+
+def test_a_healthy_job_is_clean_on_each_rank_after_the_same_steps(tmp_path: Path) -> None:
+    first, second = (end[2] for end in run_ranks(tmp_path, "ddp"))
+    assert first["verdict"] == second["verdict"] == "clean", first["report"]
+    assert first["steps"] == second["steps"]
+    assert first["json"]["ranks"] == ["clean", "clean"]
+
+
+def test_a_leak_on_one_rank_is_named_on_both(tmp_path: Path) -> None:
+    ends = [end[2] for end in run_ranks(tmp_path, "ddp_leak_on_1")]
+    for end in ends:
+        assert end["verdict"] == "leak", end["report"]
+        assert {finding["rank"] for finding in end["json"]["findings"]} == {1}
+        assert end["json"]["findings"][0]["kind"] == "graph_retention"
+    assert ends[0]["steps"] == ends[1]["steps"]
+
+
+def test_ranks_that_hold_different_states_agree(tmp_path: Path) -> None:
+    first, second = (end[2] for end in run_ranks(tmp_path, "zero"))
+    assert first["verdict"] == second["verdict"] == "clean", first["report"] + second["report"]
+    assert first["steps"] == second["steps"]
+
+
+def test_a_rank_that_raises_ends_the_other_with_its_name(tmp_path: Path) -> None:
+    first, second = run_ranks(tmp_path, "raises")
+    assert "no more batches" in second[2]["json"]["failure"]["what"]
+    told = first[1] + json.dumps(first[2])
+    assert "rank 1 ended early" in told
+    assert "no more batches" in told
+
+
+def test_a_rank_that_dies_ends_the_other_with_its_name(tmp_path: Path) -> None:
+    first, second = run_ranks(tmp_path, "dies")
+    assert second[0] == 7
+    assert first[0] == 3 or first[2]["verdict"] == "failure"
+    assert "rank 1" in first[1] + json.dumps(first[2])
+
+
+def test_a_rank_that_hangs_ends_both_at_the_timeout(tmp_path: Path) -> None:
+    first, second = run_ranks(tmp_path, "hangs")
+    assert first[0] == 3 or first[2]["verdict"] == "failure"
+    assert second[0] != 0
+    assert "stepleak:" in second[1]

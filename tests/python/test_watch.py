@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""A watch over a loop of one's own."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+import stepleak
+import torch
+from torch import nn
+
+
+class Loop:
+    """A small training loop; what it keeps is up to the test."""
+
+    def __init__(self) -> None:
+        self.model = nn.Linear(16, 4)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.history: list[Any] = []
+
+    def train(self) -> torch.Tensor:
+        loss: torch.Tensor = self.model(torch.randn(8, 16)).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+
+@pytest.fixture(name="loop")
+def make_loop() -> Loop:
+    return Loop()
+
+
+def test_finds_the_leak_of_a_loop_its_line_and_its_holder(loop: Loop) -> None:
+    with stepleak.watch(name="my loop", effort="quick") as w:
+        for _ in range(200):
+            loop.history.append(loop.train())
+            w.step()
+    assert w.result.verdict == "leak"
+    finding = w.result.findings[0]
+    assert finding["kind"] == "graph_retention"
+    assert finding["where"][0]["file"].endswith("test_watch.py")
+    assert "history" in finding["holder"]
+    assert w.result.report.startswith("my loop leaks ")
+
+
+def test_is_clean_where_numbers_are_kept_and_the_last_loss_is_alive(loop: Loop) -> None:
+    with stepleak.watch(effort="quick") as w:
+        for _ in range(200):
+            loss = loop.train()
+            loop.history.append(loss.item())
+            w.step()
+    assert w.result.is_clean, w.result.report
+
+
+def test_is_quiet_once_it_has_decided(loop: Loop) -> None:
+    frozen = gc.get_freeze_count()
+    w = stepleak.watch(effort="quick")
+    while w.step():
+        loop.train()
+    assert w.is_decided
+    assert gc.get_freeze_count() == frozen
+    steps = w.result.steps
+    for _ in range(20):
+        loop.history.append(loop.train())
+        assert not w.step()
+    assert w.result.steps == steps
+
+
+def test_has_no_verdict_where_the_loop_is_too_short(loop: Loop) -> None:
+    with stepleak.watch() as w:
+        for _ in range(5):
+            loop.train()
+            assert w.step()
+    assert w.result.verdict == "inconclusive"
+    assert "5 steps" in w.result.reason
+
+
+def test_lets_the_loops_own_exception_through_and_keeps_its_evidence(loop: Loop) -> None:
+    w = stepleak.watch()
+    with pytest.raises(StopIteration), w:
+        for _ in range(5):
+            loop.train()
+            w.step()
+        raise StopIteration
+    assert w.result.verdict == "failure"
+    assert "StopIteration" in w.result.json["failure"]["what"]
+    assert w.result.steps == 5
+    assert gc.get_freeze_count() == 0
+
+
+def test_ctrl_c_passes_with_what_is_known(loop: Loop) -> None:
+    def step(index: int) -> None:
+        if index == 20:
+            raise KeyboardInterrupt
+        loop.history.append(loop.train())
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stepleak.check(step)
+    assert isinstance(caught.value, stepleak.Interrupted)
+    assert caught.value.result.verdict == "failure"
+    assert caught.value.result.steps == 20
+
+
+def test_ctrl_c_in_the_record_pass_leaves_the_verdict(loop: Loop) -> None:
+    def step(index: int) -> None:
+        if index == 70:
+            raise KeyboardInterrupt
+        loop.history.append(loop.train())
+
+    with pytest.raises(stepleak.Interrupted) as caught:
+        stepleak.check(step, effort="quick")
+    assert caught.value.result.verdict == "leak"
+    assert caught.value.result.findings
+
+
+def test_a_loader_that_ends_in_the_record_pass_leaves_the_verdict(loop: Loop) -> None:
+    batches = iter(range(70))
+
+    def step() -> None:
+        next(batches)
+        loop.history.append(loop.train())
+
+    result = stepleak.check(step, effort="quick")
+    assert result.verdict == "leak"
+    assert "StopIteration" in result.json["failure"]["what"]
+
+
+def test_refuses_wrong_options() -> None:
+    with pytest.raises(stepleak.UsageError, match="16"):
+        stepleak.watch(steps=3)
