@@ -7,6 +7,7 @@
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
+#include "harness/cli/observing.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -31,7 +32,7 @@ std::string refusal_of(const GateEntry& entry, const std::vector<Scenario>& scen
 
 ExitCode update(const GateOptions& options) {
   const auto entries = run_gate(options);
-  const Suite suite(options.scenario_folder);
+  const Suite suite(observing().scenarios(options.scenario_folder));
   const auto store = store_of(options);
   auto code = ExitCode::clean;
   fmt::print("\n");

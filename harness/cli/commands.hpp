@@ -21,6 +21,7 @@ void add_gate_command(CLI::App& app, Command& chosen);
 void add_baseline_command(CLI::App& app, Command& chosen);
 void add_list_command(CLI::App& app, Command& chosen);
 void add_doctor_command(CLI::App& app, Command& chosen);
+void add_analyze_command(CLI::App& app, Command& chosen);
 
 struct RunOptions;
 

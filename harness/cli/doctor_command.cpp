@@ -9,13 +9,11 @@
 #include <fstream>
 #include <set>
 
+#include "harness/api/result_of.hpp"
 #include "harness/cli/commands.hpp"
-#include "harness/cli/embedded_python.hpp"
+#include "harness/cli/observing.hpp"
 #include "harness/cli/target.hpp"
-#include "harness/probes/cuda/cuda_devices.hpp"
-#include "harness/probes/cuda/cuda_watch.hpp"
-#include "harness/probes/torch/torch_conditions.hpp"
-#include "harness/runner/worker.hpp"
+#include "harness/drive/worker.hpp"
 
 namespace stepleak {
 namespace {
@@ -36,9 +34,8 @@ void say(const std::string& what, const std::string& value) { fmt::print("  {:<2
 ExitCode doctor() {
   auto code = ExitCode::clean;
   fmt::print("stepleak {}\n", STEPLEAK_VERSION);
-  EmbeddedPython::start();
-  for (const auto& [name, value] : EmbeddedPython::facts()) say(name, value);
-  for (const auto& [name, value] : torch_conditions()) say(name, value);
+  observing().start();
+  for (const auto& [name, value] : observing().facts()) say(name, value);
   const auto libraries = mapped_libraries("libtorch_cpu.so");
   if (libraries.size() > 1) {
     code = ExitCode::failure;
@@ -55,37 +52,56 @@ ExitCode doctor() {
   say("python objects", "yes: what the collector tracks, exact");
   say("host heap, RSS", "yes: noisy; judged above 512 B/step");
   // Last: it starts CUDA, and nothing is forked afterwards.
-  const auto cuda = ask_cuda();
+  const auto cuda = observing().gpus();
   if (cuda.names.empty()) {
     say("device memory", fmt::format("no: {}", cuda.reason));
     fmt::print("    remedy: {}\n", cuda.remedy);
     return code;
   }
   fmt::print("GPU\n");
-  for (const auto& [name, value] : cuda_facts()) say(name, value);
+  for (const auto& [name, value] : observing().gpu_facts()) say(name, value);
   return code;
 }
 
-// A step that does nothing under the whole harness: every ledger that rises is our own growth.
-ExitCode self_growth(std::int64_t steps) {
-  RunOptions options;
-  options.options.minimum_steps = steps;
-  const Target nothing{"a step that does nothing", [](const Options& given, FlightRecorder& recorder) {
-                         return EmbeddedPython::check_nothing(given, recorder);
-                       }};
-  const auto result = run_targets({nothing}, with_device(options), {}).front();
-  const auto& trace = result.trace;
-  fmt::print("own growth over {} steps, from step {} on: {}\n", result.steps, result.steps / 4,
-             to_string(result.verdict));
-  auto code = exit_code(result.verdict);
-  for (const auto& key : trace.keys()) {
-    const auto values = trace.series(key);
+// Prints how much each ledger rose over the last three quarters; whether an exact one did.
+bool print_growth(const Result& result) {
+  bool has_grown = false;
+  for (const auto& ledger : result.trace.ledgers()) {
+    const auto& key = ledger.key();
+    const auto values = result.trace.series(key);
+    if (values.empty()) continue;
     const auto rise = values.back() - values[values.size() / 4];
     say(to_string(key), fmt::format("{:+d} in all, {:+.4f} a step", rise,
-                                    static_cast<double>(rise) / static_cast<double>(result.steps * 3 / 4)));
-    if (is_exact(key.counter) && rise > 0) code = ExitCode::leak;
+                                    static_cast<double>(rise) / static_cast<double>(values.size() * 3 / 4)));
+    has_grown = has_grown || (is_exact(key.counter) && rise > 0);
   }
-  return code;
+  return has_grown;
+}
+
+// Steps that keep nothing, under the whole harness: every ledger that rises is our own growth.
+ExitCode self_growth(std::int64_t steps) {
+  observing().start();
+  RunOptions options;
+  options.options.minimum_steps = steps;
+  options.timeout_seconds = 0;  // as long as it takes
+  std::vector<Target> targets;
+  for (const auto& name : observing().self_growth_steps()) {
+    targets.push_back({name, [name](const Options& given, FlightRecorder& recorder) {
+                         return observing().record_self_growth(name, given, recorder);
+                       }});
+  }
+  std::set<ExitCode> codes;
+  for (const auto& record : run_targets(targets, with_device(options), {})) {
+    const auto result = result_of(record);
+    fmt::print("{}: own growth over {} steps, from step {} on: {}\n", result.target, result.steps, result.steps / 4,
+               to_string(result.verdict));
+    if (result.failure) say(result.reason, result.failure->what);
+    codes.insert(print_growth(result) ? ExitCode::leak : exit_code(result.verdict));
+  }
+  for (const auto code : {ExitCode::failure, ExitCode::leak, ExitCode::inconclusive}) {
+    if (codes.contains(code)) return code;
+  }
+  return ExitCode::clean;
 }
 
 }  // namespace

@@ -10,9 +10,10 @@
 #include <cctype>
 #include <cstdio>
 
+#include "harness/api/result_of.hpp"
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
-#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/cli/observing.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -57,11 +58,14 @@ GateEntry entry_of(const Scenario& scenario, const Result& result, const Baselin
 }  // namespace
 
 BaselineStore store_of(const GateOptions& options) {
-  const auto device = device_before_fork(options.run.options.device);
+  const auto& name = options.run.options.device;
+  // Without the driver's device file there is no GPU, and no need to load torch to learn that.
+  const bool is_cpu = name == "cpu" || (name == "auto" && !std::filesystem::exists("/dev/nvidiactl"));
+  const auto device = is_cpu ? kHost : observing().device_before_fork(name);
   auto device_class = std::string("cpu");
   if (device.type == DeviceType::cuda) {
     // "NVIDIA H200" -> "nvidia-h200"
-    device_class = ask_cuda_in_child().names.at(static_cast<std::size_t>(device.index));
+    device_class = observing().gpus_before_fork().names.at(static_cast<std::size_t>(device.index));
     std::transform(device_class.begin(), device_class.end(), device_class.begin(), [](unsigned char letter) {
       return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
     });
@@ -71,22 +75,23 @@ BaselineStore store_of(const GateOptions& options) {
 
 std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto run_options = with_device(options.run);
-  const Suite suite(options.scenario_folder);
+  const Suite suite(observing().scenarios(options.scenario_folder));
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard_of(suite.matching(options.suite, device), options.shard);
   const auto store = store_of(options);
   std::vector<Target> targets;
   for (const auto& scenario : scenarios) {
-    (void)store.load(scenario.name);  // a corrupt baseline is told before minutes of work, not after
+    (void)store.load(scenario.name);  // a corrupt baseline is reported before minutes of work, not after
     targets.push_back(Suite::to_target(scenario));
   }
-  const auto results = run_targets(targets, run_options, [](const Result& result) {
+  const auto records = run_targets(targets, run_options, [](const Result& result) {
     fmt::print("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict), result.steps,
                result.seconds);
     std::fflush(stdout);
   });
   std::vector<GateEntry> entries;
-  for (std::size_t i = 0; i < scenarios.size(); ++i) entries.push_back(entry_of(scenarios[i], results[i], store));
+  for (std::size_t i = 0; i < scenarios.size(); ++i)
+    entries.push_back(entry_of(scenarios[i], result_of(records[i]), store));
   if (options.suite != "*" || options.shard != "1/1") return entries;
   for (const auto& name : store.scenarios()) {
     const auto& all = suite.scenarios();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/cli/target.hpp"
-#include "harness/judge/baseline.hpp"
+#include "harness/gate/baseline.hpp"
 
 namespace CLI {
 class App;

@@ -11,6 +11,7 @@
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/junit.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 struct GateCommand {
   GateOptions options;
   std::string junit_file;
+  std::string colours = "auto";
   bool fails_on_other_key = false;
 
   // Why an entry turns the gate red; empty where it does not.
@@ -52,7 +54,7 @@ struct GateCommand {
   ExitCode operator()() const {
     const auto start = std::chrono::steady_clock::now();
     const auto entries = run_gate(options);
-    const bool colours = use_colours(options.run.colours);
+    const bool is_coloured = use_colours(colours);
     std::map<std::string_view, int> counts;
     std::vector<JunitCase> cases;
     fmt::print("\n");
@@ -61,11 +63,11 @@ struct GateCommand {
       const auto failure = failure_of(entry);
       cases.push_back({&entry.result, failure});
       if (entry.comparison.change == Change::same && failure.empty()) continue;
-      fmt::print("{}{}: {}{}\n", colours && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
-                 to_string(entry.comparison.change), colours && !failure.empty() ? "\x1b[0m" : "");
+      fmt::print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
+                 to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
       for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);
       if (!failure.empty() && entry.comparison.change != Change::gone)
-        fmt::print("{}", to_console(entry.result, {colours, {}}));
+        fmt::print("{}", to_console(entry.result, {is_coloured, {}}));
     }
     if (!junit_file.empty()) write_file(junit_file, to_junit("stepleak gate", cases));
     const auto code = code_of(entries);
@@ -86,6 +88,9 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
   verb->add_option("--junit", command->junit_file, "write a JUnit file here");
+  verb->add_option("--colour", command->colours, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
   verb->add_flag("--fail-on-other-key", command->fails_on_other_key, "a baseline of another machine or version fails");
   verb->footer("Green: every scenario behaves as its baseline, or better. Example: stepleak gate --shard 1/4");
   verb->callback([&chosen, command] { chosen = *command; });

@@ -11,6 +11,8 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   stepleak run train.py:step                   judge a callable of your own file
   stepleak run loss_sum_attached               judge a scenario by name
+  stepleak run train.py:step --trace T         and keep what the result rests on
+  stepleak analyze T                           judge that again, without torch
   stepleak gate                                all scenarios against their baselines
   stepleak baseline update --suite 'loss_*'    accept what they do now
   stepleak doctor                              what can be observed here
@@ -32,6 +34,7 @@ int main(int argc, char** argv) try {
   stepleak::add_run_command(app, chosen);
   stepleak::add_gate_command(app, chosen);
   stepleak::add_baseline_command(app, chosen);
+  stepleak::add_analyze_command(app, chosen);
   stepleak::add_list_command(app, chosen);
   stepleak::add_doctor_command(app, chosen);
   try {

@@ -12,12 +12,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "harness/api/result_of.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
-#include "harness/cli/embedded_python.hpp"
+#include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
-#include "harness/probes/cuda/cuda_devices.hpp"
-#include "harness/trace/serialise.hpp"
+#include "harness/trace/run_record_json.hpp"
 
 namespace stepleak {
 namespace {
@@ -28,21 +28,21 @@ constexpr char kErrorTag = 'E';
 constexpr char kSeparator = '\x1f';
 
 std::string payload_of(const Target& target, Options options, FlightRecorder& recorder) {
-  EmbeddedPython::after_fork();
+  observing().after_fork();
   options.target = target.name;
   try {
-    return kResultTag + to_json(target.check(options, recorder));
+    return kResultTag + to_json(target.record(options, recorder));
   } catch (const Error& error) {
     return fmt::format("{}{}{}{}{}{}", kErrorTag, static_cast<int>(error.code()), kSeparator, error.what(), kSeparator,
                        error.remedy());
   }
 }
 
-Result result_of(const Target& target, const RunOptions& options, const WorkerEnd& end) {
+RunRecord record_of(const Target& target, const RunOptions& options, WorkerEnd end) {
   if (end.is_finished && end.payload.front() == kResultTag) {
-    auto result = result_from_json(std::string_view(end.payload).substr(1));
-    if (result.failure) result.failure->output_tail = end.output_tail;
-    return result;
+    auto record = run_record_from_json(std::string_view(end.payload).substr(1), "what the worker sent back");
+    if (record.failure) record.failure->output_tail = end.output_tail;
+    return record;
   }
   if (end.is_finished) {
     const auto first = end.payload.find(kSeparator);
@@ -50,33 +50,26 @@ Result result_of(const Target& target, const RunOptions& options, const WorkerEn
     throw Error(static_cast<ExitCode>(std::stoi(end.payload.substr(1, first - 1))),
                 end.payload.substr(first + 1, second - first - 1), end.payload.substr(second + 1));
   }
-  Result result;
-  result.target = target.name;
-  result.device = parse_device(options.options.device);
-  result.verdict = Verdict::failure;
-  result.reason = "the worker died";
-  result.failure = RunFailure{end.what, end.remedy, end.output_tail};
-  result.steps = end.trace.step_count();
-  result.seconds = end.seconds;
-  result.trace = end.trace;
-  return result;
+  return {.target = target.name,
+          .device = parse_device(options.options.device),
+          .policy = end.policy,
+          .trace = std::move(end.trace),
+          .failure =
+              RunFailure{
+                  .reason = "the worker died", .what = end.what, .remedy = end.remedy, .output_tail = end.output_tail},
+          .seconds = end.seconds};
 }
 
 }  // namespace
 
-Suite::Suite(const std::string& folder) : scenarios_(ScenarioRegistry::instance().all()) {
-  EmbeddedPython::start();
-  for (auto& scenario : EmbeddedPython::load_scenarios(folder)) {
-    const auto other = std::find_if(scenarios_.begin(), scenarios_.end(),
-                                    [&](const Scenario& known) { return known.name == scenario.name; });
-    if (other != scenarios_.end()) {
-      throw failure_error(
-          fmt::format("scenario '{}' is declared twice: {} and {}", scenario.name, other->file, scenario.file),
-          "rename one of them");
-    }
-    scenarios_.push_back(std::move(scenario));
-  }
+Suite::Suite(std::vector<Scenario> scenarios) : scenarios_(std::move(scenarios)) {
   std::sort(scenarios_.begin(), scenarios_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  const auto twice = std::adjacent_find(scenarios_.begin(), scenarios_.end(),
+                                        [](const auto& a, const auto& b) { return a.name == b.name; });
+  if (twice == scenarios_.end()) return;
+  throw failure_error(
+      fmt::format("scenario '{}' is declared twice: {} and {}", twice->name, twice->file, std::next(twice)->file),
+      "rename one of them");
 }
 
 std::vector<Scenario> Suite::matching(const std::string& glob, Device device) const {
@@ -89,7 +82,7 @@ std::vector<Scenario> Suite::matching(const std::string& glob, Device device) co
     if (is_runnable) matching.push_back(scenario);
   }
   if (matching.empty() && needs_gpu) {
-    const auto& cuda = ask_cuda_in_child();
+    const auto cuda = observing().gpus_before_fork();
     throw failure_error(fmt::format("'{}' needs a GPU{}", glob, cuda.reason.empty() ? "" : ": " + cuda.reason),
                         cuda.remedy.empty() ? "run it with --device cuda" : cuda.remedy);
   }
@@ -99,21 +92,13 @@ std::vector<Scenario> Suite::matching(const std::string& glob, Device device) co
 }
 
 Target Suite::to_target(const Scenario& scenario) {
-  if (!scenario.set_up) {
-    return {scenario.name, [name = scenario.name](const Options& options, FlightRecorder& recorder) {
-              return EmbeddedPython::check_scenario(name, options, recorder);
-            }};
-  }
-  return {scenario.name, [set_up = scenario.set_up](const Options& options, FlightRecorder& recorder) {
-            return EmbeddedPython::without_gil([&] {
-              const auto step = set_up(device_of(options.device));
-              return check([&step](std::int64_t) { step(); }, options, {.recorder = &recorder});
-            });
+  return {scenario.name, [name = scenario.name](const Options& options, FlightRecorder& recorder) {
+            return observing().record_scenario(name, options, recorder);
           }};
 }
 
 RunOptions with_device(RunOptions options) {
-  options.options.device = to_string(device_before_fork(options.options.device));
+  options.options.device = to_string(observing().device_before_fork(options.options.device));
   return options;
 }
 
@@ -127,13 +112,13 @@ Target file_target(const std::string& text) {
   }
   const auto path = std::filesystem::absolute(file);
   return {text, [path, callable](const Options& options, FlightRecorder& recorder) {
-            return EmbeddedPython::check_file(path, callable, options, recorder);
+            return observing().record_file(path, callable, options, recorder);
           }};
 }
 
-std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOptions& options,
-                                const std::function<void(const Result&)>& on_result) {
-  EmbeddedPython::start();
+std::vector<RunRecord> run_targets(const std::vector<Target>& targets, const RunOptions& options,
+                                   const std::function<void(const Result&)>& on_result) {
+  observing().start();
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;
   for (const auto& target : targets) {
@@ -142,28 +127,23 @@ std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOpt
          [&target, &options](FlightRecorder& recorder) { return payload_of(target, options.options, recorder); },
          limits, options.show_output});
   }
-  std::vector<Result> results(targets.size());
+  std::vector<RunRecord> records(targets.size());
   Progress progress(targets.size(), ::isatty(STDERR_FILENO) != 0);
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   run_workers(tasks, options.jobs > 0 ? options.jobs : cores,
               {.on_end =
                    [&](std::size_t task, const WorkerEnd& end) {
                      progress.clear();
-                     results[task] = result_of(targets[task], options, end);
-                     if (on_result) on_result(results[task]);
+                     records[task] = record_of(targets[task], options, end);
+                     if (on_result) on_result(result_of(records[task]));
                    },
                .on_progress = [&](std::size_t ended, std::size_t task,
                                   std::int64_t step) { progress.show(ended, targets[task].name, step); }});
   progress.clear();
-  return results;
+  return records;
 }
 
 std::string default_scenario_folder() { return STEPLEAK_SOURCE_ROOT "/scenarios/python"; }
 std::string default_baseline_folder() { return STEPLEAK_SOURCE_ROOT "/baselines"; }
-
-bool use_colours(const std::string& choice) {
-  if (choice == "always") return true;
-  return choice == "auto" && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-}
 
 }  // namespace stepleak

@@ -6,16 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "harness/api/check.hpp"
-#include "harness/runner/worker.hpp"
+#include "harness/api/options.hpp"
+#include "harness/drive/worker.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/trace/result.hpp"
+#include "harness/trace/run_record.hpp"
 
 namespace stepleak {
 
 /// One thing to judge in a worker of its own.
 struct Target {
   std::string name;
-  std::function<Result(const Options&, FlightRecorder&)> check;
+  std::function<RunRecord(const Options&, FlightRecorder&)> record;
 };
 
 /// Options that all verbs share which run targets.
@@ -25,14 +27,13 @@ struct RunOptions {
   std::string memory;  ///< "8G"; empty: no limit
   int jobs = 0;        ///< 0: as many as cores
   bool show_output = false;
-  std::string colours = "auto";
 };
 
-/// Every scenario of this build, C++ and Python, by name. Throws a failure error for a name used twice.
+/// Scenarios by name.
 class Suite {
  public:
-  /// `folder`: where Python scenarios lie; starts the interpreter.
-  explicit Suite(const std::string& folder);
+  /// Throws a failure error for a name used twice.
+  explicit Suite(std::vector<Scenario> scenarios);
   [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }
   /// Those that can run on a device and whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error
   /// where none does.
@@ -49,17 +50,14 @@ class Suite {
 /// "train.py:step": checks that the file is there. Throws a usage error.
 [[nodiscard]] Target file_target(const std::string& text);
 
-/// Judges each target in a fresh worker; `on_result` in the order in which they end. Returns them in the
-/// order of the targets. The device must be named, not "auto": see with_device(). A worker that dies gives a result
-/// with the verdict `failure`; wrong names throw.
-std::vector<Result> run_targets(const std::vector<Target>& targets, const RunOptions& options,
-                                const std::function<void(const Result&)>& on_result);
+/// Runs each target in a fresh worker; `on_result` in the order in which they end. Returns their records in the
+/// order of the targets. The device must be named, not "auto": see with_device(). A worker that dies gives a record
+/// with that failure; wrong names throw.
+std::vector<RunRecord> run_targets(const std::vector<Target>& targets, const RunOptions& options,
+                                   const std::function<void(const Result&)>& on_result);
 
 /// Where the scenarios and baselines of this source tree lie, unless the user names others.
 [[nodiscard]] std::string default_scenario_folder();
 [[nodiscard]] std::string default_baseline_folder();
-
-/// Whether to colour standard output: "always", "never", or "auto" for a terminal without NO_COLOR.
-[[nodiscard]] bool use_colours(const std::string& choice);
 
 }  // namespace stepleak

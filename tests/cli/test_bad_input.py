@@ -423,7 +423,7 @@ def test_full_disk_fails_with_the_remedy(folder: CommandLine) -> None:
 
 def test_scenario_that_does_not_load_is_named(stepleak: CommandLine) -> None:
     stepleak.write("mine/broken_scenario.py", "raise RuntimeError('not today')\n")
-    outcome = stepleak("list", "--scenarios", "mine")
+    outcome = stepleak("run", "anything", "--scenarios", "mine")
     assert outcome.code == FAILURE
     assert "not today" in outcome.err
     assert "broken_scenario.py" in outcome.err

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -132,7 +133,8 @@ def test_leak_exits_with_1_though_others_are_clean(all_steps: Outcome) -> None:
 def test_report_names_line_holder_kind_and_fix(all_steps: Outcome) -> None:
     report = all_steps.block_of("train.py:leaks")
     line = TRAIN.splitlines().index("    def leaks():") + 2
-    assert "leaks 4 B/step on cpu · graph_retention" in report
+    # The loss is 4 bytes, and its graph some kilobytes of host heap.
+    assert re.search(r"leaks [2-9]\.\d KiB/step on cpu · graph_retention", report)
     assert "4 autograd nodes" in report
     assert f"train.py:{line} in leaks" in report
     assert "loss = model(torch.randn(4, 32)).square().mean()" in report

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "harness/cli/embedded_python.hpp"
+#include "harness/cli/observing/embedded_python.hpp"
 
 #include <fmt/format.h>
 #include <pybind11/embed.h>
@@ -25,20 +25,24 @@ namespace {
   throw StepFailure(what + exception_text(&error), "the set-up must run on its own: try python3 on the file");
 }
 
-Result failed_set_up(const StepFailure& failure, const Options& options) {
-  Result result;
-  result.target = options.target;
-  result.device = device_of(options.device);
-  result.verdict = Verdict::failure;
-  result.reason = "the set-up failed";
-  result.failure = RunFailure{failure.what(), failure.remedy(), {}};
-  return result;
+RunRecord failed_set_up(const StepFailure& failure, const Options& options) {
+  return {.target = options.target,
+          .device = device_of(options.device),
+          .failure = RunFailure{.reason = "the set-up failed", .what = failure.what(), .remedy = failure.remedy()}};
+}
+
+// What the result records as conditions holds for the set-up as well. CUDA stays as it is: its generators are seeded
+// when the set-up starts it, which may choose devices before.
+void before_set_up(const Options& options) {
+  py::module_::import("stepleak._load").attr("seed_everything")(options.seed);
+  if (options.threads > 0) py::module_::import("torch").attr("set_num_threads")(options.threads);
 }
 
 // Called with the GIL; releases it for the run.
-Result check_callable(const py::object& callable, bool takes_index, const Options& options, FlightRecorder& recorder) {
+RunRecord record_callable(const py::object& callable, bool takes_index, const Options& options,
+                          FlightRecorder& recorder) {
   const py::gil_scoped_release without_gil;
-  return check_python(callable.ptr(), takes_index, options, &recorder);
+  return record_python_run(callable.ptr(), takes_index, options, &recorder);
 }
 
 void check_status(const PyStatus& status) {
@@ -96,13 +100,13 @@ void EmbeddedPython::after_fork() {
   }
 }
 
-Result EmbeddedPython::check_file(const std::filesystem::path& file, const std::string& callable,
-                                  const Options& options, FlightRecorder& recorder) try {
+RunRecord EmbeddedPython::record_file(const std::filesystem::path& file, const std::string& callable,
+                                      const Options& options, FlightRecorder& recorder) try {
   const auto load = py::module_::import("stepleak._load");
   py::object step;
   bool takes_index = false;
   try {
-    load.attr("seed_everything")(options.seed);
+    before_set_up(options);
     py::list arguments;
     arguments.append(file.string());
     py::module_::import("sys").attr("argv") = arguments;
@@ -111,7 +115,7 @@ Result EmbeddedPython::check_file(const std::filesystem::path& file, const std::
   } catch (py::error_already_set& error) {
     rethrow(error, "the set-up raised ");
   }
-  return check_callable(step, takes_index, options, recorder);
+  return record_callable(step, takes_index, options, recorder);
 } catch (const StepFailure& failure) {
   return failed_set_up(failure, options);
 }
@@ -143,10 +147,11 @@ std::vector<Scenario> EmbeddedPython::load_scenarios(const std::filesystem::path
   return scenarios;
 }
 
-Result EmbeddedPython::check_scenario(const std::string& name, const Options& options, FlightRecorder& recorder) try {
+RunRecord EmbeddedPython::record_scenario(const std::string& name, const Options& options,
+                                          FlightRecorder& recorder) try {
   py::object step;
   try {
-    py::module_::import("stepleak._load").attr("seed_everything")(options.seed);
+    before_set_up(options);
     for (const auto& item : py::module_::import("stepleak.scenario").attr("registered")()) {
       if (item.attr("name").cast<std::string>() == name) {
         step = item.attr("set_up")(to_string(device_of(options.device)));
@@ -155,18 +160,28 @@ Result EmbeddedPython::check_scenario(const std::string& name, const Options& op
   } catch (py::error_already_set& error) {
     rethrow(error, "the set-up raised ");
   }
-  return check_callable(step, false, options, recorder);
+  return record_callable(step, false, options, recorder);
 } catch (const StepFailure& failure) {
   return failed_set_up(failure, options);
 }
 
-Result EmbeddedPython::check_nothing(const Options& options, FlightRecorder& recorder) {
-  return check_callable(py::eval("lambda: None"), false, options, recorder);
+std::vector<std::string> EmbeddedPython::self_growth_steps() {
+  std::vector<std::string> names;
+  for (const auto& name : py::module_::import("stepleak._self_growth").attr("STEPS")) {
+    names.push_back(name.cast<std::string>());
+  }
+  return names;
 }
 
-Result EmbeddedPython::without_gil(const std::function<Result()>& check) {
+RunRecord EmbeddedPython::record_self_growth(const std::string& name, const Options& options,
+                                             FlightRecorder& recorder) {
+  const auto set_up = py::module_::import("stepleak._self_growth").attr("STEPS")[py::str(name)];
+  return record_callable(set_up(to_string(device_of(options.device))), false, options, recorder);
+}
+
+RunRecord EmbeddedPython::without_gil(const std::function<RunRecord()>& record) {
   const py::gil_scoped_release released;
-  return check();
+  return record();
 }
 
 std::vector<std::pair<std::string, std::string>> EmbeddedPython::facts() {

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/api/check.hpp"
+#include "harness/observe/flight_recorder.hpp"
+#include "harness/scenario/scenario.hpp"
+
+namespace stepleak {
+
+/// The interpreter inside the command line: the one that the build was made for, with its torch.
+/// Started once, never finalised (torch does not survive it). No thread is started before the fork.
+class EmbeddedPython {
+ public:
+  /// Starts the interpreter and imports torch; later calls do nothing. Throws a failure error with the remedy.
+  static void start();
+
+  /// In a worker, first of all: tells Python that it was forked, prints stacks on a crash.
+  static void after_fork();
+
+  /// In a worker: runs the set-up of FILE.py and records the run of its callable. Throws usage errors for wrong names;
+  /// a failing set-up gives a record with that failure.
+  static RunRecord record_file(const std::filesystem::path& file, const std::string& callable, const Options& options,
+                               FlightRecorder& recorder);
+
+  /// What the scenario files of a folder declare; `set_up` is empty: use record_scenario().
+  static std::vector<Scenario> load_scenarios(const std::filesystem::path& folder);
+
+  /// In a worker: does a declared scenario's set-up and records the run of its step.
+  static RunRecord record_scenario(const std::string& name, const Options& options, FlightRecorder& recorder);
+
+  /// Names of the Python steps that keep nothing of their own.
+  static std::vector<std::string> self_growth_steps();
+
+  /// In a worker: records the run of one of these; what grows is stepleak's own.
+  static RunRecord record_self_growth(const std::string& name, const Options& options, FlightRecorder& recorder);
+
+  /// In a worker: records the run of a C++ step while no thread holds the GIL, as torch's autograd engine demands.
+  static RunRecord without_gil(const std::function<RunRecord()>& record);
+
+  /// Version, executable and path of torch, for `doctor`.
+  static std::vector<std::pair<std::string, std::string>> facts();
+};
+
+}  // namespace stepleak

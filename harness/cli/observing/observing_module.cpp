@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// The library that the command line loads when a step is observed.
+
+#include <algorithm>
+
+#include "harness/api/check.hpp"
+#include "harness/base/errors.hpp"
+#include "harness/cli/observing.hpp"
+#include "harness/cli/observing/embedded_python.hpp"
+#include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cuda_watch.hpp"
+#include "harness/probes/torch/torch_conditions.hpp"
+
+namespace stepleak {
+namespace {
+
+GpuAnswer to_answer(const CudaAnswer& cuda) { return {cuda.names, cuda.reason, cuda.remedy}; }
+
+RunRecord record_compiled(const Scenario& scenario, const Options& options, FlightRecorder& recorder) {
+  return EmbeddedPython::without_gil([&] {
+    const auto device = device_of(options.device);
+    // What the result records as conditions holds for the set-up as well.
+    apply_torch_conditions({.seed = options.seed, .threads = options.threads});
+    const auto step = scenario.set_up(device);
+    return record_run([&step](std::int64_t) { step(); }, options, {.recorder = &recorder});
+  });
+}
+
+class TorchObserving final : public Observing {
+ public:
+  void start() override { EmbeddedPython::start(); }
+  void after_fork() override { EmbeddedPython::after_fork(); }
+  Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
+  GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
+
+  std::vector<Scenario> scenarios(const std::string& folder) override {
+    EmbeddedPython::start();
+    auto all = EmbeddedPython::load_scenarios(folder);
+    for (auto scenario : ScenarioRegistry::instance().all()) {
+      scenario.set_up = nullptr;
+      all.push_back(std::move(scenario));
+    }
+    return all;
+  }
+
+  RunRecord record_scenario(const std::string& name, const Options& options, FlightRecorder& recorder) override {
+    const auto& compiled = ScenarioRegistry::instance().all();
+    const auto found = std::find_if(compiled.begin(), compiled.end(), [&](const auto& s) { return s.name == name; });
+    if (found != compiled.end()) return record_compiled(*found, options, recorder);
+    return EmbeddedPython::record_scenario(name, options, recorder);
+  }
+  RunRecord record_file(const std::filesystem::path& file, const std::string& callable, const Options& options,
+                        FlightRecorder& recorder) override {
+    return EmbeddedPython::record_file(file, callable, options, recorder);
+  }
+  std::vector<std::string> self_growth_steps() override { return EmbeddedPython::self_growth_steps(); }
+  RunRecord record_self_growth(const std::string& name, const Options& options, FlightRecorder& recorder) override {
+    return EmbeddedPython::record_self_growth(name, options, recorder);
+  }
+
+  Facts facts() override {
+    auto facts = EmbeddedPython::facts();
+    for (const auto& condition : torch_conditions()) facts.emplace_back(condition);
+    return facts;
+  }
+  GpuAnswer gpus() override { return to_answer(ask_cuda()); }
+  Facts gpu_facts() override { return cuda_facts(); }
+};
+
+}  // namespace
+}  // namespace stepleak
+
+extern "C" [[gnu::visibility("default")]] stepleak::Observing* stepleak_observing() {
+  static stepleak::TorchObserving observing;
+  return &observing;
+}

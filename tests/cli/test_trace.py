@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stored traces: what a result rests on, judged again without a step, a GPU or torch."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from conftest import CommandLine
+
+STEPS = """
+import ctypes
+import torch
+from torch import nn
+
+model = nn.Linear(16, 4)
+kept = []
+
+
+def leaks():
+    loss = model(torch.randn(8, 16)).square().mean()
+    loss.backward()
+    model.zero_grad()
+    kept.append(loss)
+
+
+def clean():
+    model(torch.randn(8, 16)).square().mean().backward()
+    model.zero_grad()
+
+
+def raises(index):
+    clean()
+    if index == 12:
+        raise RuntimeError("no more batches")
+
+
+def dies_in_the_record_pass(index):
+    leaks()
+    if index == 70:
+        ctypes.string_at(0)
+
+
+def dies_after_flat_steps(index):
+    clean()
+    if index == 100:
+        ctypes.string_at(0)
+"""
+
+
+@pytest.fixture(name="cli")
+def make_cli(stepleak: CommandLine) -> CommandLine:
+    stepleak.write("train.py", STEPS)
+    return stepleak
+
+
+def test_a_stored_trace_gives_the_same_result_byte_for_byte(cli: CommandLine) -> None:
+    targets = ["train.py:leaks", "train.py:clean", "train.py:raises"]
+    ran = cli("run", *targets, "--trace", "t.gz", "--json", "a.json", "--junit", "a.xml", "--device", "cpu")
+    again = cli("analyze", "t.gz", "--json", "b.json")
+    assert ran.code == again.code == 3
+    assert (cli.folder / "a.json").read_bytes() == (cli.folder / "b.json").read_bytes()
+    results = json.loads((cli.folder / "b.json").read_text())
+    assert [result["verdict"] for result in results] == ["leak", "clean", "failure"]
+    assert results[0]["findings"][0]["kept_by"].endswith("kept.append(loss)")
+
+
+def test_a_trace_of_a_usual_step_is_small(cli: CommandLine) -> None:
+    cli("run", "train.py:leaks", "--trace", "t.gz", "--device", "cpu")
+    assert (cli.folder / "t.gz").stat().st_size < 1 << 20
+    line = json.loads(gzip.decompress((cli.folder / "t.gz").read_bytes()))
+    assert line["format"] == "stepleak-trace"
+    assert line["trace"]["recordings"][0]["survivors"]
+    assert line["trace"]["recordings"][0]["objects"]["nodes"]
+    assert line["trace"]["looks"][-1]["tables"]
+
+
+def test_analyze_help_list_and_baselines_load_no_torch(cli: CommandLine) -> None:
+    cli("run", "train.py:clean", "--trace", "t.gz", "--device", "cpu")
+    for arguments in (["analyze", "t.gz"], ["--help"], ["list"], ["baseline", "show", "--device", "cpu"]):
+        traced = cli(*arguments, switches={"LD_DEBUG": "libs"})
+        assert traced.code == 0, traced.err[-400:]
+        assert "libtorch" not in traced.err
+
+
+def test_what_is_no_trace_is_refused_by_name(cli: CommandLine) -> None:
+    (cli.folder / "half.gz").write_bytes(gzip.compress(b'{"format": "stepleak-trace"}')[:-9])
+    (cli.folder / "other.gz").write_bytes(gzip.compress(b'{"format": "another"}\n'))
+    for name in ("half.gz", "other.gz", "train.py", "missing.gz"):
+        refused = cli("analyze", name)
+        assert refused.code == 3, refused.out
+        assert name in refused.err
+        assert "remedy" in refused.err
+
+
+def test_a_worker_that_dies_in_the_record_pass_leaves_its_verdict(cli: CommandLine) -> None:
+    ran = cli("run", "train.py:dies_in_the_record_pass", "--effort", "quick", "--device", "cpu")
+    assert ran.code == 1, ran.out
+    assert "killed by SIGSEGV in step 71" in ran.out
+
+
+def test_a_worker_that_dies_before_a_verdict_is_never_clean(cli: CommandLine) -> None:
+    ran = cli("run", "train.py:dies_after_flat_steps", "--effort", "nightly", "--device", "cpu")
+    assert ran.code == 3, ran.out
+
+
+def test_steps_bound_every_pass(cli: CommandLine) -> None:
+    cli("run", "train.py:leaks", "--steps", "64", "--json", "a.json", "--device", "cpu")
+    result = json.loads((cli.folder / "a.json").read_text())
+    assert result["verdict"] == "leak"
+    assert result["steps"] == 64
+    assert result["explained_steps"] == 18
