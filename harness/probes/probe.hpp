@@ -12,8 +12,9 @@
 
 namespace stepleak {
 
-/// A source of ledgers, cohorts and survivors. Called from the runner's thread only, and only at
-/// boundaries, when no step runs; what it counts may happen on any thread.
+/// A source of ledgers, cohorts and survivors. Called from the step's thread only, and only at
+/// boundaries, when no step runs; what it counts may happen on any thread. Whatever it attached to the process is
+/// undone by stop(), at the latest by its destructor.
 class Probe {
  public:
   virtual ~Probe() = default;
@@ -29,55 +30,36 @@ class Probe {
   /// Once after the set-up, before the first step.
   virtual void start() {}
 
+  /// After the last step, on every way out, also in the middle of a record pass: detaches from the process.
+  virtual void stop() noexcept {}
+
   /// Before each step; `step` counts from 1.
   virtual void begin_step(std::int64_t step) { (void)step; }
 
-  /// At looks and at the explain pass's end, after the step and before its boundary is read: waits for devices, and
+  /// At looks and at the record pass's end, after the step and before its boundary is read: waits for devices, and
   /// lets pending frees complete. Elsewhere a step keeps its launch-ahead. Throws StepFailure where the device failed.
   virtual void settle() {}
 
   /// At each boundary, before and then after the collection: fills the columns of that moment.
-  /// `row` has one value a key of keys(), in that order.
+  /// `row` has one value a key of keys(), in that order; what is not read at this boundary stays kUnread.
   virtual void read(Moment moment, std::span<std::int64_t> row) = 0;
 
   /// At looks: appends one table a device where this probe knows births.
   virtual void read_cohorts(std::vector<CohortTable>& tables) { (void)tables; }
 
-  /// Between two steps: whether the stacks of births are recorded from now on. In the explain pass in the steps that
-  /// Trace::is_recorded() names; in the screen pass in few steps, for the case that a later one runs out of memory.
+  /// Between two steps: whether the stacks of births are recorded from now on. In the record pass in the steps that
+  /// Recording::is_recorded() names; in the screen pass in few steps, for the case that a later one runs out of memory.
   virtual void record_stacks(bool is_recording) { (void)is_recording; }
 
-  /// Before the first step of the explain pass.
-  virtual void begin_explain() {}
+  /// Before the first step of a record pass.
+  virtual void begin_record() {}
 
-  /// After its last boundary: adds to the trace what was born in a recorded step and is alive, with its stack.
-  virtual void end_explain(Trace& trace) { (void)trace; }
+  /// After its last boundary, with pass and steps filled in: adds what was born in a recorded step and is alive. The
+  /// `stack` of a survivor is an index into the captured stacks.
+  virtual void end_record(Recording& recording) { (void)recording; }
 
-  /// After a step that ran out of memory: adds every live block to the trace, with its stack where it was recorded.
-  virtual void read_blocks(Trace& trace) { (void)trace; }
-};
-
-/// Forces a collection of cyclic garbage at a boundary. Without Python there is none to force.
-class Collector {
- public:
-  virtual ~Collector() = default;
-  /// Once after the set-up: collects, then sets the old objects apart so that collect() stays cheap.
-  virtual void freeze() = 0;
-  virtual void collect() = 0;
-  /// Undoes freeze(), so that holders can be searched among all objects.
-  virtual void unfreeze() = 0;
-  /// False where the user's code has turned the collector off.
-  [[nodiscard]] virtual bool is_enabled() const = 0;
-};
-
-/// Finds who keeps the survivors of the explain pass.
-class HolderSearch {
- public:
-  virtual ~HolderSearch() = default;
-  /// Before the first step of the explain pass: remembers what is there.
-  virtual void begin() {}
-  /// After the pass, with survivors in the trace: adds holders and marks what no root leads to.
-  virtual void search(Trace& trace) = 0;
+  /// After a step that ran out of memory: adds every live block, with its stack where it was recorded.
+  virtual void read_blocks(Recording& recording) { (void)recording; }
 };
 
 }  // namespace stepleak

@@ -2,31 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "harness/probes/probe.hpp"
 
 namespace stepleak {
 
-/// A probe whose reading is dear: it is taken at every `stride`-th boundary of the screen pass and held in between. The
-/// explain pass, where nothing is judged, holds the last one.
+/// A probe whose reading is expensive: it is taken at the first and every `stride`-th boundary and wherever the run
+/// settles, and not in a record pass, whose own memory it would show.
 class SampledProbe : public Probe {
  public:
   explicit SampledProbe(std::int64_t stride) : stride_(stride) {}
 
-  void start() override { sample(); }
-  void begin_step(std::int64_t step) override { step_ = step; }
-  void begin_explain() override { is_explaining_ = true; }
-  void end_explain(Trace& /*trace*/) override { is_explaining_ = false; }
+  void start() override { is_recording_ = false; }
+  // The first too: a worker may not live to see another.
+  void begin_step(std::int64_t step) override { is_due_ = step == 1 || step % stride_ == 0; }
+  void settle() override { is_due_ = true; }
+  void begin_record() override { is_recording_ = true; }
+  void end_record(Recording& /*recording*/) override { is_recording_ = false; }
 
  protected:
-  virtual void sample() = 0;
-  void sample_if_due() {
-    if (step_ % stride_ == 0 && !is_explaining_) sample();
-  }
+  /// Whether the expensive columns are to be read at this boundary.
+  [[nodiscard]] bool is_due() const { return is_due_ && !is_recording_; }
 
  private:
   std::int64_t stride_;
-  std::int64_t step_ = 0;
-  bool is_explaining_ = false;
+  bool is_due_ = false;
+  bool is_recording_ = false;
 };
 
 }  // namespace stepleak

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -43,3 +45,70 @@ def test_raw_memory_is_seen_and_not_named_by_default(takes_raw_memory: Callable[
     result = stepleak.check(takes_raw_memory)
     assert [finding["kind"] for finding in result.findings] == ["raw_cuda"], result.report
     assert result.findings[0]["where"] == []
+
+
+def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
+    """cudaMalloc comes under the allocator's lock, which a thread that frees a tensor under the GIL waits for."""
+    is_over = threading.Event()
+    kept: list[torch.Tensor] = []
+
+    def prefetch() -> None:
+        batches: list[torch.Tensor] = []
+        stream = torch.cuda.Stream()
+        count = 0
+        while not is_over.is_set():
+            count += 1
+            with torch.cuda.stream(stream):
+                # Ever new sizes: the cache has no block for them, so the driver is asked under the lock.
+                batches.append(torch.empty((4 << 20) + 4096 * (count % 512), dtype=torch.uint8, device="cuda"))
+            torch.cuda.Event().record(stream)
+            if len(batches) > 4:
+                batches.clear()
+                torch.cuda.empty_cache()
+
+    def step() -> None:
+        loss = (torch.randn(64, 64, device="cuda", requires_grad=True) @ torch.randn(64, 64, device="cuda")).sum()
+        loss.backward()
+        kept.append(loss)
+
+    threads = [threading.Thread(target=prefetch, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    faulthandler.dump_traceback_later(240, exit=True)  # a deadlock says where
+    try:
+        result = stepleak.check(step, with_cuda_objects=True)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        is_over.set()
+        for thread in threads:
+            thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert result.verdict in ("leak", "inconclusive"), result.report
+
+
+def test_handles_of_a_record_pass_that_failed_are_not_of_the_next_run(takes_raw_memory: Callable[[], None]) -> None:
+    calls = 0
+
+    def fails_in_the_record_pass() -> None:
+        nonlocal calls
+        calls += 1
+        for _ in range(4):
+            takes_raw_memory()
+        if calls == 265:  # a leak is called after 256 steps and then recorded
+            raise RuntimeError("out of data")
+
+    stepleak.check(fails_in_the_record_pass, with_cuda_objects=True)
+    assert calls == 265
+    runtime = ctypes.CDLL("libcudart.so.13")
+    later: list[ctypes.c_void_p] = []
+
+    def step() -> None:
+        memory = ctypes.c_void_p()
+        assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(CHUNK)) == 0  # the later run
+        later.append(memory)
+
+    result = stepleak.check(step, with_cuda_objects=True)
+    for memory in later:
+        runtime.cudaFree(memory)
+    assert [finding["kind"] for finding in result.findings] == ["raw_cuda"], result.report
+    assert "# the later run" in result.findings[0]["where"][0]["text"]

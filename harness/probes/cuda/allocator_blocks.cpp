@@ -19,6 +19,7 @@ struct BlockContext final : torch::CapturedTraceback {
   StackCapture capture;
 };
 
+// torch calls it before it takes the allocator's lock, and may destroy the context under that.
 std::shared_ptr<c10::GatheredContext> gather_context() {
   auto context = std::make_shared<BlockContext>();
   context->capture = capture_operator_stack();
@@ -61,7 +62,7 @@ void record_allocation_stacks(bool is_recording) {
 StackCapture capture_of(const std::shared_ptr<c10::GatheredContext>& context) {
   if (const auto ours = std::dynamic_pointer_cast<BlockContext>(context)) return ours->capture;
   if (auto users = std::dynamic_pointer_cast<torch::CapturedTraceback>(context)) {
-    return std::make_shared<const CapturedStack>(CapturedStack{std::move(users), {}});
+    return std::make_shared<const CapturedStack>(CapturedStack{.python = std::move(users)});
   }
   return nullptr;
 }

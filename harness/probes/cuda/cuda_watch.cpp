@@ -46,8 +46,7 @@ std::vector<std::pair<std::string, std::string>> cuda_facts() {
                      own ? "yes: by process (NVML), in steps of 2 MiB"
                          : "partly: of the whole device, other processes included; run where NVML knows this process");
   const auto blocker = HandleProbe::blocker();
-  facts.emplace_back("raw CUDA objects",
-                     blocker.empty() ? "yes: in the explain pass, through CUPTI" : "no: " + blocker);
+  facts.emplace_back("raw CUDA objects", blocker.empty() ? "yes: in the record pass, through CUPTI" : "no: " + blocker);
   return facts;
 }
 

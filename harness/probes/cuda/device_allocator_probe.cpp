@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -21,6 +22,7 @@
 #include "harness/probes/block_table.hpp"
 #include "harness/probes/cuda/allocator_blocks.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/fork_guard.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
@@ -46,7 +48,7 @@ struct DeviceRecord {
   std::atomic<std::int64_t> private_pool_bytes{0};
 };
 
-// What the explain pass keeps of an event: the stack of a segment that was taken, or of a block that a collection
+// What the record pass keeps of an event: the stack of a segment that was taken, or of a block that a collection
 // freed.
 struct EventStack {
   Device device;
@@ -93,8 +95,8 @@ std::vector<EventStack> take_stacks() {
   return std::exchange(record().stacks, {});
 }
 
-// Under the allocator's lock, and perhaps under the GIL: no call into torch; in the screen pass no lock and no
-// allocation either.
+// Under the allocator's lock, and perhaps under the GIL: no call into torch; in the screen pass no lock but
+// the table's leaf, and no allocation once it has its size.
 void on_event(const TraceEntry& event) {
   const auto& devices = record().devices;
   const auto index = static_cast<std::size_t>(event.device_);
@@ -104,6 +106,7 @@ void on_event(const TraceEntry& event) {
   const bool is_private = event.mempool_.first != 0 || event.mempool_.second != 0;
   switch (event.action_) {
     case TraceEntry::ALLOC:
+      if (!is_observing_here()) break;
       device.blocks.insert({event.addr_, bytes, current_step.load(std::memory_order_relaxed)});
       break;
     case TraceEntry::FREE_REQUESTED:
@@ -185,6 +188,15 @@ DeviceAllocatorProbe::DeviceAllocatorProbe(std::shared_ptr<StackTable> stacks) :
   attach_once();
 }
 
+DeviceAllocatorProbe::~DeviceAllocatorProbe() {
+  // A probe that only said what is here (gap()) has attached nothing.
+  if (!is_started_) return;
+  stop_observing_here();
+  record().is_explaining = false;
+  if (record().coverage == Coverage::full) record_allocation_stacks(false);
+  (void)take_stacks();
+}
+
 std::string DeviceAllocatorProbe::gap() const {
   switch (record().coverage) {
     case Coverage::full:
@@ -210,10 +222,12 @@ std::vector<SeriesKey> DeviceAllocatorProbe::keys() const {
 }
 
 void DeviceAllocatorProbe::start() {
-  // An earlier run may have failed in the middle of its explain pass.
+  // An earlier run may have failed in the middle of its record pass.
   record().is_explaining = false;
   (void)take_stacks();
   for (auto* device : record().devices) device->blocks.restart();
+  is_started_ = true;
+  start_observing_here();
 }
 
 void DeviceAllocatorProbe::begin_step(std::int64_t /*step*/) {
@@ -235,7 +249,10 @@ void DeviceAllocatorProbe::settle() {
 void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
   record().is_collecting = moment == Moment::before_collection;
   if (moment == Moment::after_collection) check_no_capture_is_open();
-  if (record().coverage == Coverage::none) return;
+  if (record().coverage == Coverage::none) {
+    std::fill(row.begin(), row.end(), 0);
+    return;
+  }
   constexpr auto kWidth = kCounters.size() + 1;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
     const auto columns = row.subspan(i * kWidth, kWidth);
@@ -271,41 +288,41 @@ void DeviceAllocatorProbe::record_stacks(bool is_recording) {
   if (record().coverage == Coverage::full) record_allocation_stacks(is_recording);
 }
 
-void DeviceAllocatorProbe::begin_explain() { record().is_explaining = true; }
+void DeviceAllocatorProbe::begin_record() { record().is_explaining = true; }
 
-void DeviceAllocatorProbe::end_explain(Trace& trace) {
+void DeviceAllocatorProbe::end_record(Recording& recording) {
   if (record().coverage != Coverage::full) return;
   record().is_explaining = false;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
     for_each_block(i, [&](const AllocatorBlock& block, std::int64_t birth_step) {
       if (block.is_waiting) {
         // Its age is not known any more; that it waits after a synchronisation is the evidence.
-        auto survivor = to_survivor(block, i, trace.explained_from);
+        auto survivor = to_survivor(block, i, recording.pass.first_step);
         survivor.type = SurvivorType::handle;
         survivor.name = "waiting block";
-        trace.survivors.push_back(std::move(survivor));
-      } else if (trace.is_recorded(birth_step)) {
-        trace.survivors.push_back(to_survivor(block, i, birth_step));
+        recording.survivors.push_back(std::move(survivor));
+      } else if (recording.is_recorded(birth_step)) {
+        recording.survivors.push_back(to_survivor(block, i, birth_step));
       }
     });
   }
   for (const auto& event : take_stacks()) {
-    trace.survivors.push_back({.type = event.is_collected ? SurvivorType::block : SurvivorType::handle,
-                               .device = event.device,
-                               .birth_step = event.step,
-                               .bytes = event.bytes,
-                               .storage_bytes = event.bytes,
-                               .name = event.is_private ? "private segment" : "segment",
-                               .is_collected = event.is_collected,
-                               .stack = stacks_->index_of(capture_of(event.context))});
+    recording.survivors.push_back({.type = event.is_collected ? SurvivorType::block : SurvivorType::handle,
+                                   .device = event.device,
+                                   .birth_step = event.step,
+                                   .bytes = event.bytes,
+                                   .storage_bytes = event.bytes,
+                                   .name = event.is_private ? "private segment" : "segment",
+                                   .is_collected = event.is_collected,
+                                   .stack = stacks_->index_of(capture_of(event.context))});
   }
 }
 
-void DeviceAllocatorProbe::read_blocks(Trace& trace) {
+void DeviceAllocatorProbe::read_blocks(Recording& recording) {
   if (record().coverage != Coverage::full) return;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
     for_each_block(i, [&](const AllocatorBlock& block, std::int64_t birth_step) {
-      if (!block.is_waiting) trace.survivors.push_back(to_survivor(block, i, birth_step));
+      if (!block.is_waiting) recording.survivors.push_back(to_survivor(block, i, birth_step));
     });
   }
 }

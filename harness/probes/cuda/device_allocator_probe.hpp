@@ -15,7 +15,7 @@ class StackTable;
 ///
 /// Levels come from the allocator's own statistics (rounded to its blocks); births come from its trace tracker,
 /// which the first instance attaches for the life of the process (torch has no detach) and which records an event
-/// without a lock or an allocation of ours. Allocations made before count in the levels and in no cohort.
+/// under a leaf lock of ours, without an allocation. Allocations made before count in the levels and in no cohort.
 ///
 /// Back ends: `native`, also with expandable segments, is fully observed. `cudaMallocAsync` has statistics and no
 /// tracker: levels without cohorts and stacks. A pluggable allocator and PYTORCH_NO_CUDA_MEMORY_CACHING=1 have
@@ -25,6 +25,7 @@ class StackTable;
 class DeviceAllocatorProbe final : public Probe {
  public:
   explicit DeviceAllocatorProbe(std::shared_ptr<StackTable> stacks);
+  ~DeviceAllocatorProbe() override;
 
   [[nodiscard]] std::string_view name() const override { return "device allocator"; }
   [[nodiscard]] std::string gap() const override;
@@ -35,14 +36,15 @@ class DeviceAllocatorProbe final : public Probe {
   void read(Moment moment, std::span<std::int64_t> row) override;
   void read_cohorts(std::vector<CohortTable>& tables) override;
   void record_stacks(bool is_recording) override;
-  void begin_explain() override;
-  void end_explain(Trace& trace) override;
-  void read_blocks(Trace& trace) override;
+  void begin_record() override;
+  void end_record(Recording& recording) override;
+  void read_blocks(Recording& recording) override;
 
  private:
   [[nodiscard]] Survivor to_survivor(const AllocatorBlock& block, std::size_t device, std::int64_t birth_step);
 
   std::shared_ptr<StackTable> stacks_;
+  bool is_started_ = false;
 };
 
 }  // namespace stepleak

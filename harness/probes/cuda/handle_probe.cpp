@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/fork_guard.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
@@ -35,7 +36,7 @@ using HandleKey = std::pair<HandleType, std::uintptr_t>;
 
 // Never destroyed: a callback may be under way on another thread when we unsubscribe.
 struct Record {
-  std::mutex mutex;
+  std::mutex mutex;  // a leaf: nothing else is locked under it
   std::map<HandleKey, Handle> handles;
 };
 
@@ -53,11 +54,19 @@ std::uintptr_t address_of(Pointer pointer) {
   }
 }
 
+// What is known, destroyed by the caller without the lock.
+std::map<HandleKey, Handle> take_handles() {
+  const std::scoped_lock lock(record().mutex);
+  return std::exchange(record().handles, {});
+}
+
+// torch calls CUDA under locks of its allocators, so the stack must be one that waits for nobody.
 template <typename Pointer>
 void add(HandleType type, Pointer pointer, std::size_t bytes = 0) {
-  Handle handle{current_step.load(std::memory_order_relaxed), static_cast<std::int64_t>(bytes), capture_stack()};
+  Handle handle{current_step.load(std::memory_order_relaxed), static_cast<std::int64_t>(bytes),
+                capture_operator_stack()};
   const std::scoped_lock lock(record().mutex);
-  record().handles[{type, address_of(pointer)}] = std::move(handle);
+  std::swap(record().handles[{type, address_of(pointer)}], handle);  // an old one is destroyed without the lock
 }
 
 template <typename Pointer>
@@ -132,6 +141,7 @@ constexpr std::array kWatched{
 };
 
 void CUPTIAPI on_call(void* /*context*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId id, const void* given) {
+  if (!is_observing_here()) return;
   const auto& call = *static_cast<const CUpti_CallbackData*>(given);
   if (call.callbackSite == CUPTI_API_ENTER) {
     on_destroying(id, call.functionParams);
@@ -143,8 +153,9 @@ void CUPTIAPI on_call(void* /*context*/, CUpti_CallbackDomain /*domain*/, CUpti_
 
 class Cupti {
  public:
-  // Empty where it worked, else why not.
+  // Empty where it worked, else why not. Subscribed once, also where an earlier pass did not end.
   std::string subscribe() {
+    unsubscribe();
     if (!load()) return "CUPTI cannot be loaded: install nvidia-cuda-cupti of torch's CUDA version";
     std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
     CUpti_SubscriberParams parameters{CUpti_SubscriberParams_STRUCT_SIZE, "stepleak", other.data(), other.size()};
@@ -202,7 +213,10 @@ bool is_segment(std::uintptr_t address) {
 
 HandleProbe::HandleProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {}
 
-HandleProbe::~HandleProbe() { cupti().unsubscribe(); }
+HandleProbe::~HandleProbe() {
+  cupti().unsubscribe();
+  (void)take_handles();
+}
 
 std::string HandleProbe::blocker() {
   auto reason = cupti().subscribe();
@@ -214,16 +228,15 @@ std::string HandleProbe::gap() const {
   return blocker_.empty() ? "" : "raw CUDA memory, streams, events and graphs are not named: " + blocker_;
 }
 
-void HandleProbe::begin_explain() { blocker_ = cupti().subscribe(); }
+void HandleProbe::begin_record() {
+  (void)take_handles();  // of an earlier pass that failed
+  start_observing_here();
+  blocker_ = cupti().subscribe();
+}
 
-void HandleProbe::end_explain(Trace& trace) {
+void HandleProbe::end_record(Recording& recording) {
   cupti().unsubscribe();
-  std::map<HandleKey, Handle> handles;
-  {
-    const std::scoped_lock lock(record().mutex);
-    handles = std::exchange(record().handles, {});
-  }
-  for (const auto& [key, handle] : handles) {
+  for (const auto& [key, handle] : take_handles()) {
     const auto& [type, address] = key;
     if (type == HandleType::device_memory && is_segment(address)) continue;
     Survivor survivor;
@@ -233,7 +246,7 @@ void HandleProbe::end_explain(Trace& trace) {
     survivor.bytes = survivor.storage_bytes = handle.bytes;
     survivor.name = kNames.at(static_cast<std::size_t>(type));
     survivor.stack = stacks_->index_of(handle.capture);
-    trace.survivors.push_back(std::move(survivor));
+    recording.survivors.push_back(std::move(survivor));
   }
 }
 

@@ -25,16 +25,16 @@ class HandleProbe final : public Probe {
   [[nodiscard]] static std::string blocker();
 
   [[nodiscard]] std::string_view name() const override { return "cuda objects"; }
-  /// Known after an explain pass; blocker() asks beforehand.
+  /// Known after a record pass; blocker() asks beforehand.
   [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override { return {}; }
   void read(Moment /*moment*/, std::span<std::int64_t> /*row*/) override {}
-  void begin_explain() override;
-  void end_explain(Trace& trace) override;
+  void begin_record() override;
+  void end_record(Recording& recording) override;
 
  private:
   std::shared_ptr<StackTable> stacks_;
-  std::string blocker_;  // of the last explain pass
+  std::string blocker_;  // of the last record pass
 };
 
 }  // namespace stepleak

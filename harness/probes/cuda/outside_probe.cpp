@@ -25,7 +25,7 @@ std::int64_t reserved_bytes(std::size_t index) {
 
 }  // namespace
 
-OutsideProbe::OutsideProbe(std::size_t device_count) : SampledProbe(kStepsASample), outside_(device_count, 0) {
+OutsideProbe::OutsideProbe(std::size_t device_count) : SampledProbe(kStepsASample) {
   for (std::size_t i = 0; i < device_count; ++i) bus_ids_.push_back(pci_bus_id(device_at(i)));
 }
 
@@ -44,24 +44,23 @@ std::string OutsideProbe::gap() const {
 
 std::vector<SeriesKey> OutsideProbe::keys() const {
   std::vector<SeriesKey> keys{{Counter::pinned_bytes}};
-  for (std::size_t i = 0; i < outside_.size(); ++i) keys.push_back({Counter::outside_bytes, device_at(i)});
+  for (std::size_t i = 0; i < bus_ids_.size(); ++i) keys.push_back({Counter::outside_bytes, device_at(i)});
   return keys;
-}
-
-void OutsideProbe::sample() {
-  for (std::size_t i = 0; i < outside_.size(); ++i) {
-    if (!has_context(device_at(i))) continue;
-    const auto own = process_memory(bus_ids_[i]);
-    outside_[i] = (own ? *own : memory_of(device_at(i)).used) - reserved_bytes(i);
-  }
 }
 
 void OutsideProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  sample_if_due();
   // `active_*` are wrong in torch 2.10 and 2.11 (pytorch#183067); this is what is cached and in use.
   row[0] = at::getHostAllocator(at::kCUDA)->get_stats().allocated_bytes.current;
-  for (std::size_t i = 0; i < outside_.size(); ++i) row[i + 1] = outside_[i];
+  if (!is_due()) return;
+  for (std::size_t i = 0; i < bus_ids_.size(); ++i) {
+    if (!has_context(device_at(i))) {
+      row[i + 1] = 0;
+      continue;
+    }
+    const auto own = process_memory(bus_ids_[i]);
+    row[i + 1] = (own ? *own : memory_of(device_at(i)).used) - reserved_bytes(i);
+  }
 }
 
 }  // namespace stepleak

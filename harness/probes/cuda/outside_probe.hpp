@@ -25,14 +25,10 @@ class OutsideProbe final : public SampledProbe {
   [[nodiscard]] std::string_view name() const override { return "memory outside the caching allocator"; }
   [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
-  void settle() override { sample(); }
   void read(Moment moment, std::span<std::int64_t> row) override;
 
  private:
-  void sample() override;
-
   std::vector<std::string> bus_ids_;
-  std::vector<std::int64_t> outside_;
 };
 
 }  // namespace stepleak

@@ -31,18 +31,16 @@ std::int64_t resident_bytes() {
 
 }  // namespace
 
-std::vector<SeriesKey> HostProbe::keys() const { return {{Counter::heap_bytes}, {Counter::resident_bytes}}; }
+std::vector<SeriesKey> HostProbe::keys() const {
+  return {{Counter::heap_bytes}, {Counter::resident_bytes}, {Counter::shared_bytes}};
+}
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  sample_if_due();
-  row[0] = heap_;
-  row[1] = resident_;
-}
-
-void HostProbe::sample() {
-  heap_ = heap_in_use();
-  resident_ = resident_bytes();
+  row[2] = shared_.bytes();
+  if (!is_due()) return;
+  row[0] = heap_in_use();
+  row[1] = resident_bytes();
 }
 
 }  // namespace stepleak

@@ -7,70 +7,20 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <atomic>
-#include <mutex>
-#include <unordered_map>
+#include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "harness/base/errors.hpp"
 #include "harness/probes/block_table.hpp"
+#include "harness/probes/fork_guard.hpp"
 #include "harness/probes/step_clock.hpp"
+#include "harness/probes/torch/block_stacks.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
 namespace stepleak {
 namespace {
-
-// Where a block was allocated, and in which step: an address may be another block's by now.
-struct BlockStack {
-  std::int64_t step = 0;
-  StackCapture capture;
-};
-
-// Stacks of blocks by address; filled in recorded steps only. In the explain pass those of freed blocks are removed at
-// once, in the screen pass, whose frees shall cost nothing, after the step.
-class BlockStacks {
- public:
-  using Table = std::unordered_map<std::uintptr_t, BlockStack>;
-
-  void add(std::uintptr_t address) {
-    BlockStack stack{current_step.load(std::memory_order_relaxed), capture_operator_stack()};
-    // outside the lock: capturing may take the GIL
-    const std::scoped_lock lock(mutex_);
-    captures_[address] = std::move(stack);
-  }
-  // The stack of a freed block; destroyed by the caller, without the lock.
-  [[nodiscard]] StackCapture remove(std::uintptr_t address) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = captures_.find(address);
-    if (found == captures_.end()) return nullptr;
-    auto removed = std::move(found->second.capture);
-    captures_.erase(found);
-    return removed;
-  }
-  void add_collected(StackCapture capture) {
-    const std::scoped_lock lock(mutex_);
-    // One step's garbage shows the place; more of the same would only cost.
-    if (collected_.size() < kMostCollected) collected_.push_back(std::move(capture));
-  }
-  [[nodiscard]] std::vector<StackCapture> take_collected() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(collected_, {});
-  }
-  [[nodiscard]] Table take() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(captures_, {});
-  }
-  void put_back(Table captures) {
-    const std::scoped_lock lock(mutex_);
-    captures_ = std::move(captures);
-  }
-
- private:
-  static constexpr std::size_t kMostCollected = 256;
-  std::mutex mutex_;
-  Table captures_;
-  std::vector<StackCapture> collected_;
-};
 
 // What the permanent wrapper records into. Never destroyed: tensors may be freed after main().
 struct Record {
@@ -79,24 +29,36 @@ struct Record {
   std::atomic<bool> is_recording{false};
   std::atomic<bool> is_explaining{false};
   std::atomic<bool> is_collecting{false};  // between the two readings of a boundary
-  c10::Allocator* wrapped = nullptr;
-  c10::DeleterFnPtr wrapped_deleter = nullptr;
 };
 
-Record& record() {
-  static auto* instance = new Record;
-  return *instance;
+// A forked child has none, until it starts a run of its own: another thread may have held a lock of the parent's at the
+// fork, and what it guards may be half written.
+std::atomic<Record*> record_here{nullptr};
+
+Record& record() { return *record_here.load(std::memory_order_acquire); }
+
+void forget_record_in_child() { record_here.store(nullptr, std::memory_order_relaxed); }
+
+// What is wrapped, for the life of the process.
+c10::Allocator* wrapped = nullptr;
+c10::DeleterFnPtr wrapped_deleter = nullptr;
+
+// Also while no run observes: the address may be another block's in the next one.
+void forget_block(Record& to, std::uintptr_t address) {
+  const bool is_explaining = to.is_explaining.load(std::memory_order_relaxed);
+  const bool has_stacks = is_explaining || to.is_recording.load(std::memory_order_relaxed);
+  if (!to.blocks.erase(address) || !has_stacks) return;
+  auto capture = to.stacks.remove(address);
+  if (capture && is_explaining && to.is_collecting.load(std::memory_order_relaxed)) {
+    to.stacks.add_collected(std::move(capture));
+  }
 }
 
 void delete_block(void* memory) {
-  auto& to = record();
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
   // Before the memory is given back: afterwards the address may be handed out again.
-  if (to.blocks.erase(address) && to.is_explaining.load(std::memory_order_relaxed)) {
-    auto capture = to.stacks.remove(address);
-    if (capture && to.is_collecting.load(std::memory_order_relaxed)) to.stacks.add_collected(std::move(capture));
-  }
-  to.wrapped_deleter(memory);
+  auto* to = record_here.load(std::memory_order_acquire);
+  if (to != nullptr) forget_block(*to, reinterpret_cast<std::uintptr_t>(memory));
+  wrapped_deleter(memory);
 }
 
 // Keeps the contract of c10::Allocator: data and context are the same pointer, the deleter is always one
@@ -104,9 +66,10 @@ void delete_block(void* memory) {
 class RecordingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    auto& to = record();
-    auto data = to.wrapped->allocate(bytes);
-    if (data.get() != nullptr && data.compare_exchange_deleter(to.wrapped_deleter, &delete_block)) {
+    auto data = wrapped->allocate(bytes);
+    if (!is_observing_here()) return data;
+    if (data.get() != nullptr && data.compare_exchange_deleter(wrapped_deleter, &delete_block)) {
+      auto& to = record();
       const auto address = reinterpret_cast<std::uintptr_t>(data.get());
       to.blocks.insert({address, static_cast<std::int64_t>(bytes), current_step.load(std::memory_order_relaxed)});
       if (to.is_recording.load(std::memory_order_relaxed)) to.stacks.add(address);
@@ -115,9 +78,28 @@ class RecordingAllocator final : public c10::Allocator {
   }
   [[nodiscard]] c10::DeleterFnPtr raw_deleter() const override { return &delete_block; }
   void copy_data(void* target, const void* source, std::size_t bytes) const override {
-    record().wrapped->copy_data(target, source, bytes);
+    wrapped->copy_data(target, source, bytes);
   }
 };
+
+// torch's own allocator is an object without members, and storages hold its address: those of deep copies, of
+// torch.UntypedStorage(n) and of all tensors made so far ask it by that, and never the one that is registered. So ours
+// takes its place there, and the original lives on in a copy.
+void replace_in_place(c10::Allocator* allocator) {
+  static_assert(sizeof(RecordingAllocator) == sizeof(c10::Allocator));
+  alignas(c10::Allocator) static std::byte original[sizeof(c10::Allocator)];
+  std::memcpy(original, static_cast<void*>(allocator), sizeof original);
+  wrapped = std::launder(reinterpret_cast<c10::Allocator*>(original));
+  new (static_cast<void*>(allocator)) RecordingAllocator;
+}
+
+// A user's own allocator may have members, and may ask torch's: only what goes through the registered one is seen.
+void register_in_front_of(c10::Allocator* allocator) {
+  wrapped = allocator;
+  static auto* in_front = new RecordingAllocator;
+  constexpr std::uint8_t kPriority = 200;  // above torch's own allocators, below a debugger's last word
+  c10::SetCPUAllocator(in_front, kPriority);
+}
 
 // Takes the stacks, and leaves out those of blocks that are gone.
 BlockStacks::Table stacks_of_live_blocks() {
@@ -132,25 +114,37 @@ BlockStacks::Table stacks_of_live_blocks() {
 
 void install_once() {
   static const bool is_installed = [] {
-    auto& to = record();
-    to.wrapped = c10::GetCPUAllocator();
-    to.wrapped_deleter = to.wrapped->raw_deleter();
-    if (to.wrapped_deleter == nullptr) {
+    auto* in_use = c10::GetCPUAllocator();
+    wrapped_deleter = in_use->raw_deleter();
+    if (wrapped_deleter == nullptr) {
       throw failure_error("the CPU allocator in use has no raw deleter and cannot be watched",
                           "remove the custom CPU allocator, or run with the default one");
     }
-    static auto* allocator = new RecordingAllocator;
-    constexpr std::uint8_t kPriority = 200;  // above torch's own allocators, below a debugger's last word
-    c10::SetCPUAllocator(allocator, kPriority);
+    in_use == c10::GetDefaultCPUAllocator() ? replace_in_place(in_use) : register_in_front_of(in_use);
+    at_fork({.before = nullptr, .in_parent = nullptr, .in_child = &forget_record_in_child});
     return true;
   }();
   (void)is_installed;
+  if (record_here.load() == nullptr) record_here = new Record;
+}
+
+// Also what an earlier run left that failed in the middle of its record pass.
+void forget_stacks() {
+  record().is_recording = false;
+  record().is_explaining = false;
+  (void)record().stacks.take();
+  (void)record().stacks.take_collected();
 }
 
 }  // namespace
 
 CpuAllocatorProbe::CpuAllocatorProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {
   install_once();
+}
+
+CpuAllocatorProbe::~CpuAllocatorProbe() {
+  stop_observing_here();
+  if (record_here.load() != nullptr) forget_stacks();  // there is none in a child that was forked in a step
 }
 
 std::vector<SeriesKey> CpuAllocatorProbe::keys() const {
@@ -161,11 +155,9 @@ std::vector<SeriesKey> CpuAllocatorProbe::keys() const {
 }
 
 void CpuAllocatorProbe::start() {
-  // An earlier run may have failed in the middle of its explain pass.
-  record().is_explaining = false;
-  (void)record().stacks.take();
-  (void)record().stacks.take_collected();
+  forget_stacks();
   record().blocks.restart();
+  start_observing_here();
 }
 
 void CpuAllocatorProbe::begin_step(std::int64_t /*step*/) { record().blocks.reset_peak(); }
@@ -196,35 +188,35 @@ void CpuAllocatorProbe::record_stacks(bool is_recording) {
   }
 }
 
-void CpuAllocatorProbe::begin_explain() {
+void CpuAllocatorProbe::begin_record() {
   (void)record().stacks.take();
   record().is_explaining = true;
 }
 
-void CpuAllocatorProbe::end_explain(Trace& trace) {
+void CpuAllocatorProbe::end_record(Recording& recording) {
   auto& from = record();
   from.is_explaining = false;
   for (const auto& capture : from.stacks.take_collected()) {
     Survivor survivor;
-    survivor.birth_step = trace.explained_from;
+    survivor.birth_step = recording.pass.first_step;
     survivor.is_collected = true;
     survivor.stack = stacks_->index_of(capture);
-    trace.survivors.push_back(std::move(survivor));
+    recording.survivors.push_back(std::move(survivor));
   }
-  add_blocks(trace, [&trace](const Block& block) { return trace.is_recorded(block.birth_step); });
+  add_blocks(recording, [&recording](const Block& block) { return recording.is_recorded(block.birth_step); });
 }
 
-void CpuAllocatorProbe::read_blocks(Trace& trace) {
-  add_blocks(trace, [](const Block&) { return true; });
+void CpuAllocatorProbe::read_blocks(Recording& recording) {
+  add_blocks(recording, [](const Block&) { return true; });
 }
 
-void CpuAllocatorProbe::add_blocks(Trace& trace, const std::function<bool(const Block&)>& is_wanted) {
+void CpuAllocatorProbe::add_blocks(Recording& recording, const std::function<bool(const Block&)>& is_wanted) {
   const auto captures = stacks_of_live_blocks();
   record().blocks.for_each([&](const Block& block) {
     if (!is_wanted(block)) return;
     const auto found = captures.find(block.address);
     const auto stack = found == captures.end() ? -1 : stacks_->index_of(found->second.capture);
-    trace.survivors.push_back(survivor_of(block, kHost, stack));
+    recording.survivors.push_back(survivor_of(block, kHost, stack));
   });
 }
 

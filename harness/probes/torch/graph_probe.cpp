@@ -5,23 +5,53 @@
 
 #include <ATen/record_function.h>
 
-#include <cstring>
-#include <mutex>
 #include <optional>
-#include <set>
-#include <string>
-#include <unordered_map>
 
+#include "harness/probes/fork_guard.hpp"
+#include "harness/probes/name_table.hpp"
 #include "harness/probes/step_clock.hpp"
+#include "harness/probes/tensor_references.hpp"
 #include "harness/probes/torch/graph_record.hpp"
 #include "harness/probes/torch/graph_walk.hpp"
+#include "harness/probes/torch/tensor_shell.hpp"
 
 namespace stepleak {
 namespace {
 
+// Names of operators, each kept once: a RecordFunction's own name dies with it.
+struct OperatorNames {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> names;
+};
+
+OperatorNames& operator_names() {
+  static auto* instance = new OperatorNames;
+  return *instance;
+}
+
+GraphRecord& record();
+
+void lock_for_fork() {
+  record().lock_for_fork();
+  operator_names().mutex.lock();
+}
+
+void unlock_in_parent() {
+  operator_names().mutex.unlock();
+  record().unlock_in_parent();
+}
+
+void forget_in_child() {
+  operator_names().mutex.unlock();
+  record().forget_in_child();
+}
+
 // Never destroyed: another thread may still be in a callback after it was removed.
 GraphRecord& record() {
-  static auto* instance = new GraphRecord;
+  static auto* instance = [] {
+    at_fork({&lock_for_fork, &unlock_in_parent, &forget_in_child});
+    return new GraphRecord;
+  }();
   return *instance;
 }
 
@@ -30,7 +60,8 @@ void for_each_tensor(const c10::IValue& value, const Visit& visit) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) visit(value.toTensor());
   } else if (value.isTensorList()) {
-    for (const auto& tensor : value.toTensorList()) visit(static_cast<at::Tensor>(tensor));
+    // Elements, not copies: to drop a copy may take the GIL.
+    for (const auto& element : value.toListRef()) for_each_tensor(element, visit);
   } else if (value.isTuple()) {
     for (const auto& element : value.toTupleRef().elements()) for_each_tensor(element, visit);
   }
@@ -45,51 +76,56 @@ void record_outputs(const at::RecordFunction& function, Birth birth, const Opera
   }
 }
 
-void end_in_screen(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
+void end_with_outputs(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
+  if (!is_observing_here()) return;
   record_outputs(function, {.step = current_step.load(std::memory_order_relaxed)}, nullptr);
 }
 
-// Names of operators, each kept once: a RecordFunction's own name dies with it.
-const char* interned(const char* name) {
-  // An operator mostly hands over the same pointer; what is behind it is compared, since it may be another's by now.
-  thread_local std::unordered_map<const char*, const char*> seen;
-  auto& kept = seen[name];
-  if (kept != nullptr && std::strcmp(kept, name) == 0) return kept;
-  static auto* names = new std::set<std::string, std::less<>>;
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
-  auto known = names->find(std::string_view(name));
-  if (known == names->end()) known = names->emplace(name).first;
-  return kept = known->c_str();
-}
-
-struct ExplainContext final : at::ObserverContext {
+struct OperatorContext final : at::ObserverContext {
   OperatorStart start;
 };
 
+std::unique_ptr<at::ObserverContext> start_with_stack(const at::RecordFunction& function) {
+  if (!is_observing_here()) return nullptr;
+  enter_operator(function.name());
+  return std::make_unique<OperatorContext>();
+}
+
+void end_with_stack(const at::RecordFunction& /*function*/, at::ObserverContext* context) {
+  if (context != nullptr && is_observing_here()) leave_operator();
+}
+
+void end_with_outputs_and_stack(const at::RecordFunction& function, at::ObserverContext* context) {
+  end_with_outputs(function, context);
+  end_with_stack(function, context);
+}
+
+// A RecordFunction's own name dies with it. Never destroyed, like the record.
+const char* interned(const char* name) {
+  static auto* names = new NameTable;
+  return names->kept(name);
+}
+
 std::unique_ptr<at::ObserverContext> start_in_explain(const at::RecordFunction& function) {
-  auto context = std::make_unique<ExplainContext>();
+  if (!is_observing_here()) return nullptr;
+  auto context = std::make_unique<OperatorContext>();
   enter_operator(function.name());
   context->start.order = record().next_order();
   for (const auto& input : function.inputs()) {
-    for_each_tensor(input, [&](const at::Tensor& tensor) { context->start.is_computed |= tensor.numel() > 0; });
+    for_each_tensor(input, [&](const at::Tensor& tensor) { context->start.is_computed |= has_elements(tensor); });
   }
   return context;
 }
 
 void end_in_explain(const at::RecordFunction& function, at::ObserverContext* context) {
-  if (context == nullptr) return;  // the operator began before the explain pass
-  bool has_output = false;
-  for (const auto& output : function.outputs()) for_each_tensor(output, [&](const at::Tensor&) { has_output = true; });
-  if (has_output) {
-    const auto& start = static_cast<ExplainContext*>(context)->start;
-    record_outputs(function,
-                   {.step = current_step.load(std::memory_order_relaxed),
-                    .op = interned(function.name()),
-                    .is_computed = start.is_computed,
-                    .stack = capture_operator_stack()},
-                   &start);
-  }
+  // Without a context the operator began before the record pass.
+  if (context == nullptr || !is_observing_here()) return;
+  const auto& start = static_cast<OperatorContext*>(context)->start;
+  Birth birth{.step = current_step.load(std::memory_order_relaxed),
+              .op = interned(function.name()),
+              .is_computed = start.is_computed,
+              .stack = capture_operator_stack()};
+  record_outputs(function, std::move(birth), &start);
   leave_operator();
 }
 
@@ -99,12 +135,14 @@ std::optional<at::CallbackHandle>& handle() {
   return instance;
 }
 
-void register_callback(at::RecordFunctionCallback callback) {
-  if (handle()) at::removeCallback(*handle());
-  handle() = at::addGlobalCallback(callback.needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
+void add_callback(at::RecordFunctionCallback callback) {
+  handle() = at::addGlobalCallback(callback.scopes({at::RecordScope::FUNCTION}));
 }
 
-void watch_in_screen() { register_callback(at::RecordFunctionCallback(nullptr, &end_in_screen)); }
+void remove_callback() {
+  if (handle()) at::removeCallback(*handle());
+  handle().reset();
+}
 
 }  // namespace
 
@@ -112,31 +150,53 @@ GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks, std::int64_t stride)
     : stacks_(std::move(stacks)), stride_(stride) {}
 
 GraphProbe::~GraphProbe() {
-  if (handle()) at::removeCallback(*handle());
-  handle().reset();
+  stop_observing_here();
+  remove_callback();
+  record().clear();
 }
 
 std::vector<SeriesKey> GraphProbe::keys() const { return {{Counter::live_nodes}, {Counter::live_tensors}}; }
 
 void GraphProbe::start() {
   record().clear();
-  watch_in_screen();
-  is_watching_ = true;
+  is_explaining_ = false;
+  start_observing_here();
 }
 
 void GraphProbe::begin_step(std::int64_t step) {
   step_ = step;
-  if (!is_explaining_) watch(step % stride_ == 0);
+  if (!is_explaining_) set_mode(mode_in_screen());
 }
 
 void GraphProbe::record_stacks(bool is_recording) {
-  if (is_explaining_) watch(is_recording);
+  is_recording_stacks_ = is_recording;
+  set_mode(is_explaining_ ? (is_recording ? Mode::explain : Mode::off) : mode_in_screen());
 }
 
-void GraphProbe::watch(bool is_watching) {
-  if (is_watching == is_watching_) return;
-  is_watching_ = is_watching;
-  is_watching ? at::reenableCallback(*handle()) : at::disableCallback(*handle());
+GraphProbe::Mode GraphProbe::mode_in_screen() const {
+  const bool is_sampled = step_ % stride_ == 0;
+  if (is_recording_stacks_) return is_sampled ? Mode::outputs_and_stacks : Mode::stacks;
+  return is_sampled ? Mode::outputs : Mode::off;
+}
+
+void GraphProbe::set_mode(Mode mode) {
+  if (mode == mode_) return;
+  mode_ = mode;
+  remove_callback();
+  switch (mode) {
+    case Mode::off:
+      return;
+    case Mode::outputs:
+      return add_callback(at::RecordFunctionCallback(nullptr, &end_with_outputs).needsOutputs(true));
+    case Mode::stacks:
+      return add_callback(at::RecordFunctionCallback(&start_with_stack, &end_with_stack));
+    case Mode::outputs_and_stacks:
+      return add_callback(
+          at::RecordFunctionCallback(&start_with_stack, &end_with_outputs_and_stack).needsOutputs(true));
+    case Mode::explain:
+      return add_callback(
+          at::RecordFunctionCallback(&start_in_explain, &end_in_explain).needsInputs(true).needsOutputs(true));
+  }
 }
 
 void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
@@ -148,20 +208,22 @@ void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
   row[1] = counts.tensors * stride_;
 }
 
-void GraphProbe::begin_explain() {
+void GraphProbe::begin_record() {
   is_explaining_ = true;
-  register_callback(at::RecordFunctionCallback(&start_in_explain, &end_in_explain).needsInputs(true));
-  is_watching_ = true;
-  watch(false);
+  set_mode(Mode::off);
 }
 
-void GraphProbe::end_explain(Trace& trace) {
-  watch_in_screen();
+void GraphProbe::end_record(Recording& recording) {
   is_explaining_ = false;
-  is_watching_ = true;
-  trace.graph_stride = stride_;
+  set_mode(mode_in_screen());
   record().prune();
-  add_graph_survivors(record(), *stacks_, trace);
+  add_graph_survivors(record(), *stacks_, recording);
 }
+
+void let_go_of_tensor(std::uintptr_t impl) { record().let_go(reinterpret_cast<at::TensorImpl*>(impl)); }
+
+void take_tensor_again(std::uintptr_t impl) { record().take_again(reinterpret_cast<at::TensorImpl*>(impl)); }
+
+GraphAttachments graph_attachments() { return {handle().has_value(), record().reference_count()}; }
 
 }  // namespace stepleak

@@ -24,7 +24,10 @@ class StackTable;
 /// a leak of each step; a rarer one is seen more rarely. Take a prime, so that no short period of the step hides from
 /// it.
 ///
-/// In recorded steps of the explain pass it also records operator and stack of each birth, and end_explain() walks the
+/// torch refuses to swap tensors that weak references lead to, so those are let go around a swap
+/// (tensor_references.hpp).
+///
+/// In recorded steps of the record pass it also records operator and stack of each birth, and end_record() walks the
 /// graphs to tell which survivors are sinks (nothing else keeps them) and which lie on a cycle of ownership.
 class GraphProbe final : public Probe {
  public:
@@ -37,17 +40,21 @@ class GraphProbe final : public Probe {
   void begin_step(std::int64_t step) override;
   void read(Moment moment, std::span<std::int64_t> row) override;
   void record_stacks(bool is_recording) override;
-  void begin_explain() override;
-  void end_explain(Trace& trace) override;
+  void begin_record() override;
+  void end_record(Recording& recording) override;
 
  private:
-  void watch(bool is_watching);
+  // What the callback does at operators from now on.
+  enum class Mode : std::uint8_t { off, outputs, stacks, outputs_and_stacks, explain };
+  void set_mode(Mode mode);
+  [[nodiscard]] Mode mode_in_screen() const;
 
   std::shared_ptr<StackTable> stacks_;
   std::int64_t stride_;
   std::int64_t step_ = 0;
-  bool is_watching_ = false;
+  Mode mode_ = Mode::off;
   bool is_explaining_ = false;
+  bool is_recording_stacks_ = false;
 };
 
 }  // namespace stepleak

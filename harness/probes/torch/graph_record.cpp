@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace stepleak {
 
@@ -18,7 +19,8 @@ void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const
   auto node = node_address != nullptr ? std::weak_ptr<Node>(meta->grad_fn_) : std::weak_ptr<Node>();
   WeakTensor tensor(output.getIntrusivePtr());
   const std::scoped_lock lock(mutex_);
-  outputs_.push_back({std::move(tensor), node_address, std::move(node), birth, start_order});
+  outputs_.push_back(
+      {output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth, start_order});
 }
 
 void GraphRecord::take_in(const Output& output) {
@@ -38,19 +40,89 @@ void GraphRecord::take_in(const Output& output) {
   }
 }
 
+namespace {
+
+// Takes what has died out of a table, for the caller to destroy.
+template <typename Table, typename IsDead>
+std::vector<typename Table::node_type> take_dead(Table& table, const IsDead& is_dead) {
+  std::vector<typename Table::node_type> dead;
+  for (auto entry = table.begin(); entry != table.end();) {
+    const auto here = entry++;
+    if (is_dead(here->second)) dead.push_back(table.extract(here));
+  }
+  return dead;
+}
+
+// Empties a container without an end to what was in it.
+template <typename Container>
+void give_up(Container& container) {
+  new Container(std::move(container));
+  container = {};
+}
+
+}  // namespace
+
+// What holds a stack is destroyed without the lock: the end of a stack takes a lock of torch's, under which torch may
+// free a tensor.
 void GraphRecord::prune() {
+  std::vector<Output> outputs;
+  std::vector<decltype(tensors_)::node_type> dead_tensors;
+  std::vector<decltype(nodes_)::node_type> dead_nodes;
+  {
+    const std::scoped_lock lock(mutex_);
+    outputs.swap(outputs_);
+    for (const auto& output : outputs) take_in(output);
+    dead_tensors = take_dead(tensors_, [](const TensorEntry& entry) { return entry.tensor.expired(); });
+    dead_nodes = take_dead(nodes_, [](const NodeEntry& entry) { return entry.node.expired(); });
+  }
+  outputs.clear();
   const std::scoped_lock lock(mutex_);
-  for (const auto& output : outputs_) take_in(output);
-  outputs_.clear();
-  std::erase_if(tensors_, [](const auto& entry) { return entry.second.tensor.expired(); });
-  std::erase_if(nodes_, [](const auto& entry) { return entry.second.node.expired(); });
+  // The list keeps its room: the host heap is measured at boundaries.
+  if (outputs_.empty()) outputs_.swap(outputs);
 }
 
 void GraphRecord::clear() {
+  std::vector<Output> outputs;
+  std::unordered_map<at::TensorImpl*, TensorEntry> tensors;
+  std::unordered_map<Node*, NodeEntry> nodes;
   const std::scoped_lock lock(mutex_);
-  outputs_.clear();
-  tensors_.clear();
-  nodes_.clear();
+  outputs_.swap(outputs);
+  tensors_.swap(tensors);
+  nodes_.swap(nodes);
+}
+
+template <typename Visit>
+void GraphRecord::for_each_reference_to(at::TensorImpl* tensor, const Visit& visit) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& output : outputs_) {
+    if (output.tensor_address == tensor) visit(output.tensor);
+  }
+  if (const auto known = tensors_.find(tensor); known != tensors_.end()) visit(known->second.tensor);
+}
+
+void GraphRecord::let_go(at::TensorImpl* tensor) {
+  for_each_reference_to(tensor, [](WeakTensor& reference) { reference.reset(); });
+}
+
+void GraphRecord::take_again(at::TensorImpl* tensor) {
+  for_each_reference_to(tensor, [&](WeakTensor& reference) {
+    if (reference._unsafe_get_target() != tensor) reference = WeakTensor::reclaim_copy(tensor);
+  });
+}
+
+std::int64_t GraphRecord::reference_count() const {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<std::int64_t>(outputs_.size() + tensors_.size());
+}
+
+void GraphRecord::forget_in_child() {
+  for (auto& output : outputs_) output.tensor.reset();
+  for (auto& [address, entry] : tensors_) entry.tensor.reset();
+  // The rest is given up and not destroyed: the end of a stack takes a lock of torch's, whose holder was not forked.
+  give_up(outputs_);
+  give_up(tensors_);
+  give_up(nodes_);
+  mutex_.unlock();
 }
 
 GraphRecord::Counts GraphRecord::counts() const {

@@ -20,12 +20,12 @@ namespace stepleak {
 struct Birth {
   std::int64_t step = 0;
   std::uint64_t order = 0;   ///< counts births over all threads
-  const char* op = nullptr;  ///< explain pass only; lives for ever
-  bool is_computed = false;  ///< explain pass only: the operator read another tensor
-  StackCapture stack;        ///< explain pass only
+  const char* op = nullptr;  ///< record pass only; lives for ever
+  bool is_computed = false;  ///< record pass only: the operator read another tensor
+  StackCapture stack;        ///< record pass only
 };
 
-/// An operator that has started, as the explain pass remembers it until it ends.
+/// An operator that has started, as the record pass remembers it until it ends.
 struct OperatorStart {
   std::uint64_t order = 0;  ///< births with a larger order happened inside
   bool is_computed = false;
@@ -35,7 +35,7 @@ struct OperatorStart {
 ///
 /// While a step runs an output is only appended to a list: almost all of them die within their step. What has
 /// survived enters the tables at the boundary.
-/// Thread-safe; no member takes the GIL while the lock is held.
+/// Thread-safe. The lock is a leaf: nothing under it takes the GIL or another lock.
 class GraphRecord {
  public:
   using WeakTensor = c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
@@ -57,6 +57,18 @@ class GraphRecord {
   /// At a boundary: takes the survivors of the step in, and drops what has died.
   void prune();
 
+  /// Drops the weak reference to a living tensor while what a user does with it allows none, and takes it again.
+  void let_go(at::TensorImpl* tensor);
+  void take_again(at::TensorImpl* tensor);
+
+  /// Weak references to tensors that are held now.
+  [[nodiscard]] std::int64_t reference_count() const;
+
+  /// Around a fork; in the child everything is forgotten.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_in_parent() { mutex_.unlock(); }
+  void forget_in_child();
+
   /// All entries, as of the last boundary.
   struct Counts {
     std::int64_t tensors = 0;
@@ -73,6 +85,7 @@ class GraphRecord {
 
  private:
   struct Output {
+    at::TensorImpl* tensor_address;
     WeakTensor tensor;
     Node* node_address;
     std::weak_ptr<Node> node;
@@ -80,6 +93,9 @@ class GraphRecord {
     std::uint64_t start_order;  // births with a larger one happened inside the operator
   };
   void take_in(const Output& output);
+  // Calls `visit` with each reference to a tensor, as it stands in the lists.
+  template <typename Visit>
+  void for_each_reference_to(at::TensorImpl* tensor, const Visit& visit);
 
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> order_{0};

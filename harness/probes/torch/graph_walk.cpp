@@ -3,6 +3,7 @@
 
 #include "harness/probes/torch/graph_walk.hpp"
 
+#include <ATen/Context.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
@@ -11,6 +12,8 @@
 #include <cstring>
 #include <typeinfo>
 #include <unordered_set>
+
+#include "harness/probes/torch/tensor_shell.hpp"
 
 namespace stepleak {
 namespace {
@@ -173,9 +176,9 @@ void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
 
 }  // namespace
 
-void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& trace) {
+void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Recording& recording) {
   // A graph that is alive because its step has only just ended proves nothing.
-  const auto is_old_survivor = [&](const Birth& birth) { return trace.is_proof(birth.step); };
+  const auto is_old_survivor = [&](const Birth& birth) { return recording.is_proof(birth.step); };
   std::unordered_set<Node*> old_nodes;
   for (const auto& [node, entry] : record.nodes()) {
     if (!entry.node.expired() && is_old_survivor(entry.birth)) old_nodes.insert(node);
@@ -188,7 +191,7 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     survivor.name = node->name();
     survivor.is_sink = walk.is_sink(node);
     survivor.is_in_cycle = walk.is_in_cycle(node);
-    trace.survivors.push_back(std::move(survivor));
+    recording.survivors.push_back(std::move(survivor));
   }
   const auto view_counts = views_by_base(record);
   for (const auto& [impl, entry] : record.tensors()) {
@@ -200,10 +203,11 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     auto* node = grad_fn_of(tensor);
     const bool is_sink = node != nullptr && walk.is_sink(node) && walk.keeps_old(node);
     // Young tensors too: a buffer that is reborn each step is never old.
-    if (entry.birth.step < trace.explained_from && !is_sink) continue;
+    if (entry.birth.step < recording.pass.first_step && !is_sink) continue;
     Survivor survivor{.type = SurvivorType::tensor, .identity = reinterpret_cast<std::uint64_t>(impl)};
     add_birth(survivor, entry.birth, stacks);
-    survivor.device = tensor.is_cuda() ? Device{DeviceType::cuda, tensor.device().index()} : kHost;
+    const auto shell = shell_of(tensor);
+    survivor.device = shell.device;
     survivor.name = std::string(c10::toString(tensor.scalar_type()));
     std::transform(survivor.name.begin(), survivor.name.end(), survivor.name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
@@ -213,14 +217,14 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Trace& t
     survivor.has_graph = node != nullptr;
     survivor.is_sink = is_sink;
     survivor.is_in_cycle = node != nullptr && walk.is_in_cycle(node);
-    survivor.dims = static_cast<int>(tensor.dim());
-    survivor.is_pinned = !tensor.is_cuda() && tensor.has_storage() && tensor.is_pinned();
-    if (tensor.has_storage()) {
-      survivor.bytes = static_cast<std::int64_t>(tensor.numel() * tensor.element_size());
-      survivor.storage = reinterpret_cast<std::uint64_t>(tensor.storage().data());
-      survivor.storage_bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
-    }
-    trace.survivors.push_back(std::move(survivor));
+    survivor.dims = shell.dims;
+    // Asked of the pointer: asked of the tensor it would be an operator, which a mode or a subclass may answer.
+    survivor.is_pinned = shell.storage != 0 && shell.device == kHost &&
+                         at::globalContext().isPinnedPtr(reinterpret_cast<const void*>(shell.storage));
+    survivor.bytes = shell.bytes;
+    survivor.storage = shell.storage;
+    survivor.storage_bytes = shell.storage_bytes;
+    recording.survivors.push_back(std::move(survivor));
   }
 }
 

@@ -11,24 +11,32 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
-#include <unordered_set>
+#include <utility>
 
-#include "harness/probes/symboliser.hpp"
-#include "harness/probes/user_frames.hpp"
+#include "harness/probes/python_frames.hpp"
 
 namespace stepleak {
 
 namespace {
 
-std::atomic<StackSource> stack_source{StackSource::native};
+std::atomic<StackKind> stack_kind{StackKind::native};
 std::atomic<std::thread::id> step_thread;
 
 struct OpenOperators {
+  std::int64_t run = 0;
   int depth = 0;
   int shared_from = 0;  // depth of the outermost operator of torch's own; 0: there is none
   StackCapture capture;
 };
 thread_local OpenOperators open_operators;
+
+// Of this run: an operator that was under way where an earlier run ended has left its own behind.
+std::atomic<std::int64_t> run_number{0};
+OpenOperators& operators_here() {
+  const auto run = run_number.load(std::memory_order_relaxed);
+  if (open_operators.run != run) open_operators = {.run = run};
+  return open_operators;
+}
 
 // A backward pass on a GPU runs on a thread of the engine: no frame of the user's, and the GIL to wait for.
 bool has_user_frames() {
@@ -36,21 +44,45 @@ bool has_user_frames() {
          torch::autograd::get_current_node() == nullptr;
 }
 
+enum class Gil : std::uint8_t { may_be_taken, only_if_held };
+
+CapturedStack python_stack(Gil gil) {
+  if (gil == Gil::may_be_taken || holds_gil()) {
+    return {.python = torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false)};
+  }
+  return {.written = write_python_frames()};
+}
+
+StackCapture capture_stack(Gil gil) {
+  try {
+    if (stack_kind.load(std::memory_order_relaxed) == StackKind::native) {
+      return std::make_shared<const CapturedStack>(CapturedStack{.addresses = torch::unwind::unwind()});
+    }
+    if (!has_user_frames()) return nullptr;
+    return std::make_shared<const CapturedStack>(python_stack(gil));
+  } catch (...) {
+    return nullptr;  // a stack that cannot be unwound must not fail the user's step
+  }
+}
+
 }  // namespace
 
-void set_stack_source(StackSource source) {
-  stack_source = source;
+void set_stack_source(StackKind kind) {
+  stack_kind = kind;
   step_thread = std::this_thread::get_id();
+  ++run_number;
 }
 
 void enter_operator(const char* name) {
-  auto& open = open_operators;
+  auto& open = operators_here();
   ++open.depth;
-  if (open.shared_from == 0 && std::strncmp(name, "aten::", 6) == 0) open.shared_from = open.depth;
+  if (open.shared_from != 0 || std::strncmp(name, "aten::", 6) != 0) return;
+  open.shared_from = open.depth;
+  open.capture = capture_stack(Gil::may_be_taken);
 }
 
 void leave_operator() {
-  auto& open = open_operators;
+  auto& open = operators_here();
   if (open.depth == open.shared_from) {
     open.shared_from = 0;
     open.capture = nullptr;
@@ -59,22 +91,8 @@ void leave_operator() {
 }
 
 StackCapture capture_operator_stack() {
-  auto& open = open_operators;
-  if (open.shared_from == 0) return capture_stack();
-  if (!open.capture) open.capture = capture_stack();
-  return open.capture;
-}
-
-StackCapture capture_stack() {
-  try {
-    const bool is_python = stack_source.load(std::memory_order_relaxed) == StackSource::python;
-    if (is_python && !has_user_frames()) return nullptr;
-    return std::make_shared<const CapturedStack>(
-        CapturedStack{torch::CapturedTraceback::gather(is_python, /*script=*/false, /*cpp=*/false),
-                      is_python ? std::vector<void*>() : torch::unwind::unwind()});
-  } catch (...) {
-    return nullptr;  // a stack that cannot be unwound must not fail the user's step
-  }
+  const auto& open = operators_here();
+  return open.shared_from != 0 ? open.capture : capture_stack(Gil::only_if_held);
 }
 
 int StackTable::index_of(const StackCapture& capture) {
@@ -84,33 +102,26 @@ int StackTable::index_of(const StackCapture& capture) {
   return entry->second;
 }
 
-std::vector<std::vector<Frame>> StackTable::symbolise() const {
+std::vector<RawStack> StackTable::take_stacks() {
+  const auto captures = std::exchange(captures_, {});
+  indices_.clear();
+  std::vector<RawStack> stacks(captures.size());
+  if (captures.empty()) return stacks;
   std::vector<torch::CapturedTraceback*> tracebacks;
-  std::unordered_set<const void*> addresses;
-  for (const auto& capture : captures_) {
-    tracebacks.push_back(capture->python.get());
-    addresses.insert(capture->addresses.begin(), capture->addresses.end());
+  for (const auto& capture : captures) {
+    if (capture->python) tracebacks.push_back(capture->python.get());
   }
-  std::vector<std::vector<Frame>> stacks(captures_.size());
-  if (tracebacks.empty()) return stacks;
-  SourceLines sources;
-  const auto add = [&](Frame frame, std::vector<Frame>& stack) {
-    frame.is_user = is_user_frame(frame);
-    if (frame.is_user) frame.text = sources.line_of(frame.file, frame.line);
-    stack.push_back(std::move(frame));
-  };
   const auto python = torch::symbolize(tracebacks);
-  const auto native = symbolise_addresses({addresses.begin(), addresses.end()});
+  auto traceback = python.tracebacks.begin();
   for (std::size_t i = 0; i < stacks.size(); ++i) {
-    for (const auto index : python.tracebacks.at(i)) {
-      const auto& symbol = python.all_frames.at(index);
-      add({symbol.filename, static_cast<int>(symbol.lineno), symbol.funcname}, stacks[i]);
+    if (captures[i]->python) {
+      for (const auto index : *traceback++) {
+        const auto& symbol = python.all_frames.at(index);
+        stacks[i].frames.push_back({symbol.filename, static_cast<int>(symbol.lineno), symbol.funcname});
+      }
     }
-    for (const auto* address : captures_[i]->addresses) {
-      const auto frames = native.find(address);
-      if (frames == native.end()) continue;
-      for (const auto& frame : frames->second) add(frame, stacks[i]);
-    }
+    for (auto& frame : parse_python_frames(captures[i]->written)) stacks[i].frames.push_back(std::move(frame));
+    stacks[i].addresses.assign(captures[i]->addresses.begin(), captures[i]->addresses.end());
   }
   return stacks;
 }

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace stepleak {
+
+/// Forces a collection of cyclic garbage at a boundary. Without Python there is none to force.
+class Collector {
+ public:
+  virtual ~Collector() = default;
+  /// Once after the set-up: collects, then sets the old objects apart so that collect() stays cheap.
+  virtual void freeze() = 0;
+  virtual void collect() = 0;
+  /// Undoes freeze(), so that holders can be searched among all objects.
+  virtual void unfreeze() = 0;
+  /// False where the user's code has turned the collector off.
+  [[nodiscard]] virtual bool is_enabled() const = 0;
+};
+
+}  // namespace stepleak

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/python/python_collector.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <utility>
+
+namespace py = pybind11;
+
+namespace stepleak {
+namespace {
+
+// Below, a collection takes 0.2 ms at most, and the deaths of few objects are better seen than saved.
+constexpr std::int64_t kMany = 2000;
+
+py::module_ gc() { return py::module_::import("gc"); }
+
+std::int64_t tracked_objects() { return static_cast<std::int64_t>(py::len(gc().attr("get_objects")())); }
+
+// Whether our freeze() is in force in this process.
+bool is_ours_in_force = false;
+
+// In a child that was forked in a run, the collector is as it was before it. Called with the GIL.
+void unfreeze_in_child() {
+  if (std::exchange(is_ours_in_force, false)) gc().attr("unfreeze")();
+}
+
+// Python has no way to take a fork handler back.
+void register_fork_handler_once() {
+  [[maybe_unused]] static const bool is_registered = [] {
+    py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
+                                                           py::cpp_function(&unfreeze_in_child));
+    return true;
+  }();
+}
+
+// The judge drops the first quarter of a run, which has 16 steps at least: what is not seen to die later, because it
+// was set apart here, then shows as no step. Twice, since an optimizer may import at its first step or at its second.
+bool is_warming_up(std::int64_t collections) { return collections == 2 || collections == 4; }
+
+}  // namespace
+
+PythonCollector::PythonCollector(Undo undo) : undo_(undo) {
+  const py::gil_scoped_acquire gil;
+  register_fork_handler_once();
+  if (undo_ == Undo::leave) return;
+  had_frozen_ = gc().attr("get_freeze_count")().cast<std::int64_t>() > 0;
+}
+
+PythonCollector::~PythonCollector() {
+  if (undo_ == Undo::leave) return;
+  const py::gil_scoped_acquire gil;
+  try {
+    if (!had_frozen_) {
+      unfreeze();
+    } else if (!is_frozen_) {
+      freeze();
+    }
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("undoing gc.freeze()");
+  }
+}
+
+void PythonCollector::freeze() {
+  const py::gil_scoped_acquire gil;
+  gc().attr("collect")();
+  if (is_frozen_) set_apart_ += tracked_objects();
+  gc().attr("freeze")();
+  is_frozen_ = is_ours_in_force = true;
+}
+
+void PythonCollector::collect() {
+  const py::gil_scoped_acquire gil;
+  gc().attr("collect")();
+  if (!is_frozen_ || !is_warming_up(++collections_) || tracked_objects() < kMany) return;
+  set_apart_ += tracked_objects();
+  gc().attr("freeze")();
+}
+
+void PythonCollector::unfreeze() {
+  if (!is_frozen_) return;
+  const py::gil_scoped_acquire gil;
+  set_apart_ = objects();
+  gc().attr("unfreeze")();
+  is_frozen_ = is_ours_in_force = false;
+}
+
+bool PythonCollector::is_enabled() const {
+  const py::gil_scoped_acquire gil;
+  return gc().attr("isenabled")().cast<bool>();
+}
+
+std::int64_t PythonCollector::objects() const {
+  const py::gil_scoped_acquire gil;
+  return set_apart_ + (is_frozen_ ? tracked_objects() : 0);
+}
+
+}  // namespace stepleak

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/python/python_holder_search.hpp"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/probes/python/frame_locals.hpp"
+
+namespace py = pybind11;
+
+namespace stepleak {
+namespace {
+
+EdgeType parse_edge_type(const std::string& text) {
+  if (text == "attribute") return EdgeType::attribute;
+  if (text == "index") return EdgeType::index;
+  if (text == "key") return EdgeType::key;
+  return text == "hidden" ? EdgeType::hidden : EdgeType::other;
+}
+
+ObjectGraph to_graph(const py::dict& found) {
+  ObjectGraph graph;
+  for (const auto& node : found["nodes"]) {
+    graph.nodes.push_back({.type = node["type"].cast<std::string>(),
+                           .name = node["name"].cast<std::string>(),
+                           .length = node["length"].cast<std::int64_t>(),
+                           .bound = node["bound"].cast<std::int64_t>(),
+                           .is_optimizer = node["is_optimizer"].cast<bool>()});
+  }
+  for (const auto& edge : found["edges"]) {
+    graph.edges.push_back({.from = edge["from"].cast<int>(),
+                           .to = edge["to"].cast<int>(),
+                           .type = parse_edge_type(edge["type"].cast<std::string>()),
+                           .label = edge["label"].cast<std::string>()});
+  }
+  return graph;
+}
+
+std::vector<Holder> to_paths(const py::dict& found) {
+  std::vector<Holder> paths;
+  for (const auto& holder : found["holders"]) {
+    const py::object kept_by = holder["kept_by"];
+    paths.push_back({.path = holder["path"].cast<std::vector<int>>(),
+                     .held = holder["held"].cast<int>(),
+                     .container = holder["container"].cast<int>(),
+                     .graph = holder["graph"].cast<int>(),
+                     .kept_by = {.file = kept_by["file"].cast<std::string>(),
+                                 .line = kept_by["line"].cast<int>(),
+                                 .text = kept_by["text"].cast<std::string>(),
+                                 .expression = kept_by["expression"].cast<std::string>()}});
+  }
+  return paths;
+}
+
+// Tensors only: nodes and blocks have no Python object of their own.
+// Sinks first: what a graph holds has no Python holder, and that proves nothing. Then the oldest.
+std::vector<std::uint64_t> wanted_of(const Recording& recording) {
+  std::vector<const Survivor*> tensors;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type == SurvivorType::tensor) tensors.push_back(&survivor);
+  }
+  std::stable_sort(tensors.begin(), tensors.end(), [](const Survivor* a, const Survivor* b) {
+    return a->is_sink != b->is_sink ? a->is_sink : a->birth_step < b->birth_step;
+  });
+  std::vector<std::uint64_t> wanted;
+  for (const auto* tensor : tensors) wanted.push_back(tensor->identity);
+  return wanted;
+}
+
+std::map<std::string, std::set<int>> user_lines(const Recording& recording) {
+  std::map<std::string, std::set<int>> lines;
+  for (const auto& stack : recording.stacks) {
+    for (const auto& frame : stack) {
+      if (frame.owner != FrameOwner::runtime) lines[frame.file].insert(frame.line);
+    }
+  }
+  return lines;
+}
+
+bool leads_through_optimizer(const ObjectGraph& graph, const Holder& holder) {
+  const auto is_optimizer = [&](int node) { return graph.nodes.at(static_cast<std::size_t>(node)).is_optimizer; };
+  return is_optimizer(holder.held) || std::any_of(holder.path.begin(), holder.path.end(), [&](int edge) {
+           return is_optimizer(graph.edges.at(static_cast<std::size_t>(edge)).from);
+         });
+}
+
+}  // namespace
+
+struct PythonHolderSearch::State {
+  py::object search;
+};
+
+PythonHolderSearch::PythonHolderSearch(void* root, PythonCollector& collector)
+    : state_(std::make_unique<State>()), collector_(collector) {
+  const py::gil_scoped_acquire gil;
+  const auto step =
+      root == nullptr ? py::object(py::none()) : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(root));
+  const auto read_locals = py::reinterpret_steal<py::object>(static_cast<PyObject*>(frame_locals_reader()));
+  state_->search = py::module_::import("stepleak._holders").attr("HolderSearch")(step, read_locals);
+}
+
+PythonHolderSearch::~PythonHolderSearch() {
+  const py::gil_scoped_acquire gil;
+  state_.reset();
+}
+
+void PythonHolderSearch::begin() {
+  const py::gil_scoped_acquire gil;
+  collector_.unfreeze();
+  state_->search.attr("begin")();
+  collector_.freeze();
+}
+
+void PythonHolderSearch::search(Recording& recording) {
+  const py::gil_scoped_acquire gil;
+  collector_.unfreeze();
+  const py::dict found = state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps);
+  recording.objects = to_graph(found);
+  recording.holders = to_paths(found);
+  const auto holder_of = found["holder_of"].cast<std::map<std::uint64_t, int>>();
+  const auto unreachable = found["unreachable"].cast<std::set<std::uint64_t>>();
+  const auto held = found["held"].cast<std::set<std::uint64_t>>();
+  for (auto& survivor : recording.survivors) {
+    if (survivor.type != SurvivorType::tensor) continue;
+    if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
+      survivor.holder = holder->second;
+    survivor.is_optimizer_state =
+        survivor.holder >= 0 &&
+        leads_through_optimizer(recording.objects, recording.holders.at(static_cast<std::size_t>(survivor.holder)));
+    survivor.is_unreachable = unreachable.contains(survivor.identity);
+    survivor.is_view_base = survivor.is_view_base && !held.contains(survivor.identity);
+  }
+}
+
+}  // namespace stepleak

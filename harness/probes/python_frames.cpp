@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/python_frames.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <optional>
+
+namespace stepleak {
+namespace {
+
+// The interpreter's functions, found by name: this library is loaded into programs without Python too.
+struct Interpreter {
+  void* (*own_thread_state)() = nullptr;
+  void* (*current_thread_state)() = nullptr;
+  void (*write_frames)(int file, void* thread_state) = nullptr;
+
+  template <typename Function>
+  static void find(Function& function, const char* name) {
+    if (function == nullptr) function = reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
+  }
+  Interpreter() {
+    find(own_thread_state, "PyGILState_GetThisThreadState");
+    find(current_thread_state, "PyThreadState_GetUnchecked");  // 3.13 and later
+    find(current_thread_state, "_PyThreadState_UncheckedGet");
+    find(write_frames, "PyUnstable_DumpTraceback");  // 3.15 and later
+    find(write_frames, "_Py_DumpTraceback");         // up to 3.12
+  }
+  // It may be loaded at any time, and is never unloaded.
+  static const Interpreter& instance() {
+    static const Interpreter found;
+    return found;
+  }
+  [[nodiscard]] void* thread_state() const { return own_thread_state != nullptr ? own_thread_state() : nullptr; }
+};
+
+// A file in memory, one a thread: written to and read back without a lock.
+class Page {
+ public:
+  Page() : file_(::memfd_create("frames", MFD_CLOEXEC)) {}
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  ~Page() {
+    if (file_ >= 0) ::close(file_);
+  }
+  [[nodiscard]] int file() const { return file_; }
+  [[nodiscard]] std::string take() const {
+    const auto length = ::lseek(file_, 0, SEEK_CUR);
+    if (length <= 0) return {};
+    std::string text(static_cast<std::size_t>(length), '\0');
+    const auto read = ::pread(file_, text.data(), text.size(), 0);
+    text.resize(read > 0 ? static_cast<std::size_t>(read) : 0);
+    ::lseek(file_, 0, SEEK_SET);
+    return text;
+  }
+
+ private:
+  int file_;
+};
+
+// `  File "train.py", line 12 in step`; nothing for the heading and for a line that was cut.
+std::optional<Frame> parse_frame(std::string_view line) {
+  constexpr std::string_view kFile = "  File \"";
+  constexpr std::string_view kLine = "\", line ";
+  constexpr std::string_view kIn = " in ";
+  const auto line_at = line.rfind(kLine);
+  if (!line.starts_with(kFile) || line_at == std::string_view::npos) return std::nullopt;
+  const auto number = line.substr(line_at + kLine.size());
+  const auto name_at = number.find(kIn);
+  if (name_at == std::string_view::npos) return std::nullopt;
+  Frame frame;
+  frame.file = line.substr(kFile.size(), line_at - kFile.size());
+  std::from_chars(number.data(), number.data() + name_at, frame.line);
+  frame.function = number.substr(name_at + kIn.size());
+  return frame;
+}
+
+}  // namespace
+
+bool holds_gil() {
+  const auto& python = Interpreter::instance();
+  auto* own = python.thread_state();
+  return own != nullptr && python.current_thread_state != nullptr && python.current_thread_state() == own;
+}
+
+std::string write_python_frames() {
+  const auto& python = Interpreter::instance();
+  auto* own = python.thread_state();
+  if (own == nullptr || python.write_frames == nullptr) return {};
+  thread_local const Page page;
+  if (page.file() < 0) return {};
+  python.write_frames(page.file(), own);
+  return page.take();
+}
+
+std::vector<Frame> parse_python_frames(std::string_view text) {
+  std::vector<Frame> frames;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    if (auto frame = parse_frame(text.substr(0, end))) frames.push_back(std::move(*frame));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return frames;
+}
+
+}  // namespace stepleak
