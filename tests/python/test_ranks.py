@@ -43,7 +43,7 @@ def step(index):
     if kind == "raises" and rank == 1 and index == 20:
         raise RuntimeError("no more batches")
 
-result = stepleak.check(step, effort="quick", peer_timeout=8)
+result = stepleak.check(step, effort="quick", peer_timeout=8 if kind == "hangs" else 60)
 with open(f"{folder}/{rank}.json", "w") as out:
     json.dump({"verdict": result.verdict, "steps": result.steps, "json": result.json, "report": result.report}, out)
 """
