@@ -58,6 +58,7 @@ const Result& Watch::finish() {
 void Watch::end() {
   record_ = own_->session.finish();
   own_->setup.complete(*record_);
+  own_.reset();  // with its probes, which take back in their destructors what they attached
 }
 
 }  // namespace stepleak
