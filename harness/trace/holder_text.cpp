@@ -5,10 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
 
 namespace stepleak {
 namespace {
+
+// In the order of the enumerators.
+constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view("index"), std::string_view("key"),
+                                std::string_view("hidden"), std::string_view("other")};
 
 /// Whether the text says what differs from one run to the next.
 enum class Detail : std::uint8_t { shape, full };
@@ -59,6 +64,15 @@ std::string text_of(const ObjectGraph& graph, const Holder& holder, Detail detai
 }
 
 }  // namespace
+
+std::string_view to_string(EdgeType type) { return kEdgeTypes.at(static_cast<std::size_t>(type)); }
+
+std::optional<EdgeType> parse_edge_type(std::string_view name) {
+  for (std::size_t i = 0; i < kEdgeTypes.size(); ++i) {
+    if (kEdgeTypes[i] == name) return static_cast<EdgeType>(i);
+  }
+  return std::nullopt;
+}
 
 std::string path_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::full); }
 

@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/trace/object_graph.hpp"
 
 namespace stepleak {
+
+/// The enumerator's own spelling, as in stored traces.
+[[nodiscard]] std::string_view to_string(EdgeType type);
+[[nodiscard]] std::optional<EdgeType> parse_edge_type(std::string_view name);
 
 /// A path as a person reads it: "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0".
 [[nodiscard]] std::string path_text(const ObjectGraph& graph, const Holder& holder);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/trace/frames.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
@@ -86,16 +87,6 @@ std::vector<std::vector<Frame>> stacks_from_json(const Json& json) {
   return stacks;
 }
 
-constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view("index"), std::string_view("key"),
-                                std::string_view("hidden"), std::string_view("other")};
-
-EdgeType parse_edge_type(const std::string& name) {
-  for (std::size_t i = 0; i < kEdgeTypes.size(); ++i) {
-    if (kEdgeTypes[i] == name) return static_cast<EdgeType>(i);
-  }
-  throw failure_error(fmt::format("'{}' is no type of edge", name));
-}
-
 Json graph_to_json(const ObjectGraph& graph) {
   Json nodes = Json::array();
   for (const auto& node : graph.nodes) {
@@ -103,7 +94,7 @@ Json graph_to_json(const ObjectGraph& graph) {
   }
   Json edges = Json::array();
   for (const auto& edge : graph.edges) {
-    edges.push_back({edge.from, edge.to, kEdgeTypes.at(static_cast<std::size_t>(edge.type)), edge.label});
+    edges.push_back({edge.from, edge.to, to_string(edge.type), edge.label});
   }
   return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
 }
@@ -114,7 +105,8 @@ ObjectGraph graph_from_json(const Json& json) {
     graph.nodes.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4)});
   }
   for (const auto& row : json.at("edges")) {
-    graph.edges.push_back({row.at(0), row.at(1), parse_edge_type(row.at(2)), row.at(3)});
+    const std::string type = row.at(2);
+    graph.edges.push_back({row.at(0), row.at(1), parsed(parse_edge_type(type), "type of edge", type), row.at(3)});
   }
   return graph;
 }

@@ -13,18 +13,12 @@
 #include <vector>
 
 #include "harness/probes/python/frame_locals.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace py = pybind11;
 
 namespace stepleak {
 namespace {
-
-EdgeType parse_edge_type(const std::string& text) {
-  if (text == "attribute") return EdgeType::attribute;
-  if (text == "index") return EdgeType::index;
-  if (text == "key") return EdgeType::key;
-  return text == "hidden" ? EdgeType::hidden : EdgeType::other;
-}
 
 ObjectGraph to_graph(const py::dict& found) {
   ObjectGraph graph;
@@ -38,7 +32,7 @@ ObjectGraph to_graph(const py::dict& found) {
   for (const auto& edge : found["edges"]) {
     graph.edges.push_back({.from = edge["from"].cast<int>(),
                            .to = edge["to"].cast<int>(),
-                           .type = parse_edge_type(edge["type"].cast<std::string>()),
+                           .type = parse_edge_type(edge["type"].cast<std::string>()).value_or(EdgeType::other),
                            .label = edge["label"].cast<std::string>()});
   }
   return graph;
