@@ -102,7 +102,6 @@ Next Session::end_pass() {
     end_record();
     return follow(move_after(judge(trace_, policy_, parts_.detectors)));
   }
-  trace_.begin_pass({.type = PassType::screen});
   return follow({});
 }
 

@@ -28,7 +28,7 @@ struct Policy {
   double budget_seconds = 0;         ///< the same in time; 0: unlimited
   std::int64_t period = 0;           ///< declared by the user; 0: none
 
-  /// The next step at which the judge looks, after `step` steps: 8, 16, 24, 32, 48, 64, 96, ... up to the budget,
+  /// The next step at which the judge looks, after `step` steps: 8, 12, 16, 24, 32, 48, 64, ... up to the budget,
   /// always with the three above.
   [[nodiscard]] std::int64_t look_after(std::int64_t step) const;
 
