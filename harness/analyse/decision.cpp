@@ -18,14 +18,15 @@ struct LedgerTrend {
   Trend trend;
 };
 
-// Blocks born between the first and the last quarter of the judged steps, of which some still live.
+// Blocks born in the second quarter of the judged steps that still live. What a container of fewer than half of them
+// replaces is younger, and what was made once is older.
 std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
   const auto* table = trace.cohorts_of(device);
   if (table == nullptr) return -1;
   std::int64_t blocks = 0;
   for (const auto& cohort : table->cohorts) {
     const auto age = cohort.birth_step - judged.first + 1;
-    if (age > judged.count() / 4 && age <= judged.count() * 3 / 4) blocks += cohort.blocks;
+    if (age > judged.count() / 4 && age <= judged.count() / 2) blocks += cohort.blocks;
   }
   return blocks;
 }
@@ -36,7 +37,10 @@ Trend witnessed(const Trace& trace, Device device, const Trends& trends) {
   auto trend = trends.of({Counter::live_bytes, device});
   const auto middle = middle_aged_blocks(trace, device, trends.judged());
   if (middle != 0 || trend.period > 0) return trend;
-  if (trend.state == TrendState::undecided && trend.per_step <= 0) trend.state = TrendState::flat;
+  if (trend.state == TrendState::undecided &&
+      !has_upward_trend(values_of(trace, {Counter::live_bytes, device}, trends.judged()))) {
+    trend.state = TrendState::flat;
+  }
   return trend;
 }
 
@@ -91,11 +95,18 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   };
   const bool is_flat =
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
-  if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && host.is_settled && are_devices_settled) {
+  // Alone the heap is noisy: it has to go on for twice as long.
+  const bool is_host_leak = host.is_leak && (host.is_witnessed || steps >= 2 * policy.leak_steps ||
+                                             trends.judged().last >= policy.budget_steps - kShortestRecord);
+  const bool is_host_settled = host.is_settled || (host.is_decaying && steps >= policy.leak_steps);
+  if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
-             (has_state(TrendState::growing) || host.is_leak || is_device_leak || shared.is_growing())) {
+             (has_state(TrendState::growing) || is_host_leak || is_device_leak || shared.is_growing())) {
     decision.next = Decision::Next::leak;
+  } else if (steps >= policy.proof_steps && has_state(TrendState::growing)) {
+    decision.next = Decision::Next::leak;
+    decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
     decision.reason = fmt::format("after {} steps {} still moves", steps,

@@ -14,13 +14,15 @@ namespace stepleak {
 struct Decision {
   enum class Next : std::uint8_t { more_steps, clean, leak, inconclusive };
   Next next = Next::more_steps;
+  bool needs_proof = false;  ///< leak: too soon to call it one by its trend alone
   std::string reason;  ///< for inconclusive: which ledger did not settle, and how
   Limit limit;
 };
 
 /// Decides from the trends of all ledgers over the judged steps. A pure function.
 /// Clean: from policy.clean_steps on, when every exact ledger is flat and the host heap is below its floor.
-/// Leak: from policy.leak_steps on, when an exact ledger grows and its cohorts agree, or the host heap grows.
+/// Leak: from policy.leak_steps on, when an exact ledger grows and its cohorts agree, or the host heap grows; from
+/// policy.proof_steps on, when an exact ledger grows and a record pass proves it.
 /// Inconclusive: the budget is used up.
 [[nodiscard]] Decision decide(const Trace& trace, const Trends& trends, const Policy& policy);
 

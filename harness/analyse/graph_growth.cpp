@@ -23,14 +23,14 @@ std::vector<const Survivor*> sinks_of(const Recording& recording) {
   return survivors_where(recording, [](const Survivor& s) { return s.type == SurvivorType::tensor && s.is_sink; });
 }
 
-// Where the screen pass sampled steps, a leak of some steps only may have escaped it, and not the record pass. Nodes
-// of both its halves that are alive at its end are no graph that a step carries over for a while.
-bool is_kept_through_recording(const Evidence& evidence, const std::vector<const Survivor*>& old_nodes) {
-  if (evidence.trace.facts().graph_stride == 1) return false;
-  const auto middle = evidence.recording.pass.first_step + evidence.recording.steps / 2;
-  const auto is_early = [&](const Survivor* node) { return node->birth_step < middle; };
-  const auto early = std::count_if(old_nodes.begin(), old_nodes.end(), is_early);
-  return 0 < early && early < static_cast<std::ptrdiff_t>(old_nodes.size());
+// Where no ledger counts nodes (on a GPU), what they hold shows since when they are kept.
+std::int64_t first_growth(const Trends& trends) {
+  auto since = trends.heap().is_growing() ? trends.heap().since_step : trends.judged().last;
+  for (const auto& device : trends.devices()) {
+    const auto& bytes = trends.of({Counter::live_bytes, device});
+    if (bytes.is_growing()) since = std::min(since, bytes.since_step);
+  }
+  return since;
 }
 
 }  // namespace
@@ -40,13 +40,10 @@ std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
   growth.old_nodes = survivors_where(evidence.recording, [&](const Survivor& s) {
     return s.type == SurvivorType::node && is_old(evidence.recording, s);
   });
-  if (is_kept_through_recording(evidence, growth.old_nodes)) {
-    if (!growth.nodes.is_growing()) growth.nodes.since_step = evidence.recording.pass.first_step;
-    growth.nodes.state = TrendState::growing;
-    growth.nodes.per_step =
-        static_cast<double>(growth.old_nodes.size()) / static_cast<double>(evidence.recording.proof_steps());
-  }
+  const bool is_counted = evidence.trace.has({Counter::live_nodes});
+  if (!is_counted) growth.nodes = recorded_trend(evidence.recording, growth.old_nodes);
   if (!growth.nodes.is_growing()) return std::nullopt;
+  if (!is_counted) growth.nodes.since_step = first_growth(evidence.trends);
   growth.sinks = sinks_of(evidence.recording);
   const auto is_self_kept = [](const Survivor* s) { return s->is_in_cycle || s->is_unreachable; };
   const bool are_all_sinks_cyclic = std::all_of(growth.sinks.begin(), growth.sinks.end(), is_self_kept);

@@ -3,14 +3,32 @@
 
 #include "harness/analyse/host_growth.hpp"
 
+#include <algorithm>
+
 namespace stepleak {
+namespace {
+
+// What an exact ledger sees to be kept has host memory of its own: tensors, nodes, shared and page-locked blocks.
+bool is_exactly_growing(const Trace& trace, const Trends& trends) {
+  return std::any_of(trace.ledgers().begin(), trace.ledgers().end(), [&](const Ledger& ledger) {
+    const auto& key = ledger.key();
+    const bool is_counted = key.counter == Counter::live_blocks || key.counter == Counter::live_nodes ||
+                            key.counter == Counter::live_tensors || key.counter == Counter::shared_bytes ||
+                            key.counter == Counter::pinned_bytes;
+    return is_counted && key.moment == Moment::after_collection && trends.of(key).is_growing();
+  });
+}
+
+}  // namespace
 
 HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   HostGrowth growth{.heap = trends.heap(), .objects = trends.of({Counter::python_objects})};
   const auto& supported = trends.supported_heap();
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
-  growth.is_leak = growth.heap.is_growing() || are_objects_heavy;
+  growth.is_decaying = trends.is_heap_decaying() && !growth.objects.is_growing();
+  growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
+  growth.is_leak = (growth.heap.is_growing() && !growth.is_decaying) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
   const bool are_objects_settled = !trace.has({Counter::python_objects}) || growth.objects.is_flat() ||
                                    (growth.objects.is_growing() && !are_objects_heavy && supported.is_flat());

@@ -39,8 +39,7 @@ bool has_stopped(const Evidence& evidence) {
     const bool is_bytes = key.counter == Counter::live_bytes || key.counter == Counter::live_blocks;
     const bool is_graph = key.counter == Counter::live_nodes || key.counter == Counter::live_tensors;
     const bool is_object = key.counter == Counter::python_objects;
-    const bool is_read = is_bytes || is_object || (is_graph && evidence.trace.facts().graph_stride == 1);
-    if (!is_read || !is_silent(evidence, key)) return false;
+    if (!(is_bytes || is_object || is_graph) || !is_silent(evidence, key)) return false;
     has_grown = true;
   }
   return has_grown && !evidence.trends.heap().is_growing();
@@ -53,33 +52,80 @@ const ObjectNode* container_of(const Recording& recording, const Finding& findin
   return node < 0 ? nullptr : &recording.objects.nodes.at(static_cast<std::size_t>(node));
 }
 
-}  // namespace
+std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
+  return container.bound > 0 ? container.bound : structure.type == StructureType::bounded ? structure.bound : -1;
+}
 
-RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {
-  RecordOutcome outcome;
-  if (has_stopped(evidence)) {
-    outcome.type = RecordOutcome::Type::contradicted;
+// Whether something empties the container and has not done so yet. What was emptied meanwhile, and grows all the same,
+// keeps a remainder.
+bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
+  if (finding.structure.type != StructureType::reset) return false;
+  const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged());
+  if (values.empty()) return true;
+  std::int64_t highest = values.front();
+  std::int64_t deepest_fall = 0;
+  for (const auto value : values) {
+    highest = std::max(highest, value);
+    deepest_fall = std::max(deepest_fall, highest - value);
+  }
+  return 2 * deepest_fall < highest - values.front();
+}
+
+// A cache fills ever more slowly, as new keys get rare; one whose keys never repeat grows on.
+bool is_key_repeated(const Evidence& evidence, const Finding& finding) {
+  if (finding.structure.type != StructureType::keyed) return false;
+  const auto judged = evidence.trends.judged();
+  const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, judged);
+  return is_decaying(values);
+}
+
+bool is_bounded_some_time(const Evidence& evidence, const Finding& finding) {
+  const bool is_bounded = finding.structure.type == StructureType::bounded;
+  return is_bounded || is_reset_to_come(evidence, finding) || is_key_repeated(evidence, finding);
+}
+
+RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
+  RecordOutcome outcome{
+      .type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
+  const auto* container = container_of(evidence.recording, finding);
+  if (container == nullptr) return outcome;
+  outcome.bound = bound_of(*container, finding.structure);
+  if (outcome.bound <= 0) {
+    if (is_bounded_some_time(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
     return outcome;
   }
   const auto end = end_of(evidence.recording);
-  for (const auto& finding : findings) {
-    const auto* container = container_of(evidence.recording, finding);
-    if (container == nullptr || container->bound <= 0) return {};
-    // At the rate at which it filled so far; a container that is full already makes room for what comes.
-    const auto rate = static_cast<double>(std::max<std::int64_t>(1, container->length)) / static_cast<double>(end);
-    const auto missing = std::max<std::int64_t>(0, container->bound - container->length);
-    // It had been run full before these steps were judged, and they grow all the same.
-    if (missing == 0 && evidence.trends.judged().first > 1) return {};
-    const auto full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / std::min(rate, 1.0)));
-    if (full_at < outcome.full_at) continue;
-    outcome = {RecordOutcome::Type::bounded,
-               finding.holder,
-               container->bound,
-               container->length,
-               full_at,
-               finding.bytes_per_step * static_cast<double>(full_at)};
-  }
+  outcome.held = container->length;
+  // At the rate at which it filled so far; a container that is full already makes room for what comes.
+  const auto rate = static_cast<double>(std::max<std::int64_t>(1, outcome.held)) / static_cast<double>(end);
+  const auto missing = std::max<std::int64_t>(0, outcome.bound - outcome.held);
+  // It had been run full before these steps were judged, and they grow all the same.
+  if (missing == 0 && evidence.trends.judged().first > 1) return outcome;
+  outcome.type = RecordOutcome::Type::bounded;
+  outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / std::min(rate, 1.0)));
+  outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
   return outcome;
+}
+
+}  // namespace
+
+bool is_proven(const Finding& finding) {
+  return finding.structure.type == StructureType::unbounded && 2 * finding.kept_count >= finding.explained_steps &&
+         finding.kept_count > 1;
+}
+
+RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {
+  using Type = RecordOutcome::Type;
+  if (has_stopped(evidence)) return {.type = Type::contradicted};
+  if (std::any_of(findings.begin(), findings.end(), is_proven)) return {.type = Type::proven};
+  RecordOutcome latest;
+  for (const auto& finding : findings) {
+    const auto outcome = bounded_outcome(evidence, finding);
+    if (outcome.type == Type::open) return outcome;
+    if (outcome.type == Type::filling || outcome.full_at >= latest.full_at) latest = outcome;
+    if (latest.type == Type::filling) break;
+  }
+  return latest;
 }
 
 }  // namespace stepleak

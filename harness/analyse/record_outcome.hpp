@@ -15,12 +15,15 @@ namespace stepleak {
 /// What a record pass says of the leak that it was run for.
 struct RecordOutcome {
   enum class Type : std::uint8_t {
-    confirmed,     ///< it went on
+    open,          ///< it went on, and what keeps it decides nothing: trend and ages do
+    proven,        ///< it went on, in a container that nothing bounds
     contradicted,  ///< every exact ledger that had grown stood still: it had stopped
-    bounded,       ///< it went on, in a container that fills
+    bounded,       ///< it went on, in a container that fills up to a known length
+    filling,       ///< it went on, in one that something bounds or empties, at a time that is not known
   };
-  Type type = Type::confirmed;
-  std::string holder;          ///< bounded: the container
+  Type type = Type::open;
+  std::string holder;          ///< bounded, filling: the container
+  Structure structure;         ///< bounded, filling: what bounds it
   std::int64_t bound = 0;      ///< bounded: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held
   std::int64_t full_at = 0;    ///< bounded: the step by which it will be full at the rate so far
@@ -29,5 +32,9 @@ struct RecordOutcome {
 
 /// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
+
+/// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a
+/// container that nothing bounds.
+[[nodiscard]] bool is_proven(const Finding& finding);
 
 }  // namespace stepleak

@@ -62,6 +62,14 @@ StorageGrowth::Cause cause_of(const Recording& recording, const StorageGrowth& g
       ->second;
 }
 
+// On a GPU nobody counts tensors in the screen pass.
+Trend tensor_trend(const Evidence& evidence) {
+  if (evidence.trace.has({Counter::live_tensors})) return evidence.trends.of({Counter::live_tensors});
+  return recorded_trend(evidence.recording, survivors_where(evidence.recording, [&](const Survivor& s) {
+                          return s.type == SurvivorType::tensor && is_old(evidence.recording, s);
+                        }));
+}
+
 }  // namespace
 
 std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
@@ -74,6 +82,7 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
   const auto gpus = device_growths_of(evidence.trends);
   const bool have_outside =
       std::any_of(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.outside.is_growing(); });
+  const auto tensors = tensor_trend(evidence);
   for (const auto& device : devices) {
     StorageGrowth growth{.device = device,
                          .bytes = evidence.trends.of({Counter::live_bytes, device}),
@@ -82,12 +91,11 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
     if (const auto shared = shared_trend(evidence.trends);
         device == kHost && !growth.bytes.is_growing() && shared.is_growing()) {
       growth.bytes = shared;
-      growth.blocks = evidence.trends.of({Counter::live_tensors});
+      growth.blocks = tensors;
       growth.is_shared = true;
     }
     // Tensors without memory of their own on any device: views, and what is empty.
-    const bool is_shell_growth =
-        !have_bytes && !have_outside && device == kHost && evidence.trends.of({Counter::live_tensors}).is_growing();
+    const bool is_shell_growth = !have_bytes && !have_outside && device == kHost && tensors.is_growing();
     if (!growth.bytes.is_growing() && !is_shell_growth) continue;
     group_survivors(evidence.recording, growth);
     growth.cause = cause_of(evidence.recording, growth);

@@ -67,6 +67,16 @@ std::int64_t steps_kept(const std::vector<const Survivor*>& survivors) {
   return static_cast<std::int64_t>(steps.size());
 }
 
+Trend recorded_trend(const Recording& recording, const std::vector<const Survivor*>& survivors) {
+  const auto middle = recording.pass.first_step + recording.steps / 2;
+  const auto early = std::count_if(survivors.begin(), survivors.end(),
+                                   [&](const Survivor* survivor) { return survivor->birth_step < middle; });
+  if (early == 0 || early == static_cast<std::ptrdiff_t>(survivors.size())) return {.state = TrendState::flat};
+  return {.state = TrendState::growing,
+          .per_step = static_cast<double>(survivors.size()) / static_cast<double>(recording.proof_steps()),
+          .since_step = recording.pass.first_step};
+}
+
 void add_suspects(const Recording& recording, const std::vector<const Survivor*>& suspects, Finding& finding) {
   finding.explained_steps = recording.proof_steps();
   finding.kept_count = std::min(steps_kept(suspects), finding.explained_steps);
@@ -105,6 +115,7 @@ void set_holder(const Recording& recording, int index, Finding& finding) {
   finding.holder = path_text(recording.objects, holder);
   finding.holder_shape = shape_text(recording.objects, holder);
   finding.kept_by = holder.kept_by;
+  finding.structure = holder.structure;
 }
 
 std::string count_text(double count, const std::string& noun) {

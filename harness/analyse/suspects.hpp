@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analyse/trend.hpp"
 #include "harness/trace/finding.hpp"
 #include "harness/trace/recording.hpp"
 
@@ -33,6 +34,10 @@ namespace stepleak {
 
 /// Steps of the record pass of which at least one of these is still alive.
 [[nodiscard]] std::int64_t steps_kept(const std::vector<const Survivor*>& survivors);
+
+/// The trend that survivors show where no ledger counts their like: growing, if some of both halves of the record pass
+/// are alive at its end (a step may carry a few over for a while); else flat.
+[[nodiscard]] Trend recorded_trend(const Recording& recording, const std::vector<const Survivor*>& survivors);
 
 /// Adds place, operator, holder and the count of kept steps to a finding: those of the stack from which most
 /// bytes (or, without bytes, most survivors) come. Leaves the finding as it is where there are no survivors.

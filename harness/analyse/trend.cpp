@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -38,6 +39,20 @@ std::int64_t since_step_of(Values values) {
     if (lowest_later[i] > lowest_later[i - 1]) return static_cast<std::int64_t>(i) + 1;
   }
   return 0;
+}
+
+// What fills stands still once it is full: for half of all steps, and four times as long as it ever paused before.
+bool is_full(Values values) {
+  constexpr std::size_t kPauses = 4;
+  std::size_t last_change = 0;
+  std::size_t longest_pause = 1;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (values[i] == values[i - 1]) continue;
+    longest_pause = std::max(longest_pause, i - last_change);
+    last_change = i;
+  }
+  const auto silence = values.size() - 1 - last_change;
+  return 2 * silence >= values.size() && silence >= kPauses * longest_pause;
 }
 
 struct Windows {
@@ -74,6 +89,14 @@ TrendState state_of(const Windows& windows, double floor_per_window, bool is_exa
   return *largest <= 0 && windows.highest[3] <= earlier_high ? TrendState::flat : TrendState::undecided;
 }
 
+using Value = std::vector<std::int64_t>::iterator;
+
+std::int64_t median(Value begin, Value end) {
+  const auto middle = begin + (end - begin) / 2;
+  std::nth_element(begin, middle, end);
+  return *middle;
+}
+
 }  // namespace
 
 Trend trend_of(Values values, const TrendOptions& options) {
@@ -96,9 +119,47 @@ Trend trend_of(Values values, const TrendOptions& options) {
     trend.per_step =
         static_cast<double>(windows.lowest[3] - windows.lowest[0]) / static_cast<double>((kWindows - 1) * trend.window);
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
+    if (options.is_exact && !trend.is_growing() && is_full(values)) trend.state = TrendState::flat;
   }
   if (trend.is_growing()) trend.since_step = since_step_of(values);
   return trend;
+}
+
+bool has_upward_trend(Values values) {
+  constexpr std::size_t kParts = 16;
+  const auto settled = values.subspan(values.size() / 4);
+  const auto width = settled.size() / kParts;
+  if (width == 0) return true;
+  std::array<double, kParts> means{};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    const auto values_here = settled.subspan(settled.size() - (kParts - part) * width, width);
+    means[part] = std::accumulate(values_here.begin(), values_here.end(), 0.0) / static_cast<double>(width);
+  }
+  int concordant = 0;
+  for (std::size_t later = 1; later < kParts; ++later) {
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      concordant += means[later] > means[earlier] ? 1 : means[later] < means[earlier] ? -1 : 0;
+    }
+  }
+  // Without a trend the sum is normal about 0 with this variance; 1.645 of its deviations are exceeded once in twenty.
+  constexpr double kVariance = kParts * (kParts - 1) * (2 * kParts + 5) / 18.0;
+  return concordant > 1.645 * std::sqrt(kVariance);
+}
+
+bool is_decaying(Values values) {
+  constexpr std::size_t kParts = 32;
+  constexpr std::size_t kWarmUp = kParts / 8;
+  constexpr double kDecay = 0.75;
+  const auto width = (values.size() - 1) / kParts;
+  if (values.empty() || width == 0) return false;
+  std::vector<std::int64_t> rises;
+  for (auto end = values.size() - 1 - (kParts - 1) * width; end < values.size(); end += width) {
+    rises.push_back(values[end] - values[end - width]);
+  }
+  // What is made once does not move the median.
+  const auto middle = rises.begin() + kParts / 2;
+  const auto early = median(rises.begin() + kWarmUp, middle);
+  return early > 0 && static_cast<double>(median(middle, rises.end())) < kDecay * static_cast<double>(early);
 }
 
 }  // namespace stepleak

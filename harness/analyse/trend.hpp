@@ -42,8 +42,18 @@ inline constexpr std::int64_t kShortestSeries = 8;
 ///    minima, a leak has rising ones). Growing: all three differences are positive and the smallest is at
 ///    least 0.4 of the largest (a cache that fills ever more slowly decays faster than that); an exact ledger's
 ///    maxima must rise too (random sizes alone raise the minima now and then). Flat: none is positive, and the last
-///    window reached no new maximum (a late rise would hide behind the minimum).
+///    window reached no new maximum (a late rise would hide behind the minimum); or an exact ledger has stood still for
+///    half of all steps, and for four times as long as it ever paused before (a cache that is full).
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
+
+/// Whether values rise by more than chance would have it: the Mann-Kendall test (Mann 1945, Kendall 1975), one-sided at
+/// 5 %, over the means of sixteen equal parts of the last three quarters.
+[[nodiscard]] bool has_upward_trend(std::span<const std::int64_t> values);
+
+/// Whether a series that rises does so ever more slowly, as what fills does and a leak does not: over 32 equal parts,
+/// the median rise of the second half is below three quarters of that of the first, whose first quarter is warm-up. A
+/// line keeps its rate; growth by the logarithm or the square root of the steps has 0.4 or 0.6 of it.
+[[nodiscard]] bool is_decaying(std::span<const std::int64_t> values);
 
 }  // namespace stepleak

@@ -88,6 +88,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   }
   const auto heap = untensored_heap(trace, judged);
   heap_ = judged_trend(heap, {.period = period, .floor = kHeapFloorBytes, .is_exact = false}, judged);
+  is_heap_decaying_ = is_decaying(heap);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
 }
 

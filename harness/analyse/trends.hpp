@@ -40,6 +40,8 @@ class Trends {
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }
+  /// Whether it rises ever more slowly.
+  [[nodiscard]] bool is_heap_decaying() const { return is_heap_decaying_; }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
   /// active - live of a GPU: freed, and waiting for a stream.
@@ -55,6 +57,7 @@ class Trends {
   std::map<Device, Trend> collected_;
   Trend heap_;
   Trend supported_heap_;
+  bool is_heap_decaying_ = false;
 };
 
 /// Running total of what only a forced collection freed on a device, one value a step.

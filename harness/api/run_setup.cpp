@@ -19,8 +19,6 @@
 namespace stepleak {
 namespace {
 
-// Steps on a GPU often wait for launches, where a callback at each operator would cost a fifth of the step.
-constexpr std::int64_t kGraphStride = 23;
 // As long as four recorded steps make a pass of 29, this costs less than torch's own memory history; a prime, too.
 constexpr std::int64_t kRecordStride = 7;
 
@@ -64,15 +62,13 @@ struct RunSetup::Parts {
       : device(watched),
         stacks(std::make_shared<StackTable>()),
         cpu_allocator(stacks),
-        graph_stride(watched.type == DeviceType::cuda ? kGraphStride : 1),
-        graph(stacks, graph_stride),
+        graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
         detectors(all_detectors()) {}
 
   Device device;
   std::shared_ptr<StackTable> stacks;
   HostProbe host;
   CpuAllocatorProbe cpu_allocator;
-  std::int64_t graph_stride;
   GraphProbe graph;
   std::vector<std::unique_ptr<Probe>> cuda;
   std::vector<std::unique_ptr<Detector>> detectors;
@@ -97,7 +93,6 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own.session.device = own.device;
   own.session.policy = policy_for(options);
   own.session.facts = {.has_python = surroundings.collector != nullptr,
-                       .graph_stride = own.graph_stride,
                        .declared_period = options.period};
   own.session.observer.collector = surroundings.collector;
   own.session.observer.recorder = surroundings.recorder;

@@ -10,6 +10,7 @@
 #include "harness/analyse/losses.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/explain/explain.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
@@ -42,7 +43,7 @@ Judgement judge_to_the_end(const RunRecord& record, const std::vector<const Dete
   auto trace = record.trace;
   trace.add_look(trace.looks().empty() ? std::vector<CohortTable>() : trace.looks().back().cohorts);
   auto at_the_end = judge(trace, policy, detectors);
-  return at_the_end.decision.next == Next::leak ? at_the_end : judgement;
+  return at_the_end.decision.next == Next::leak && !at_the_end.is_too_soon() ? at_the_end : judgement;
 }
 
 std::vector<std::string> notes_of_collection(const Trace& trace, StepRange judged) {
@@ -66,9 +67,19 @@ std::vector<std::string> notes_of_fills(const Trace& trace) {
   return {fmt::format("filled a container bounded at {} before it settled", bound)};
 }
 
+std::vector<std::string> notes_of_heap(const Trace& trace) {
+  const Trends trends(trace);
+  if (!trends.is_heap_decaying() || trends.heap().is_flat() || trends.heap().per_step <= 0) return {};
+  return {fmt::format("the host heap still rose by {} a step, ever more slowly: caches of libraries that fill",
+                      format_bytes(trends.heap().per_step))};
+}
+
 std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
-  return fmt::format("{} is bounded at {} and full at about step {}, with {}; this run had {}: run --steps {}",
-                     outcome.holder, outcome.bound, outcome.full_at, format_bytes(outcome.bytes_when_full),
+  const auto by = outcome.structure.line == 0
+                      ? ""
+                      : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
+  return fmt::format("{} is bounded at {}{} and full at about step {}, with {}; this run had {}: run --steps {}",
+                     outcome.holder, outcome.bound, by, outcome.full_at, format_bytes(outcome.bytes_when_full),
                      record.trace.step_count(), outcome.full_at + outcome.held + record.policy.clean_steps);
 }
 
@@ -76,6 +87,13 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   if (judgement.outcome.type == Outcome::bounded) {
     result.verdict = Verdict::inconclusive;
     result.reason = reason_of_bound(judgement.outcome, record);
+    return;
+  }
+  if (judgement.outcome.type == Outcome::filling) {
+    result.verdict = Verdict::inconclusive;
+    result.reason = fmt::format("{} is {}, which did not come to pass in {} steps: run more --steps",
+                                judgement.outcome.holder, structure_text(judgement.outcome.structure),
+                                record.trace.step_count());
     return;
   }
   if (judgement.outcome.type == Outcome::contradicted) {
@@ -100,8 +118,10 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
       result.verdict = Verdict::clean;
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
+      for (auto& note : notes_of_heap(record.trace)) result.notes.push_back(note);
       return;
     case Next::leak:
+      if (judgement.is_too_soon()) break;
       conclude_leak(record, judgement, result);
       return;
     case Next::inconclusive:
@@ -137,6 +157,10 @@ Judgement judge(const Trace& trace, const Policy& policy, const std::vector<cons
   const Evidence evidence{trace, trends, recording_after_look(trace)};
   judgement.findings = findings_of(evidence, detectors);
   if (!evidence.recording.is_empty()) judgement.outcome = outcome_of(evidence, judgement.findings);
+  // Too soon to tell by their trends which of the others are leaks.
+  if (judgement.decision.needs_proof && judgement.outcome.type == Outcome::proven) {
+    std::erase_if(judgement.findings, [](const Finding& finding) { return !is_proven(finding); });
+  }
   return judgement;
 }
 

@@ -17,6 +17,11 @@ struct Judgement {
   Decision decision;
   std::vector<Finding> findings;  ///< of a leak, the narrowest cause first
   RecordOutcome outcome;          ///< where a record pass followed the look
+
+  /// Whether what looks like a leak may still be something that fills.
+  [[nodiscard]] bool is_too_soon() const {
+    return decision.needs_proof && outcome.type == RecordOutcome::Type::open;
+  }
 };
 
 /// Judges a trace at its last look. A pure function.

@@ -21,6 +21,7 @@ struct FlightRecorder::Shared {
   std::atomic<std::int64_t> row_count{0};
   std::atomic<std::size_t> key_count{0};
   std::atomic<std::int64_t> decided_step{0};
+  std::atomic<std::int64_t> proof_steps{0};
   std::atomic<std::int64_t> clean_steps{0};
   std::atomic<std::int64_t> leak_steps{0};
   std::atomic<std::int64_t> budget_steps{0};
@@ -100,6 +101,7 @@ std::int64_t FlightRecorder::capacity_rows() const noexcept {
 }
 
 void FlightRecorder::decide(std::int64_t step, const Policy& policy) noexcept {
+  shared_->proof_steps.store(policy.proof_steps, std::memory_order_relaxed);
   shared_->clean_steps.store(policy.clean_steps, std::memory_order_relaxed);
   shared_->leak_steps.store(policy.leak_steps, std::memory_order_relaxed);
   shared_->budget_steps.store(policy.budget_steps, std::memory_order_relaxed);
@@ -108,7 +110,8 @@ void FlightRecorder::decide(std::int64_t step, const Policy& policy) noexcept {
 
 Policy FlightRecorder::policy() const noexcept {
   if (shared_->decided_step.load(std::memory_order_acquire) == 0) return {};
-  return {.clean_steps = shared_->clean_steps.load(std::memory_order_relaxed),
+  return {.proof_steps = shared_->proof_steps.load(std::memory_order_relaxed),
+          .clean_steps = shared_->clean_steps.load(std::memory_order_relaxed),
           .leak_steps = shared_->leak_steps.load(std::memory_order_relaxed),
           .budget_steps = shared_->budget_steps.load(std::memory_order_relaxed)};
 }

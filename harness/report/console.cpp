@@ -10,6 +10,7 @@
 
 #include "harness/base/bytes.hpp"
 #include "harness/base/text.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
@@ -119,6 +120,9 @@ void add_finding(const Finding& finding, ConsoleText& text) {
   text.line("where", where_of(finding));
   text.line("kept by", statement_of(finding.kept_by));
   text.line("holder", finding.holder);
+  auto structure = finding.structure;
+  structure.file = short_path(structure.file);
+  text.line("bounds", structure_text(structure));
   if (finding.explained_steps > 0) {
     text.line("proof", fmt::format("{} of {} recorded steps kept some", finding.kept_count, finding.explained_steps));
   }

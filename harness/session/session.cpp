@@ -47,6 +47,8 @@ Session::Session(SessionParts parts)
       observer_(parts_.observer),
       policy_(parts_.policy),
       trace_(parts_.facts, observer_.keys()) {
+  // Without anybody who looks at what keeps it, a record pass proves nothing that the trend does not.
+  if (parts_.holder_searches.empty()) policy_.proof_steps = policy_.leak_steps;
   trace_.reserve(std::min(policy_.budget_steps, kReservedBoundaries));
 }
 
@@ -110,12 +112,17 @@ Move Session::move_after(const Judgement& judgement) const {
   if (judgement.decision.next != Decision::Next::leak) return {.next = Next::stop};
   if (recording_after_look(trace_).is_empty()) {
     if (steps_left() <= 0) return {.next = Next::stop};
+    if (!is_record_due(judgement.decision)) return {};
     return {Next::record, plan_record(trace_, Trends(trace_), parts_.device, parts_.record_stride, steps_left())};
   }
   if (is_out_of_time_) return {.next = Next::stop};
   switch (judgement.outcome.type) {
     case Outcome::contradicted:
+    case Outcome::filling:
       return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+    case Outcome::open:
+      if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+      break;
     case Outcome::bounded: {
       // Objects that the collector sets apart are not counted: what a container holds now must be replaced, too.
       const auto apart = trace_.facts().has_python ? judgement.outcome.held : 0;
@@ -123,10 +130,19 @@ Move Session::move_after(const Judgement& judgement) const {
       if (missing + policy_.clean_steps > steps_left()) return {.next = Next::stop};
       return {Next::fill, {.type = PassType::fill, .planned_steps = missing}};
     }
-    case Outcome::confirmed:
+    case Outcome::proven:
       break;
   }
   return {.next = Next::stop};
+}
+
+// What a record pass did not settle is recorded again where the trend alone may call it a leak, then as often as the
+// run has doubled, and before the budget ends.
+bool Session::is_record_due(const Decision& decision) const {
+  const auto recorded = trace_.recording().pass.first_step;
+  const auto step = trace_.step_count();
+  if (trace_.recordings().empty() || is_out_of_time_ || steps_left() <= kShortestRecord) return true;
+  return step >= 2 * (recorded - 1) || (!decision.needs_proof && recorded <= policy_.leak_steps);
 }
 
 Next Session::follow(const Move& own) {

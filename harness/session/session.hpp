@@ -65,6 +65,7 @@ class Session {
   [[nodiscard]] Next look(bool is_late);
   [[nodiscard]] Next end_pass();
   [[nodiscard]] Next follow(const Move& move);
+  [[nodiscard]] bool is_record_due(const Decision& decision) const;
   [[nodiscard]] Move move_after(const Judgement& judgement) const;
   [[nodiscard]] std::int64_t steps_left() const { return parts_.policy.budget_steps - trace_.step_count(); }
   void begin_record(const Pass& pass);

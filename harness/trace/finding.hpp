@@ -29,6 +29,7 @@ struct Finding {
   std::string holder;           ///< as a person reads it
   std::string holder_shape;     ///< without lengths and indices
   Statement kept_by;            ///< of line 0 where none was found
+  Structure structure;          ///< what bounds the container that keeps it
   std::int64_t kept_count = 0;  ///< explained steps of which a survivor is alive
   std::int64_t explained_steps = 0;
   std::string fix;

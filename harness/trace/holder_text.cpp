@@ -15,6 +15,9 @@ namespace {
 constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view("index"), std::string_view("key"),
                                 std::string_view("hidden"), std::string_view("other")};
 
+constexpr std::array kStructureTypes{std::string_view("unbounded"), std::string_view("bounded"),
+                                     std::string_view("reset"), std::string_view("keyed"), std::string_view("unknown")};
+
 /// Whether the text says what differs from one run to the next.
 enum class Detail : std::uint8_t { shape, full };
 
@@ -72,6 +75,32 @@ std::optional<EdgeType> parse_edge_type(std::string_view name) {
     if (kEdgeTypes[i] == name) return static_cast<EdgeType>(i);
   }
   return std::nullopt;
+}
+
+std::string_view to_string(StructureType type) { return kStructureTypes.at(static_cast<std::size_t>(type)); }
+
+std::optional<StructureType> parse_structure_type(std::string_view name) {
+  for (std::size_t i = 0; i < kStructureTypes.size(); ++i) {
+    if (kStructureTypes[i] == name) return static_cast<StructureType>(i);
+  }
+  return std::nullopt;
+}
+
+std::string structure_text(const Structure& structure) {
+  const auto at = structure.line == 0 ? "" : fmt::format(" by {}:{}  {}", structure.file, structure.line, structure.text);
+  switch (structure.type) {
+    case StructureType::unbounded:
+      return "nothing in your sources takes anything out of it";
+    case StructureType::bounded:
+      return (structure.bound > 0 ? fmt::format("bounded at {}", structure.bound) : "bounded") + at;
+    case StructureType::reset:
+      return "emptied" + at;
+    case StructureType::keyed:
+      return "filled once a key" + at;
+    case StructureType::unknown:
+      break;
+  }
+  return "";
 }
 
 std::string path_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::full); }

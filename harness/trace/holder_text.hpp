@@ -13,6 +13,12 @@ namespace stepleak {
 /// The enumerator's own spelling, as in stored traces.
 [[nodiscard]] std::string_view to_string(EdgeType type);
 [[nodiscard]] std::optional<EdgeType> parse_edge_type(std::string_view name);
+[[nodiscard]] std::string_view to_string(StructureType type);
+[[nodiscard]] std::optional<StructureType> parse_structure_type(std::string_view name);
+
+/// What bounds a container, as a clause: "bounded at 700 by train.py:88  if len(self.items) > 700:". Empty where that is
+/// not known.
+[[nodiscard]] std::string structure_text(const Structure& structure);
 
 /// A path as a person reads it: "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0".
 [[nodiscard]] std::string path_text(const ObjectGraph& graph, const Holder& holder);

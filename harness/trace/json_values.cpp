@@ -3,6 +3,7 @@
 #include "harness/trace/json_values.hpp"
 
 #include "harness/trace/frames.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
@@ -85,6 +86,23 @@ Json statement_to_json(const Statement& statement) {
 
 Statement statement_from_json(const Json& json) {
   return {json.at("file"), json.at("line"), json.at("text"), json.at("expression")};
+}
+
+Json structure_to_json(const Structure& structure) {
+  return {{"type", to_string(structure.type)},
+          {"bound", structure.bound},
+          {"file", structure.file},
+          {"line", structure.line},
+          {"text", structure.text}};
+}
+
+Structure structure_from_json(const Json& json) {
+  const std::string type = json.at("type");
+  return {.type = parsed(parse_structure_type(type), "type of structure", type),
+          .bound = json.at("bound"),
+          .file = json.at("file"),
+          .line = json.at("line"),
+          .text = json.at("text")};
 }
 
 Json failure_to_json(const RunFailure& failure) {

@@ -28,6 +28,8 @@ Enum parsed(std::optional<Enum> value, std::string_view what, const std::string&
 [[nodiscard]] std::vector<Frame> frames_from_json(const Json& json);
 [[nodiscard]] Json statement_to_json(const Statement& statement);
 [[nodiscard]] Statement statement_from_json(const Json& json);
+[[nodiscard]] Json structure_to_json(const Structure& structure);
+[[nodiscard]] Structure structure_from_json(const Json& json);
 [[nodiscard]] Json failure_to_json(const RunFailure& failure);
 [[nodiscard]] RunFailure failure_from_json(const Json& json);
 [[nodiscard]] SeriesKey series_key_from(std::string name);

@@ -45,6 +45,23 @@ struct Statement {
   std::string expression;  ///< what it keeps: "loss"
 };
 
+/// What bounds a container, as the user's sources and its type say.
+enum class StructureType : std::uint8_t {
+  unbounded,  ///< a statement of the user's fills it, and nothing that can reach it takes anything out
+  bounded,    ///< it cannot hold more than it is allowed to
+  reset,      ///< some statement empties it, at a time that this run may not have reached
+  keyed,      ///< it is asked before it is filled: it grows per distinct key, not per step
+  unknown,
+};
+
+struct Structure {
+  StructureType type = StructureType::unknown;
+  std::int64_t bound = -1;  ///< the most entries that it can hold; -1: not known
+  std::string file;         ///< of the line that bounds, resets or asks
+  int line = 0;             ///< 0: there is none
+  std::string text;
+};
+
 /// How a root keeps a survivor, or a container that grew.
 struct Holder {
   std::vector<int> path;  ///< edges from a root to what is held; indices into ObjectGraph::edges; empty: a root itself
@@ -52,6 +69,7 @@ struct Holder {
   int container = -1;     ///< the innermost container on the path; -1: none
   int graph = -1;         ///< the autograd node of a tensor that is held; -1: it has none
   Statement kept_by;      ///< of line 0 where none was found
+  Structure structure;    ///< of the container
 };
 
 }  // namespace stepleak

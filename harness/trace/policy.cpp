@@ -24,7 +24,7 @@ std::int64_t Policy::look_after(std::int64_t step) const {
   for (std::int64_t base = 8; next <= step; base *= 2) {
     for (const auto look : {base, base + base / 2}) next = next <= step ? look : next;
   }
-  for (const auto look : {clean_steps, leak_steps, budget_steps - kShortestRecord, budget_steps}) {
+  for (const auto look : {proof_steps, clean_steps, leak_steps, budget_steps - kShortestRecord, budget_steps}) {
     if (look > step) next = std::min(next, look);
   }
   return next;
@@ -33,7 +33,7 @@ std::int64_t Policy::look_after(std::int64_t step) const {
 Policy policy_of(Effort effort) {
   switch (effort) {
     case Effort::quick:
-      return {.clean_steps = 16, .leak_steps = 64, .budget_steps = 256};
+      return {.proof_steps = 16, .clean_steps = 16, .leak_steps = 64, .budget_steps = 256};
     case Effort::standard:
       break;
     case Effort::nightly:
@@ -49,10 +49,12 @@ Policy with_budget(Policy policy, std::int64_t steps) {
   const auto with_room = steps - kShortestRecord;
   const auto last = with_room >= kFewestSteps ? with_room : steps;
   policy.leak_steps = std::min(std::max(policy.leak_steps, policy.clean_steps), last);
+  policy.proof_steps = std::min(policy.proof_steps, policy.leak_steps);
   return policy;
 }
 
 Policy with_minimum(Policy policy, std::int64_t steps) {
+  policy.proof_steps = std::max(policy.proof_steps, steps);
   policy.clean_steps = std::max(policy.clean_steps, steps);
   policy.leak_steps = std::max(policy.leak_steps, steps);
   policy.budget_steps = std::max(policy.budget_steps, steps);

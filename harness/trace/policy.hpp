@@ -21,6 +21,8 @@ inline constexpr std::int64_t kShortestRecord = 18;
 /// How many steps a verdict needs, counted over judged steps; and what the user allows. Clean is cheap, only failures
 /// pay.
 struct Policy {
+  /// From here on a growth is recorded, and is called a leak where the structure of what keeps it proves that.
+  std::int64_t proof_steps = 32;
   std::int64_t clean_steps = 64;  ///< a clean verdict waits for these
   /// A leak is called when it still grows here: a cache that fills looks the same before.
   std::int64_t leak_steps = 256;
@@ -29,7 +31,7 @@ struct Policy {
   std::int64_t period = 0;           ///< declared by the user; 0: none
 
   /// The next step at which the judge looks, after `step` steps: 8, 12, 16, 24, 32, 48, 64, ... up to the budget,
-  /// always with the three above.
+  /// always with the four above.
   [[nodiscard]] std::int64_t look_after(std::int64_t step) const;
 
   bool operator==(const Policy&) const = default;

@@ -116,7 +116,8 @@ Json holder_to_json(const Holder& holder) {
           {"held", holder.held},
           {"container", holder.container},
           {"graph", holder.graph},
-          {"kept_by", statement_to_json(holder.kept_by)}};
+          {"kept_by", statement_to_json(holder.kept_by)},
+          {"structure", structure_to_json(holder.structure)}};
 }
 
 Holder holder_from_json(const Json& json) {
@@ -124,7 +125,8 @@ Holder holder_from_json(const Json& json) {
           .held = json.at("held"),
           .container = json.at("container"),
           .graph = json.at("graph"),
-          .kept_by = statement_from_json(json.at("kept_by"))};
+          .kept_by = statement_from_json(json.at("kept_by")),
+          .structure = json.contains("structure") ? structure_from_json(json.at("structure")) : Structure{}};
 }
 
 }  // namespace

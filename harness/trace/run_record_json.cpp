@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kFormat = "stepleak-trace";
 
 Json policy_to_json(const Policy& policy) {
-  return {{"clean_steps", policy.clean_steps},
+  return {{"proof_steps", policy.proof_steps},
+          {"clean_steps", policy.clean_steps},
           {"leak_steps", policy.leak_steps},
           {"budget_steps", policy.budget_steps},
           {"budget_seconds", policy.budget_seconds},
@@ -19,7 +20,8 @@ Json policy_to_json(const Policy& policy) {
 }
 
 Policy policy_from_json(const Json& json) {
-  return {.clean_steps = json.at("clean_steps"),
+  return {.proof_steps = json.value("proof_steps", json.at("leak_steps").get<std::int64_t>()),
+          .clean_steps = json.at("clean_steps"),
           .leak_steps = json.at("leak_steps"),
           .budget_steps = json.at("budget_steps"),
           .budget_seconds = json.at("budget_seconds"),
@@ -65,7 +67,6 @@ Json trace_to_json(const Trace& trace) {
   for (const auto& recording : trace.recordings()) recordings.push_back(recording_to_json(recording));
   return {{"facts",
            {{"has_python", trace.facts().has_python},
-            {"graph_stride", trace.facts().graph_stride},
             {"declared_period", trace.facts().declared_period}}},
           {"steps", trace.step_count()},
           {"collector_changes", std::move(changes)},
@@ -110,7 +111,7 @@ class TraceReader {
       keys_.push_back(series_key_from(name));
       columns_.push_back(column_from_json(ledger, json.at("steps")));
     }
-    trace_ = Trace({facts.at("has_python"), facts.at("graph_stride"), facts.at("declared_period")}, keys_);
+    trace_ = Trace({facts.at("has_python"), facts.at("declared_period")}, keys_);
   }
 
   Trace read() {

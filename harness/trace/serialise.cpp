@@ -26,6 +26,7 @@ Json finding_to_json(const Finding& finding) {
                                                                 finding.kept_by.text)},
             {"kept_expression", finding.kept_by.expression},
             {"kept_at", statement_to_json(finding.kept_by)},
+            {"structure", structure_to_json(finding.structure)},
             {"kept_count", finding.kept_count},
             {"explained_steps", finding.explained_steps},
             {"fix", finding.fix},
@@ -48,6 +49,7 @@ Finding finding_from_json(const Json& json) {
   finding.holder = json.at("holder");
   finding.holder_shape = json.at("holder_shape");
   if (json.contains("kept_at")) finding.kept_by = statement_from_json(json.at("kept_at"));
+  if (json.contains("structure")) finding.structure = structure_from_json(json.at("structure"));
   finding.kept_count = json.at("kept_count");
   finding.explained_steps = json.value("explained_steps", std::int64_t{0});
   finding.fix = json.at("fix");

@@ -16,7 +16,6 @@ namespace stepleak {
 /// What is known of a run before its first step.
 struct TraceFacts {
   bool has_python = false;
-  std::int64_t graph_stride = 1;     ///< live_nodes and live_tensors: births in every so-many-th step, times that
   std::int64_t declared_period = 0;  ///< steps; 0: the user declared none
 };
 

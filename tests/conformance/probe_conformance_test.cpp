@@ -28,7 +28,7 @@ std::vector<std::unique_ptr<Probe>> probes() {
   probes.push_back(std::make_unique<HostProbe>());
   probes.push_back(std::make_unique<CpuAllocatorProbe>(stacks));
   probes.push_back(std::make_unique<GraphProbe>(stacks));
-  probes.push_back(std::make_unique<GraphProbe>(stacks, 7));
+  probes.push_back(std::make_unique<GraphProbe>(stacks, GraphCoverage::record_pass));
   if (!ask_cuda().names.empty()) {
     for (auto& probe : watch_cuda(stacks, true)) probes.push_back(std::move(probe));
   }

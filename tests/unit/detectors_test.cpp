@@ -82,6 +82,29 @@ TEST(GraphRetentionDetectorTest, IgnoresAKeptActivation) {
   EXPECT_FALSE(kinds_of(builder).contains(Kind::graph_retention));
 }
 
+// A GPU's run has no ledger of nodes, as HostHeapDetectorTest's has none: the heap is what they weigh.
+TraceBuilder uncounted_nodes(std::int64_t newest_kept_steps) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return 9216 * step; })
+      .recorded(kRecorded);
+  for (std::int64_t step = kSteps - newest_kept_steps + 1; step <= kSteps; ++step) {
+    const auto address = static_cast<std::uint64_t>(0x1000 * step);
+    builder.with_survivor({.type = SurvivorType::node, .birth_step = step, .identity = address});
+    builder.with_survivor(
+        {.type = SurvivorType::tensor, .birth_step = step, .identity = address + 8, .name = "float", .is_sink = true});
+  }
+  return builder;
+}
+
+TEST(GraphRetentionDetectorTest, DetectsAGraphWhoseNodesOnlyTheRecordPassCounted) {
+  EXPECT_TRUE(kinds_of(uncounted_nodes(kRecorded)).contains(Kind::graph_retention));
+}
+
+TEST(GraphRetentionDetectorTest, IgnoresAGraphThatTheNewestStepsCarryOver) {
+  EXPECT_FALSE(kinds_of(uncounted_nodes(kRecorded / 4)).contains(Kind::graph_retention));
+}
+
 TEST(AttachedActivationDetectorTest, DetectsAKeptActivationWithItsGraph) {
   auto builder = leaking(1024, 1, 9);
   keep(builder, {.has_graph = true});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness/analyse/decision.hpp"
 #include "tests/support/analysed.hpp"
 #include "tests/support/trace_builder.hpp"
@@ -28,8 +30,9 @@ TEST(JudgeTest, SaysCleanFromTheMinimumOnAndNotBefore) {
 }
 
 TEST(JudgeTest, SaysLeakAtFourTimesTheMinimumAndNotBefore) {
-  EXPECT_EQ(next_after(128, 512), Next::more_steps);
-  EXPECT_EQ(next_after(256, 512), Next::leak);
+  const auto policy = Policy{.proof_steps = 256};
+  EXPECT_EQ(next_after(128, 512, policy), Next::more_steps);
+  EXPECT_EQ(next_after(256, 512, policy), Next::leak);
 }
 
 TEST(JudgeTest, NeedsFewerStepsWithLessEffort) {
@@ -66,7 +69,32 @@ TEST(JudgeTest, LeavesALogOfNumbersOnTheHeapInPeace) {
         .build();
   };
   EXPECT_EQ(Analysed(with_heap(33)).decision().next, Next::clean);
-  EXPECT_EQ(Analysed(with_heap(1400)).decision().next, Next::leak);
+  EXPECT_EQ(Analysed(with_heap(1400)).decision().next, Next::more_steps);
+}
+
+TEST(JudgeTest, ConfirmsTheHeapAloneForTwiceAsLong) {
+  const auto builder = TraceBuilder(512).with(kBytes, [](auto) { return 4096; }).with(kHeap, [](auto step) {
+    return 1000000 + 1400 * step;
+  });
+  EXPECT_EQ(Analysed(builder.build()).decision().next, Next::leak);
+}
+
+TEST(JudgeTest, CallsAHeapThatFillsEverMoreSlowlyClean) {
+  const auto builder = TraceBuilder(256).with(kBytes, [](auto) { return 4096; }).with(kHeap, [](auto step) {
+    return 1000000 + std::llround(400000 * std::log(static_cast<double>(step)));
+  });
+  EXPECT_EQ(Analysed(builder.build()).decision().next, Next::clean);
+}
+
+TEST(JudgeTest, AsksForAProofBeforeTheTrendAloneWouldDo) {
+  const auto kept = [](std::int64_t steps) {
+    return Analysed(TraceBuilder(steps).with(kBytes, [](auto step) { return 4096 + 64 * step; }).build()).decision();
+  };
+  EXPECT_EQ(kept(24).next, Next::more_steps);
+  EXPECT_EQ(kept(32).next, Next::leak);
+  EXPECT_TRUE(kept(32).needs_proof);
+  EXPECT_EQ(kept(256).next, Next::leak);
+  EXPECT_FALSE(kept(256).needs_proof);
 }
 
 TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -48,6 +49,15 @@ TEST(TrendTest, SeesALeakOfEveryTenthStep) {
   EXPECT_EQ(state_of(256, [](auto step) { return step / 10 * 64; }), TrendState::growing);
 }
 
+TEST(TrendTest, SettlesOnACacheThatIsFull) {
+  EXPECT_EQ(state_of(768, [](auto step) { return std::min<std::int64_t>(step, 350); }), TrendState::flat);
+  EXPECT_EQ(state_of(640, [](auto step) { return std::min<std::int64_t>(step, 350); }), TrendState::undecided);
+}
+
+TEST(TrendTest, DoesNotTakeARareLeakForACacheThatIsFull) {
+  EXPECT_EQ(state_of(64, [](auto step) { return step / 33; }), TrendState::undecided);
+}
+
 TEST(TrendTest, DoesNotSettleOnALateRise) {
   EXPECT_EQ(state_of(64, [](auto step) { return step >= 60 ? 100 : 0; }), TrendState::undecided);
 }
@@ -73,6 +83,34 @@ TEST(TrendTest, DoesNotCallRandomSizesGrowing) {
     alarms += state_of(256, [&](auto) { return static_cast<std::int64_t>(random() % 1000000); }) == TrendState::growing;
   }
   EXPECT_LE(alarms, 1);
+}
+
+TEST(DecayTest, SeesWhatFillsEverMoreSlowly) {
+  const auto rises_by = [](const std::function<double(double)>& rule) {
+    return is_decaying(series(256, [&](auto step) { return std::lround(10000 * rule(static_cast<double>(step))); }));
+  };
+  EXPECT_TRUE(rises_by([](double step) { return std::log(step); }));
+  EXPECT_TRUE(rises_by([](double step) { return std::sqrt(step); }));
+  EXPECT_FALSE(rises_by([](double step) { return step; }));
+  EXPECT_FALSE(rises_by([](double step) { return step + (step >= 40 ? 100 : 0); }));  // and something made once
+  EXPECT_FALSE(rises_by([](double) { return 1; }));
+  EXPECT_FALSE(is_decaying({}));
+}
+
+TEST(UpwardTrendTest, IsSeldomSeenInRandomLoadAndSeenInARiseBelowIt) {
+  std::mt19937 random(1);
+  const auto alarms = [&](std::int64_t rise) {
+    int count = 0;
+    for (int run = 0; run < 200; ++run) {
+      count += has_upward_trend(
+                   series(128, [&](auto step) { return rise * step + static_cast<std::int64_t>(random() % 100000); }))
+                   ? 1
+                   : 0;
+    }
+    return count;
+  };
+  EXPECT_LE(alarms(0), 20);  // 5 % are expected
+  EXPECT_GE(alarms(1000), 195);
 }
 
 TEST(TrendTest, NeedsEightValuesAndThreeDeclaredPeriods) {

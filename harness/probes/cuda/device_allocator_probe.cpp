@@ -98,6 +98,8 @@ std::vector<EventStack> take_stacks() {
 // Under the allocator's lock, and perhaps under the GIL: no call into torch; in the screen pass no lock but
 // the table's leaf, and no allocation once it has its size.
 void on_event(const TraceEntry& event) {
+  // torch has no way to detach it: between runs it must cost next to nothing.
+  if (!is_observing_here()) return;
   const auto& devices = record().devices;
   const auto index = static_cast<std::size_t>(event.device_);
   if (index >= devices.size()) return;
@@ -106,7 +108,6 @@ void on_event(const TraceEntry& event) {
   const bool is_private = event.mempool_.first != 0 || event.mempool_.second != 0;
   switch (event.action_) {
     case TraceEntry::ALLOC:
-      if (!is_observing_here()) break;
       device.blocks.insert({event.addr_, bytes, current_step.load(std::memory_order_relaxed)});
       break;
     case TraceEntry::FREE_REQUESTED:
@@ -170,6 +171,18 @@ void check_no_capture_is_open() {
   }
 }
 
+// Between runs nobody watched: the table begins with what is in use now, born before the first step.
+void take_stock(std::size_t device) {
+  auto& blocks = record().devices[device]->blocks;
+  std::vector<std::uintptr_t> addresses;
+  blocks.for_each([&](const Block& block) { addresses.push_back(block.address); });
+  for (const auto address : addresses) blocks.erase(address);
+  blocks.restart();
+  for (const auto& block : blocks_in_use(device)) {
+    if (!block.is_waiting) blocks.insert({block.address, block.bytes, 0});
+  }
+}
+
 // Calls `visit` with each block in use and its birth step: 0 where nobody watched yet when it was made.
 template <typename Visit>
 void for_each_block(std::size_t device, const Visit& visit) {
@@ -225,7 +238,9 @@ void DeviceAllocatorProbe::start() {
   // An earlier run may have failed in the middle of its record pass.
   record().is_explaining = false;
   (void)take_stacks();
-  for (auto* device : record().devices) device->blocks.restart();
+  if (record().coverage == Coverage::full) {
+    for (std::size_t i = 0; i < record().devices.size(); ++i) take_stock(i);
+  }
   is_started_ = true;
   start_observing_here();
 }

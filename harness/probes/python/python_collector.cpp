@@ -46,7 +46,8 @@ PythonCollector::PythonCollector(Undo undo) : undo_(undo) {
   const py::gil_scoped_acquire gil;
   register_fork_handler_once();
   if (undo_ == Undo::leave) return;
-  had_frozen_ = gc().attr("get_freeze_count")().cast<std::int64_t>() > 0;
+  // CPython 3.12 and later set some hundreds of objects apart themselves; gc.freeze() takes all that there are.
+  had_frozen_ = gc().attr("get_freeze_count")().cast<std::int64_t>() > tracked_objects();
 }
 
 PythonCollector::~PythonCollector() {

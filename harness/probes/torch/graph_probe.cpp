@@ -112,7 +112,10 @@ std::unique_ptr<at::ObserverContext> start_in_explain(const at::RecordFunction& 
   enter_operator(function.name());
   context->start.order = record().next_order();
   for (const auto& input : function.inputs()) {
-    for_each_tensor(input, [&](const at::Tensor& tensor) { context->start.is_computed |= has_elements(tensor); });
+    for_each_tensor(input, [&](const at::Tensor& tensor) {
+      context->start.is_computed |= has_elements(tensor);
+      context->start.inputs.push_back(tensor.unsafeGetTensorImpl());
+    });
   }
   return context;
 }
@@ -146,8 +149,8 @@ void remove_callback() {
 
 }  // namespace
 
-GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks, std::int64_t stride)
-    : stacks_(std::move(stacks)), stride_(stride) {}
+GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks, GraphCoverage coverage)
+    : stacks_(std::move(stacks)), coverage_(coverage) {}
 
 GraphProbe::~GraphProbe() {
   stop_observing_here();
@@ -155,17 +158,16 @@ GraphProbe::~GraphProbe() {
   record().clear();
 }
 
-std::vector<SeriesKey> GraphProbe::keys() const { return {{Counter::live_nodes}, {Counter::live_tensors}}; }
+std::vector<SeriesKey> GraphProbe::keys() const {
+  if (coverage_ == GraphCoverage::record_pass) return {};
+  return {{Counter::live_nodes}, {Counter::live_tensors}};
+}
 
 void GraphProbe::start() {
   record().clear();
   is_explaining_ = false;
   start_observing_here();
-}
-
-void GraphProbe::begin_step(std::int64_t step) {
-  step_ = step;
-  if (!is_explaining_) set_mode(mode_in_screen());
+  set_mode(mode_in_screen());
 }
 
 void GraphProbe::record_stacks(bool is_recording) {
@@ -174,9 +176,9 @@ void GraphProbe::record_stacks(bool is_recording) {
 }
 
 GraphProbe::Mode GraphProbe::mode_in_screen() const {
-  const bool is_sampled = step_ % stride_ == 0;
-  if (is_recording_stacks_) return is_sampled ? Mode::outputs_and_stacks : Mode::stacks;
-  return is_sampled ? Mode::outputs : Mode::off;
+  const bool has_columns = coverage_ == GraphCoverage::every_step;
+  if (is_recording_stacks_) return has_columns ? Mode::outputs_and_stacks : Mode::stacks;
+  return has_columns ? Mode::outputs : Mode::off;
 }
 
 void GraphProbe::set_mode(Mode mode) {
@@ -202,10 +204,10 @@ void GraphProbe::set_mode(Mode mode) {
 void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
   record().prune();
-  // A sampled step's young births would stand for those of all the steps between: only what outlives it counts.
-  const auto counts = stride_ == 1 ? record().counts() : record().counts(step_, stride_);
-  row[0] = counts.nodes * stride_;
-  row[1] = counts.tensors * stride_;
+  if (row.empty()) return;
+  const auto counts = record().counts();
+  row[0] = counts.nodes;
+  row[1] = counts.tensors;
 }
 
 void GraphProbe::begin_record() {

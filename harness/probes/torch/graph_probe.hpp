@@ -19,25 +19,26 @@ class StackTable;
 /// variables), compiled graphs, threads with record functions switched off. The allocator's ledgers see
 /// their memory all the same.
 ///
-/// The callback costs about a microsecond an operator, which a step that waits for launches feels. With a `stride` it
-/// is on in every so-many-th step only, and the columns count what outlived its step there, times the stride: right for
-/// a leak of each step; a rarer one is seen more rarely. Take a prime, so that no short period of the step hides from
-/// it.
+/// The callback costs about a microsecond an operator, which a step that waits for launches feels: on a GPU it is on in
+/// the record pass only, and there are no columns. A kept graph shows there as live bytes and as about a kilobyte of
+/// host heap a node.
 ///
 /// torch refuses to swap tensors that weak references lead to, so those are let go around a swap
 /// (tensor_references.hpp).
 ///
 /// In recorded steps of the record pass it also records operator and stack of each birth, and end_record() walks the
 /// graphs to tell which survivors are sinks (nothing else keeps them) and which lie on a cycle of ownership.
+/// In which steps the callback is on.
+enum class GraphCoverage : std::uint8_t { every_step, record_pass };
+
 class GraphProbe final : public Probe {
  public:
-  explicit GraphProbe(std::shared_ptr<StackTable> stacks, std::int64_t stride = 1);
+  explicit GraphProbe(std::shared_ptr<StackTable> stacks, GraphCoverage coverage = GraphCoverage::every_step);
   ~GraphProbe() override;
 
   [[nodiscard]] std::string_view name() const override { return "graph"; }
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
   void start() override;
-  void begin_step(std::int64_t step) override;
   void read(Moment moment, std::span<std::int64_t> row) override;
   void record_stacks(bool is_recording) override;
   void begin_record() override;
@@ -50,8 +51,7 @@ class GraphProbe final : public Probe {
   [[nodiscard]] Mode mode_in_screen() const;
 
   std::shared_ptr<StackTable> stacks_;
-  std::int64_t stride_;
-  std::int64_t step_ = 0;
+  GraphCoverage coverage_;
   Mode mode_ = Mode::off;
   bool is_explaining_ = false;
   bool is_recording_stacks_ = false;

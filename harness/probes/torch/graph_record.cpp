@@ -10,9 +10,14 @@
 
 namespace stepleak {
 
+bool OperatorStart::was_given(const at::Tensor& tensor) const {
+  return std::find(inputs.begin(), inputs.end(), tensor.unsafeGetTensorImpl()) != inputs.end();
+}
+
 void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start) {
   // An operator that is not known to have started counts as one that began after all births.
   const auto start_order = start != nullptr ? start->order : ~std::uint64_t{0};
+  const auto is_given = start != nullptr && start->was_given(output);
   const auto* meta = torch::autograd::impl::get_autograd_meta(output);
   // The raw member: Tensor::grad_fn() may regenerate the node of a modified view.
   auto* node_address = meta != nullptr ? meta->grad_fn_.get() : nullptr;
@@ -20,7 +25,7 @@ void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const
   WeakTensor tensor(output.getIntrusivePtr());
   const std::scoped_lock lock(mutex_);
   outputs_.push_back(
-      {output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth, start_order});
+      {output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth, start_order, is_given});
 }
 
 void GraphRecord::take_in(const Output& output) {
@@ -28,9 +33,12 @@ void GraphRecord::take_in(const Output& output) {
   // this operator's start is its in-place or `out=` argument and keeps its birth.
   const auto is_born_inside = [&](const Birth& known) { return known.order > output.start_order; };
   if (!output.tensor.expired()) {
+    // Of what an operator was given, and nobody saw before, no more is known than that it was there already; an operator
+    // around this one may know better.
+    const auto birth = output.is_given ? Birth{.order = output.birth.order} : output.birth;
     const auto [tensor, is_new] =
-        tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, output.birth});
-    if (!is_new && is_born_inside(tensor->second.birth)) tensor->second.birth = output.birth;
+        tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, birth});
+    if (!is_new && !output.is_given && is_born_inside(tensor->second.birth)) tensor->second.birth = output.birth;
   }
   if (!output.node.expired()) {
     const auto [entry, is_new] = nodes_.try_emplace(output.node_address, NodeEntry{output.node, output.birth});
@@ -128,16 +136,6 @@ void GraphRecord::forget_in_child() {
 GraphRecord::Counts GraphRecord::counts() const {
   const std::scoped_lock lock(mutex_);
   return {static_cast<std::int64_t>(tensors_.size()), static_cast<std::int64_t>(nodes_.size())};
-}
-
-GraphRecord::Counts GraphRecord::counts(std::int64_t before_step, std::int64_t stride) const {
-  const auto is_counted = [=](const auto& entry) {
-    const auto step = entry.second.birth.step;
-    return step < before_step && step % stride == 0;
-  };
-  const std::scoped_lock lock(mutex_);
-  return {std::count_if(tensors_.begin(), tensors_.end(), is_counted),
-          std::count_if(nodes_.begin(), nodes_.end(), is_counted)};
 }
 
 }  // namespace stepleak

@@ -29,6 +29,9 @@ struct Birth {
 struct OperatorStart {
   std::uint64_t order = 0;  ///< births with a larger order happened inside
   bool is_computed = false;
+  std::vector<const at::TensorImpl*> inputs;
+
+  [[nodiscard]] bool was_given(const at::Tensor& tensor) const;
 };
 
 /// Weak references to the tensors and nodes that operators returned.
@@ -75,8 +78,6 @@ class GraphRecord {
     std::int64_t nodes = 0;
   };
   [[nodiscard]] Counts counts() const;
-  /// Those born before a step, in steps that `stride` divides.
-  [[nodiscard]] Counts counts(std::int64_t before_step, std::int64_t stride) const;
   [[nodiscard]] std::uint64_t next_order() { return order_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   /// The entries themselves, as of the last boundary; only at a quiescent point.
@@ -91,6 +92,7 @@ class GraphRecord {
     std::weak_ptr<Node> node;
     Birth birth;
     std::uint64_t start_order;  // births with a larger one happened inside the operator
+    bool is_given;              // one of its inputs: changed in place, or `out=`
   };
   void take_in(const Output& output);
   // Calls `visit` with each reference to a tensor, as it stands in the lists.

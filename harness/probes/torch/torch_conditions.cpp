@@ -5,6 +5,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <gnu/libc-version.h>
 #include <torch/version.h>
 
@@ -15,7 +16,12 @@ namespace stepleak {
 
 void apply_torch_conditions(const TorchConditions& conditions) {
   if (conditions.threads > 0) at::set_num_threads(conditions.threads);
-  at::manual_seed(conditions.seed);
+  try {
+    at::manual_seed(conditions.seed);
+  } catch (const c10::Error&) {
+    // The CPU's generator comes first and has its seed. That of a GPU cannot be reached, nor used, in a child that was
+    // forked from a process which has used CUDA.
+  }
 }
 
 std::map<std::string, std::string> torch_conditions() {

@@ -96,7 +96,10 @@ class _Found:
             return
         holder = self._graph.add(search)
         statement = self._sources.statement_keeping(holder.pop("name"))
-        self._holders.append(holder | {"kept_by": statement})
+        self._holders.append(
+            holder
+            | {"kept_by": statement, "structure": {"kind": "unknown", "bound": -1, "file": "", "line": 0, "text": ""}}
+        )
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}
