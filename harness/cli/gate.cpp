@@ -12,6 +12,7 @@
 
 #include "harness/api/result_of.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/source_root.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/report/console.hpp"

@@ -15,6 +15,7 @@
 #include "harness/api/result_of.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
+#include "harness/base/source_root.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/trace/run_record_json.hpp"

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "harness/base/source_root.hpp"
 #include "harness/base/subprocess.hpp"
 
 namespace stepleak {
@@ -97,13 +98,20 @@ std::string without_parameters(std::string function) {
   return function.substr(0, function.find('('));
 }
 
+// Our own objects name their files relative to the checkout; whoever opens or compares one needs it whole.
+std::string whole_path(const fs::path& file) {
+  const auto ours = fs::path(STEPLEAK_SOURCE_ROOT) / file;
+  std::error_code error;
+  return file.is_relative() && fs::exists(ours, error) ? ours.string() : file.string();
+}
+
 // "/home/me/train.cpp:41 (discriminator 2)" of compiler-relative or absolute paths.
 Frame frame_of(const std::string& function, const std::string& place) {
   const auto colon = place.rfind(':');
   Frame frame;
   frame.function = without_parameters(function);
   if (colon == std::string::npos || place.starts_with("??")) return frame;
-  frame.file = fs::path(place.substr(0, colon)).lexically_normal().string();
+  frame.file = whole_path(fs::path(place.substr(0, colon)).lexically_normal());
   frame.line = std::atoi(place.c_str() + colon + 1);
   return frame;
 }

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "harness/base/source_root.hpp"
+
 namespace stepleak {
 namespace {
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "harness/base/files.hpp"
+#include "harness/base/source_root.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/trace/serialise.hpp"

@@ -12,20 +12,21 @@
 #include "harness/base/files.hpp"
 #include "harness/trace/serialise.hpp"
 #include "tests/support/analysed.hpp"
+#include "tests/unit/recorded/recorded_folder.hpp"
 
 namespace stepleak {
 namespace {
 
 std::vector<std::string> recorded_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(STEPLEAK_RECORDED_TRACES)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kRecordedFolder)) {
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   }
   return names;
 }
 
 Result recorded(const std::string& name) {
-  return result_from_json(read_file(std::filesystem::path(STEPLEAK_RECORDED_TRACES) / (name + ".json")));
+  return result_from_json(read_file(std::filesystem::path(kRecordedFolder) / (name + ".json")));
 }
 
 // Kinds that ledgers alone prove; the others need survivors, which are not recorded.

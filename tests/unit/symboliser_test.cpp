@@ -13,6 +13,8 @@
 #include <fstream>
 #include <string>
 
+#include "harness/base/source_root.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -81,7 +83,7 @@ TEST_F(SymboliserTest, NamesTheLineOfACall) {
   ASSERT_TRUE(symbolised.frames.contains(call.address));
   const auto& frame = symbolised.frames.at(call.address).front();
   EXPECT_TRUE(frame.function.ends_with("call_of_this_line")) << frame.function;
-  EXPECT_TRUE(frame.file.ends_with("tests/unit/symboliser_test.cpp")) << frame.file;
+  EXPECT_EQ(frame.file, STEPLEAK_SOURCE_ROOT "/tests/unit/symboliser_test.cpp");
   EXPECT_EQ(frame.line, call.line);
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/base/source_root.hpp"
 #include "harness/trace/frames.hpp"
 
 namespace stepleak {
