@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <typeinfo>
 #include <unordered_set>
@@ -23,6 +24,17 @@ using Node = torch::autograd::Node;
 // Any custom function: the layout of CppNode<T> does not depend on T.
 struct AnyFunction : torch::autograd::Function<AnyFunction> {};
 
+// A place and no cast: the node is another CppNode, and the compiler may rely on what a cast claims.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // of a class with bases: for the compiler to support, as both do
+constexpr std::size_t kContextOffset = offsetof(torch::autograd::CppNode<AnyFunction>, ctx_);
+#pragma GCC diagnostic pop
+
+const torch::autograd::AutogradContext& context_of_custom(const Node* node) {
+  const auto* context = reinterpret_cast<const std::byte*>(node) + kContextOffset;
+  return *reinterpret_cast<const torch::autograd::AutogradContext*>(context);
+}
+
 Node* grad_fn_of(const at::Tensor& tensor) {
   const auto* meta = torch::autograd::impl::get_autograd_meta(tensor);
   return meta != nullptr ? meta->grad_fn_.get() : nullptr;
@@ -32,8 +44,7 @@ std::vector<at::Tensor> tensors_owned_by(Node* node) {
   std::vector<at::Tensor> owned;
   if (auto* accumulate = dynamic_cast<torch::autograd::AccumulateGrad*>(node)) owned.push_back(accumulate->variable);
   if (std::strstr(typeid(*node).name(), "8autograd7CppNodeI") != nullptr) {
-    const auto* function = static_cast<torch::autograd::CppNode<AnyFunction>*>(node);
-    for (const auto& [name, value] : function->ctx_.saved_data) {
+    for (const auto& [name, value] : context_of_custom(node).saved_data) {
       if (value.isTensor()) owned.push_back(value.toTensor());
       if (value.isTensorList()) {
         for (const auto& tensor : value.toTensorVector()) owned.push_back(tensor);
