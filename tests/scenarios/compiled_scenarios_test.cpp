@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// Every C++ scenario on the CPU, judged in this process, one after the other.
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <vector>
+
+#include "harness/api/check.hpp"
+#include "harness/probes/torch/torch_conditions.hpp"
+#include "harness/report/console.hpp"
+#include "harness/scenario/scenario.hpp"
+
+namespace stepleak {
+
+void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scenario.file; }
+
+namespace {
+
+std::vector<Scenario> scenarios() {
+  std::vector<Scenario> runnable;
+  for (const auto& scenario : ScenarioRegistry::instance().all()) {
+    if (!scenario.needs_cuda) runnable.push_back(scenario);
+  }
+  return runnable;
+}
+
+// A sanitizer's malloc stands in front of the heap whose statistics the C library tells: nothing seems to grow there.
+bool is_leak_hidden(const Scenario& scenario) { return scenario.kinds == std::vector<Kind>{Kind::host_heap}; }
+
+class CompiledScenarioTest : public testing::TestWithParam<Scenario> {};
+
+TEST_P(CompiledScenarioTest, HasItsVerdict) {
+  Options options;
+  options.device = "cpu";
+  options.target = GetParam().name;
+  options.threads = 1;
+  apply_torch_conditions({.seed = options.seed, .threads = options.threads});
+  const auto step = GetParam().set_up(kHost);
+  const auto result = check([&step](std::int64_t) { step(); }, options);
+  const auto expected = is_leak_hidden(GetParam()) ? Verdict::clean : GetParam().expected;
+  EXPECT_EQ(result.verdict, expected) << to_console(result);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompiledScenarioTest, testing::ValuesIn(scenarios()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace stepleak
