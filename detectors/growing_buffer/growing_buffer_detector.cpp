@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "harness/analyse/storage_growth.hpp"
 #include "harness/analyse/suspects.hpp"
@@ -22,9 +23,21 @@ std::vector<const Survivor*> newest_buffer(const Recording& recording, Device de
     if (largest == nullptr || survivor.bytes > largest->bytes) largest = &survivor;
   }
   if (largest == nullptr) return {};
-  // The tensor over it knows operator and holder; the block knows only the place.
-  auto suspects = survivors_where(
-      recording, [&](const Survivor& s) { return s.type == SurvivorType::tensor && s.storage == largest->storage; });
+  // The tensor over it knows operator and holder; the block knows only the place. Of buffers of one size, such as keys
+  // and values, the one whose tensor was made first is named in every run.
+  std::map<std::uint64_t, const Survivor*> as_large;
+  for (const auto& survivor : recording.survivors) {
+    const bool is_block = survivor.type == SurvivorType::block && survivor.device == device;
+    if (is_block && survivor.bytes == largest->bytes) as_large.emplace(survivor.storage, &survivor);
+  }
+  const auto tensors = survivors_where(recording, [&](const Survivor& s) {
+    return s.type == SurvivorType::tensor && s.device == device && as_large.contains(s.storage);
+  });
+  if (!tensors.empty()) largest = as_large.at(tensors.front()->storage);
+  std::vector<const Survivor*> suspects;
+  for (const auto* tensor : tensors) {
+    if (tensor->storage == largest->storage) suspects.push_back(tensor);
+  }
   suspects.push_back(largest);
   return suspects;
 }

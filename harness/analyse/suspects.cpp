@@ -9,6 +9,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "harness/trace/frames.hpp"
 #include "harness/trace/holder_text.hpp"
@@ -29,18 +31,21 @@ std::vector<const Survivor*> survivors_where(const Recording& recording,
 }
 
 std::vector<const Survivor*> old_storages(const Recording& recording, Device device) {
-  std::map<std::uint64_t, const Survivor*> largest;
+  std::map<std::uint64_t, std::size_t> place_of_storage;
+  std::vector<const Survivor*> storages;
   for (const auto& survivor : recording.survivors) {
     if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) continue;
     // torch lets a view keep its base: the base needs the whole storage, whoever holds the view does not.
     if (!is_old(recording, survivor) || survivor.is_view_base) continue;
-    auto& known = largest[survivor.storage];
-    if (known == nullptr || known->bytes < survivor.bytes) known = &survivor;
+    const auto [known, is_new] = place_of_storage.try_emplace(survivor.storage, storages.size());
+    if (is_new) {
+      storages.push_back(&survivor);
+    } else if (storages[known->second]->bytes < survivor.bytes) {
+      storages[known->second] = &survivor;
+    }
   }
-  std::vector<const Survivor*> storages;
-  for (const auto& [address, survivor] : largest) storages.push_back(survivor);
-  std::sort(storages.begin(), storages.end(),
-            [](const Survivor* a, const Survivor* b) { return a->birth_step < b->birth_step; });
+  std::stable_sort(storages.begin(), storages.end(),
+                   [](const Survivor* a, const Survivor* b) { return a->birth_step < b->birth_step; });
   return storages;
 }
 
@@ -77,26 +82,49 @@ Trend recorded_trend(const Recording& recording, const std::vector<const Survivo
           .since_step = recording.pass.first_step};
 }
 
+namespace {
+
+// Where suspects were made: of equal weight the first by its name wins, not by an address.
+using Place = std::vector<std::tuple<std::string, std::string, int>>;
+
+Place to_place(const std::vector<Frame>& where) {
+  Place place;
+  for (const auto& frame : telling_frames(where)) place.emplace_back(frame.file, frame.function, frame.line);
+  return place;
+}
+
+struct PlaceShare {
+  std::vector<Frame> where;
+  std::int64_t bytes = 0;
+  const Survivor* example = nullptr;
+
+  // A place that is the user's outweighs a library's, and that one none; then bytes, then counts.
+  [[nodiscard]] double weight() const {
+    const double whose = where.empty() ? 1e-6 : has_user_frame(where) ? 1.0 : 1e-3;
+    return whose * static_cast<double>(bytes);
+  }
+};
+
+}  // namespace
+
 void add_suspects(const Recording& recording, const std::vector<const Survivor*>& suspects, Finding& finding) {
   finding.explained_steps = recording.proof_steps();
   finding.kept_count = std::min(steps_kept(suspects), finding.explained_steps);
-  std::map<std::string, std::pair<double, const Survivor*>> places;
+  std::map<Place, PlaceShare> places;
   for (const auto* suspect : suspects) {
     if (suspect->stack < 0) continue;
-    const auto frames = where_of(recording.stacks.at(static_cast<std::size_t>(suspect->stack)));
-    auto& [weight, example] = places[place_of(frames)];
-    // A place that is the user's outweighs a library's, and that one none; then bytes, then counts.
-    weight += (frames.empty()           ? 1e-6
-               : has_user_frame(frames) ? 1.0
-                                        : 1e-3) *
-              (1.0 + static_cast<double>(suspect->storage_bytes));
-    if (example == nullptr || (example->holder < 0 && suspect->holder >= 0)) example = suspect;
+    auto where = where_of(recording.stacks.at(static_cast<std::size_t>(suspect->stack)));
+    auto& share = places[to_place(where)];
+    share.bytes += 1 + suspect->storage_bytes;
+    if (share.example != nullptr && (share.example->holder >= 0 || suspect->holder < 0)) continue;
+    share.where = std::move(where);
+    share.example = suspect;
   }
-  const auto heaviest = std::max_element(places.begin(), places.end(),
-                                         [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
-  const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.second;
+  const auto heaviest = std::max_element(
+      places.begin(), places.end(), [](const auto& a, const auto& b) { return a.second.weight() < b.second.weight(); });
+  const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.example;
   if (example != nullptr) {
-    finding.where = where_of(recording.stacks.at(static_cast<std::size_t>(example->stack)));
+    finding.where = heaviest->second.where;
     finding.op = example->op;
   }
   // The holder may be known for another of the suspects only, such as the newest sum of a chain.

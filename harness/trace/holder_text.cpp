@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <cstddef>
 
 namespace stepleak {
@@ -34,10 +35,26 @@ std::string text_of(const ObjectNode& node, Detail detail) {
   return node.type.empty() || node.type == "Tensor" ? "" : fmt::format(" ({})", node.type);
 }
 
-std::string text_of(const ObjectEdge& edge, Detail detail) {
+// "task#" of "task13": a number in a key counts what came before it.
+std::string without_numbers(const std::string& key) {
+  std::string text;
+  for (const auto letter : key) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
+    if (!is_digit) {
+      text += letter;
+    } else if (!text.ends_with('#')) {
+      text += '#';
+    }
+  }
+  return text;
+}
+
+std::string text_of(const ObjectGraph& graph, const ObjectEdge& edge, Detail detail) {
   switch (edge.type) {
-    case EdgeType::attribute:
-      return " ." + edge.label;
+    case EdgeType::attribute: {
+      const bool is_key = node_at(graph, edge.from).length >= 0;
+      return " ." + (is_key && detail == Detail::shape ? without_numbers(edge.label) : edge.label);
+    }
     case EdgeType::index:
     case EdgeType::key:
       return detail == Detail::full ? fmt::format(" [{}]", edge.label) : " []";
@@ -58,7 +75,7 @@ std::string text_of(const ObjectGraph& graph, const Holder& holder, Detail detai
   auto text = root.name + text_of(root, detail);
   for (const auto index : holder.path) {
     const auto& edge = edge_at(index);
-    text += text_of(edge, detail) + text_of(node_at(graph, edge.to), detail);
+    text += text_of(graph, edge, detail) + text_of(node_at(graph, edge.to), detail);
   }
   const auto& held = node_at(graph, holder.held);
   if (held.length < 0) text += arrow_to(held);

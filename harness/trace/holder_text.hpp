@@ -23,7 +23,8 @@ namespace stepleak {
 /// A path as a person reads it: "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0".
 [[nodiscard]] std::string path_text(const ObjectGraph& graph, const Holder& holder);
 
-/// The same without lengths, indices, keys and the autograd node: equal in every run, for fingerprints.
+/// The same without lengths, indices and the autograd node, and without keys but those that read as a name, whose
+/// numbers are left out: equal in every run, for fingerprints.
 [[nodiscard]] std::string shape_text(const ObjectGraph& graph, const Holder& holder);
 
 }  // namespace stepleak

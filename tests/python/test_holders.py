@@ -232,6 +232,19 @@ def test_object_in_a_module_is_named_by_both(monkeypatch: pytest.MonkeyPatch) ->
     assert holder["path"] == f"my_training.trainer (Keeper) .kept (list, len {STEPS}) [0] -> Tensor"
 
 
+@pytest.mark.parametrize("names", [("a_training", "b_training"), ("b_training", "a_training")])
+def test_of_modules_equally_near_one_is_named_whichever_was_made_first(
+    names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history: list[torch.Tensor] = []
+    for name in names:
+        module = types.ModuleType(name)
+        module.history = history  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, name, module)
+    holder = holder_of_first(search(lambda: None, appended(history)))
+    assert holder["path"] == f"a_training.history (list, len {STEPS}) [0] -> Tensor"
+
+
 def test_slots_are_attributes_too() -> None:
     root = SlottedKeeper([])
     holder = holder_of_first(search(root, appended(root.kept)))
@@ -401,6 +414,18 @@ def test_container_that_grew_is_found_without_a_tensor() -> None:
 
     holders = search(root, keep)["holders"]
     assert [holder["path"] for holder in holders] == [f"Keeper (Keeper) .kept (list, len {STEPS})"]
+
+
+def test_container_that_grew_most_comes_first() -> None:
+    root = Keeper([[], []])
+
+    def keep() -> list[int]:
+        root.kept[0].extend(object() for _ in range(STEPS))
+        root.kept[1].extend(object() for _ in range(2 * STEPS))
+        return []
+
+    holders = search(root, keep)["holders"]
+    assert [holder["container_length"] for holder in holders] == [2 * STEPS, STEPS]
 
 
 def test_container_that_did_not_grow_is_not() -> None:

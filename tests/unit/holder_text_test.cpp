@@ -56,6 +56,18 @@ TEST(HolderTextTest, RootMayBeWhatIsHeld) {
   EXPECT_EQ(path_text(graph, {.path = {}, .held = 0, .container = 0}), "train.history (list, len 3)");
 }
 
+TEST(HolderTextTest, ShapeTellsKeysThatReadAsNamesApartAndNotTheirNumbers) {
+  const auto shape_of = [](std::int64_t length, const std::string& label) {
+    const ObjectGraph graph{.nodes = {{.type = "Net", .name = "train.net", .length = length}, {.type = "Tensor"}},
+                            .edges = {{.from = 0, .to = 1, .type = EdgeType::attribute, .label = label}}};
+    return shape_text(graph, {.path = {0}, .held = 1});
+  };
+  EXPECT_EQ(shape_of(14, "task13"), shape_of(15, "task9"));
+  EXPECT_NE(shape_of(2, "flow"), shape_of(2, "total"));
+  // An attribute was named by a person.
+  EXPECT_NE(shape_of(-1, "layer1"), shape_of(-1, "layer2"));
+}
+
 TEST(HolderTextTest, KeysAreSaidInThePathOnly) {
   const ObjectGraph graph{.nodes = {{.type = "dict", .name = "train.logs", .length = 2}, {.type = "Tensor"}},
                           .edges = {{.from = 0, .to = 1, .type = EdgeType::key, .label = "'a loss'"}}};

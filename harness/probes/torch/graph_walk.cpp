@@ -178,6 +178,16 @@ std::unordered_map<const at::TensorImpl*, std::size_t> views_by_base(const Graph
   return counts;
 }
 
+// Entries in the order in which they were born: a table has them in that of addresses, which no two runs share.
+template <typename Table>
+std::vector<const typename Table::value_type*> by_birth(const Table& table) {
+  std::vector<const typename Table::value_type*> entries;
+  for (const auto& entry : table) entries.push_back(&entry);
+  std::sort(entries.begin(), entries.end(),
+            [](const auto* a, const auto* b) { return a->second.birth.order < b->second.birth.order; });
+  return entries;
+}
+
 void add_birth(Survivor& survivor, const Birth& birth, StackTable& stacks) {
   survivor.birth_step = birth.step;
   if (birth.op != nullptr) survivor.op = birth.op;
@@ -195,7 +205,8 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Recordin
     if (!entry.node.expired() && is_old_survivor(entry.birth)) old_nodes.insert(node);
   }
   const GraphWalk walk(record, old_nodes);
-  for (const auto& [node, entry] : record.nodes()) {
+  for (const auto* born : by_birth(record.nodes())) {
+    const auto& [node, entry] = *born;
     if (entry.node.expired() || !is_old_survivor(entry.birth)) continue;
     Survivor survivor{.type = SurvivorType::node, .identity = reinterpret_cast<std::uint64_t>(node)};
     add_birth(survivor, entry.birth, stacks);
@@ -205,7 +216,8 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Recordin
     recording.survivors.push_back(std::move(survivor));
   }
   const auto view_counts = views_by_base(record);
-  for (const auto& [impl, entry] : record.tensors()) {
+  for (const auto* born : by_birth(record.tensors())) {
+    const auto& [impl, entry] = *born;
     const auto strong_count = entry.tensor.use_count();
     const auto alive = entry.tensor.lock();
     if (!alive) continue;

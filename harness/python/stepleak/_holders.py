@@ -13,7 +13,7 @@ from typing import Any
 
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
-from stepleak._objects import container_kind, items_of, length_of, source_file_of
+from stepleak._objects import container_kind, items_of, length_of, source_file_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
 
@@ -53,6 +53,8 @@ class HolderSearch:
         objects = gc.get_objects()
         tensors = {_tensors.address_of(o): o for o in objects if _tensors.is_tensor(o)}
         grown = [o for o in objects if container_kind(o) is not None and self._has_grown(o, len(objects), steps)]
+        # What grew most first: the collector's own order follows addresses in places.
+        grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
         del objects
         file = source_file_of(self._root)
         found = _Found(self._read_locals, Sources(({} if file is None else {file: set()}) | lines))

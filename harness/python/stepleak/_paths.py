@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
-from stepleak._objects import callable_name, is_a, module_namespace
+from stepleak._objects import callable_name, is_a, module_namespace, type_name
 from stepleak._tensors import held_by_autograd
 
 _MOST_VISITED = 4000
@@ -80,8 +80,11 @@ class Paths:
         unseen = with_unseen_references(search.visited)
         if not unseen:
             return search
-        suspended = [item for item in unseen if frame_of(item) is not None]
-        return self._found_suspended(suspended[0], search.came_from) if suspended else Search(End.UNKNOWN)
+        suspended = [(frame, item) for item in unseen if (frame := frame_of(item)) is not None]
+        if not suspended:
+            return Search(End.UNKNOWN)
+        nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
+        return self._found_suspended(nearest[1], search.came_from)
 
     def _search(self, target: Any) -> Search:
         came_from: dict[int, Any] = {id(target): None}
@@ -95,20 +98,26 @@ class Paths:
             referrers = gc.get_referrers(*layer)
             following: list[Any] = []
             children = {id(child): child for child in layer}
-            ignored |= {id(referrers), id(following), id(children)}
+            roots: list[Any] = []
+            variables: list[Any] = []
+            ignored |= {id(referrers), id(following), id(children), id(roots), id(variables)}
             for referrer in referrers:
                 if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer):
                     continue
-                child = _child_of(referrer, children)
+                child = _child_of(referrer, children, came_from)
                 if child is None:
                     continue
                 came_from[id(referrer)] = child
                 keep.append(referrer)
                 if id(referrer) in self._roots:
-                    return self._found(referrer, came_from)
-                if variable is None and id(referrer) in self._frames.names:
-                    variable = referrer
+                    roots.append(referrer)
+                elif id(referrer) in self._frames.names:
+                    variables.append(referrer)
                 following.append(referrer)
+            if roots:
+                return self._found(min(roots, key=lambda root: self._rank_of_root(root, came_from)), came_from)
+            if variable is None and variables:
+                variable = min(variables, key=lambda held: (self._frames.names[id(held)], _types(held, came_from)))
             if variable is not None:
                 past += 1
             if not following or past > _MOST_PAST_A_VARIABLE or len(keep) > _MOST_VISITED:
@@ -119,6 +128,10 @@ class Paths:
         if following:
             return Search(End.UNKNOWN)
         return Search(End.NOT_HELD) if len(keep) == 1 else Search(End.NO_ROOT, came_from=came_from, visited=keep)
+
+    def _rank_of_root(self, root: Any, came_from: dict[int, Any]) -> tuple[bool, str, list[str]]:
+        """Of roots equally near the smallest is named: the step, else by name, in whatever order they were found."""
+        return root is not self._root, self._roots[id(root)], _types(root, came_from)
 
     def _found(self, root: Any, came_from: dict[int, Any]) -> Search:
         return Search(End.FOUND, self._roots[id(root)], _chain(root, came_from), is_namespace=root is not self._root)
@@ -167,8 +180,17 @@ def _chain(first: Any, came_from: dict[int, Any]) -> list[Any]:
     return objects
 
 
-def _child_of(referrer: Any, children: dict[int, Any]) -> Any:
-    return next((children[id(item)] for item in gc.get_referents(referrer) if id(item) in children), None)
+def _types(first: Any, came_from: dict[int, Any]) -> list[str]:
+    """Types on the way from an object to the target."""
+    return [type_name(item) for item in _chain(first, came_from)]
+
+
+def _child_of(referrer: Any, children: dict[int, Any], came_from: dict[int, Any]) -> Any:
+    """The first of a layer that an object refers to, in the object's own order; a set has none but its types'."""
+    held = (children[id(item)] for item in gc.get_referents(referrer) if id(item) in children)
+    if is_a(referrer, set) or is_a(referrer, frozenset):
+        return min(held, key=lambda item: _types(item, came_from), default=None)
+    return next(held, None)
 
 
 def _is_passing(item: Any) -> bool:
