@@ -38,7 +38,7 @@ ExitCode update(const GateOptions& options) {
   fmt::print("\n");
   for (const auto& entry : entries) {
     const auto change = entry.comparison.change;
-    if (change == Change::same) continue;
+    if (change == Change::same && entry.comparison.differences.empty()) continue;
     print_difference(entry);
     if (change == Change::gone) {
       store.remove(entry.result.target);
@@ -77,9 +77,9 @@ ExitCode diff(const GateOptions& options) {
   const auto entries = run_gate(options);
   fmt::print("\n");
   for (const auto& entry : entries) {
-    if (entry.comparison.change == Change::same) continue;
+    if (entry.comparison.differences.empty()) continue;
     print_difference(entry);
-    code = ExitCode::leak;
+    if (entry.comparison.change != Change::same) code = ExitCode::leak;
   }
   return code;
 }

@@ -62,7 +62,7 @@ struct GateCommand {
       ++counts[to_string(entry.comparison.change)];
       const auto failure = failure_of(entry);
       cases.push_back({&entry.result, failure});
-      if (entry.comparison.change == Change::same && failure.empty()) continue;
+      if (entry.comparison.differences.empty() && failure.empty()) continue;
       fmt::print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
                  to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
       for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);

@@ -4,11 +4,14 @@
 #include "harness/gate/baseline.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 #include "harness/base/files.hpp"
+#include "harness/trace/fingerprint.hpp"
+#include "harness/trace/frames.hpp"
 
 namespace stepleak {
 namespace {
@@ -46,6 +49,39 @@ struct Tally {
   std::vector<std::string> better;
 };
 
+// Of a leak without either the fingerprint says no more than the kind.
+bool is_told(const LeakPlace& leak) { return !leak.where.empty() || !leak.holder.empty(); }
+
+std::string place_text(const LeakPlace& leak) { return leak.where.empty() ? "no known place" : leak.where; }
+
+std::string holder_text(const LeakPlace& leak) { return leak.holder.empty() ? "nothing known" : leak.holder; }
+
+std::string text_of(const LeakPlace& leak) {
+  return fmt::format("made in {}, held by {}", place_text(leak), holder_text(leak));
+}
+
+// What differs between two leaks of one kind, and it alone.
+std::string change_text(const LeakPlace& stored, const LeakPlace& now) {
+  std::vector<std::string> clauses;
+  if (now.where != stored.where) {
+    clauses.push_back(fmt::format("made in {}, was {}", place_text(now), place_text(stored)));
+  }
+  if (now.holder != stored.holder) {
+    clauses.push_back(fmt::format("held by {}, was {}", holder_text(now), holder_text(stored)));
+  }
+  return fmt::format("{}", fmt::join(clauses, "; "));
+}
+
+std::string where_text(const Finding& finding) {
+  std::vector<std::string> places;
+  for (const auto& frame : telling_frames(finding.where)) {
+    if (frame.function.empty()) continue;  // no part of a fingerprint
+    const auto file = std::filesystem::path(frame.file).filename().string();
+    places.push_back(fmt::format("{} in {}", file, frame.function));
+  }
+  return fmt::format("{}", fmt::join(places, " <- "));
+}
+
 void compare_findings(const Baseline& stored, const Baseline& now, Tally& tally) {
   for (const auto& kind : now.kinds) {
     if (!std::binary_search(stored.kinds.begin(), stored.kinds.end(), kind)) {
@@ -65,6 +101,33 @@ void compare_findings(const Baseline& stored, const Baseline& now, Tally& tally)
       tally.worse.push_back(fmt::format("{} grows {:.0f} B/step, was {:.0f}", kind, rate, before->second));
     } else if (before->second > rate * 1.1 + 64) {
       tally.better.push_back(fmt::format("{} grows {:.0f} B/step, was {:.0f}", kind, rate, before->second));
+    }
+  }
+}
+
+std::vector<LeakPlace> leaks_missing_in(const Baseline& other, const Baseline& baseline, const std::string& kind) {
+  std::vector<LeakPlace> missing;
+  for (const auto& [fingerprint, place] : baseline.leaks) {
+    if (place.kind == kind && !other.leaks.contains(fingerprint)) missing.push_back(place);
+  }
+  return missing;
+}
+
+void compare_leaks(const Baseline& stored, const Baseline& now, Tally& tally) {
+  for (const auto& kind : now.kinds) {
+    if (!std::binary_search(stored.kinds.begin(), stored.kinds.end(), kind)) continue;
+    const auto fresh = leaks_missing_in(stored, now, kind);
+    const auto gone = leaks_missing_in(now, stored, kind);
+    if (!std::all_of(fresh.begin(), fresh.end(), is_told) || !std::all_of(gone.begin(), gone.end(), is_told)) continue;
+    const auto both = std::min(fresh.size(), gone.size());
+    for (std::size_t i = 0; i < both; ++i) {
+      tally.worse.push_back(fmt::format("another {}: {}", kind, change_text(gone[i], fresh[i])));
+    }
+    for (auto i = both; i < fresh.size(); ++i) {
+      tally.worse.push_back(fmt::format("one more {}: {}", kind, text_of(fresh[i])));
+    }
+    for (auto i = both; i < gone.size(); ++i) {
+      tally.better.push_back(fmt::format("one {} is gone: {}", kind, text_of(gone[i])));
     }
   }
 }
@@ -99,11 +162,14 @@ Baseline baseline_of(const Result& result, const std::map<std::string, std::stri
   }
   baseline.scenario = result.target;
   baseline.verdict = result.verdict;
+  baseline.fingerprint_rule = kFingerprintRule;
   baseline.steps = result.steps;
   if (result.verdict == Verdict::clean) baseline.steady = result.steady;
   for (const auto& finding : result.findings) {
     baseline.kinds.emplace_back(to_string(finding.kind));
     baseline.fingerprints.push_back(finding.fingerprint);
+    baseline.leaks[finding.fingerprint] = {std::string(to_string(finding.kind)), where_text(finding),
+                                           finding.holder_shape};
     baseline.bytes_per_step[std::string(to_string(finding.kind))] = finding.bytes_per_step;
   }
   std::sort(baseline.kinds.begin(), baseline.kinds.end());
@@ -127,22 +193,31 @@ Comparison compare(const Baseline& stored, const Baseline& now) {
     side.push_back(fmt::format("{}, was {}", to_string(now.verdict), to_string(stored.verdict)));
   }
   compare_findings(stored, now, tally);
+  const bool is_comparable = stored.fingerprint_rule == now.fingerprint_rule;
+  if (is_comparable) compare_leaks(stored, now, tally);
   compare_levels(stored, now, tally);
   if (!tally.worse.empty()) return {Change::worse, tally.worse};
   if (!tally.better.empty()) return {Change::better, tally.better};
-  return {};
+  if (is_comparable || stored.fingerprints.empty()) return {};
+  return {Change::same, {"its leak was not told from others: the baseline's fingerprints are of another rule"}};
 }
 
 std::string to_json(const Baseline& baseline) {
-  const Json json = {{"schema", kBaselineSchema},
-                     {"scenario", baseline.scenario},
-                     {"key", baseline.key},
-                     {"verdict", to_string(baseline.verdict)},
-                     {"kinds", baseline.kinds},
-                     {"fingerprints", baseline.fingerprints},
-                     {"bytes_per_step", baseline.bytes_per_step},
-                     {"steps", baseline.steps},
-                     {"steady", baseline.steady}};
+  Json json = {{"schema", kBaselineSchema},
+               {"scenario", baseline.scenario},
+               {"key", baseline.key},
+               {"verdict", to_string(baseline.verdict)},
+               {"kinds", baseline.kinds},
+               {"fingerprints", baseline.fingerprints},
+               {"bytes_per_step", baseline.bytes_per_step},
+               {"steps", baseline.steps},
+               {"steady", baseline.steady}};
+  if (!baseline.leaks.empty()) {
+    json["fingerprint_rule"] = baseline.fingerprint_rule;
+    for (const auto& [fingerprint, leak] : baseline.leaks) {
+      json["leaks"][fingerprint] = {{"kind", leak.kind}, {"where", leak.where}, {"holder", leak.holder}};
+    }
+  }
   return json.dump(2) + "\n";
 }
 
@@ -161,6 +236,11 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   baseline.verdict = *verdict;
   baseline.kinds = json.at("kinds").get<std::vector<std::string>>();
   baseline.fingerprints = json.at("fingerprints").get<std::vector<std::string>>();
+  baseline.fingerprint_rule = json.value("fingerprint_rule", 0);
+  const Json leaks = json.value("leaks", Json::object());
+  for (const auto& [fingerprint, leak] : leaks.items()) {
+    baseline.leaks[fingerprint] = {leak.at("kind"), leak.at("where"), leak.at("holder")};
+  }
   baseline.bytes_per_step = json.at("bytes_per_step").get<std::map<std::string, double>>();
   baseline.steps = json.at("steps");
   baseline.steady = json.at("steady").get<std::map<std::string, std::int64_t>>();

@@ -16,13 +16,22 @@ namespace stepleak {
 
 inline constexpr int kBaselineSchema = 1;
 
+/// What a fingerprint was made of, for people to read where another leak takes its place.
+struct LeakPlace {
+  std::string kind;
+  std::string where;   ///< "meters.py in update <- train.py in step"; empty where it was not known
+  std::string holder;  ///< its shape; empty where it was not known
+};
+
 /// The stored, accepted behaviour of one scenario on one kind of machine. A plain value.
 struct Baseline {
   std::map<std::string, std::string> key;  ///< what must be the same for a comparison to mean anything
   std::string scenario;
   Verdict verdict = Verdict::clean;
-  std::vector<std::string> kinds;         ///< sorted
-  std::vector<std::string> fingerprints;  ///< sorted
+  std::vector<std::string> kinds;          ///< sorted
+  std::vector<std::string> fingerprints;   ///< sorted
+  int fingerprint_rule = 0;                ///< kFingerprintRule of the harness that made them; 0: not known
+  std::map<std::string, LeakPlace> leaks;  ///< by fingerprint
   std::int64_t steps = 0;
   std::map<std::string, std::int64_t> steady;    ///< settled levels of exact ledgers
   std::map<std::string, double> bytes_per_step;  ///< by kind
@@ -35,14 +44,16 @@ enum class Change : std::uint8_t { same, worse, better, fresh, gone, other_key }
 
 struct Comparison {
   Change change = Change::same;
-  std::vector<std::string> differences;  ///< one clause each, worst first
+  /// One clause each, worst first; of what is the same only that its fingerprints could not be compared.
+  std::vector<std::string> differences;
 };
 
 /// `key_parts`: scenario hash and what else the front door knows of the machine.
 [[nodiscard]] Baseline baseline_of(const Result& result, const std::map<std::string, std::string>& key_parts);
 
-/// Worse: a verdict that falls, a new kind, a leak that grows faster, or a level or a peak above the baseline
-/// by more than kToleranceBytes and kTolerancePart. Levels of a leak are not compared: they depend on the steps.
+/// Worse: a verdict that falls, a new kind, another leak of the same kind, a leak that grows faster, or a level or a
+/// peak above the baseline by more than kToleranceBytes and kTolerancePart. Levels of a leak are not compared: they
+/// depend on the steps. Leaks are told apart by fingerprints of one rule, where place or holder is known.
 [[nodiscard]] Comparison compare(const Baseline& stored, const Baseline& now);
 
 /// Both must be exceeded: libraries of another minor version keep a buffer more or less.

@@ -302,3 +302,84 @@ def test_shard_runs_its_part_of_the_suite(copied: Suite) -> None:
     assert outcome.code == 0
     assert "mine_leak" in outcome.out
     assert "mine_clean" not in outcome.out
+
+
+# --- another leak of the same kind and rate ---------------------------------------------------------------------------
+
+# What the scenario exercises lies in a file of its own, as a user's code does: the scenario's hash does not see it.
+TRAINING = """\
+    import torch
+
+
+    class Training:
+        def __init__(self, device):
+            self.device = device
+            self.model = torch.nn.Linear(16, 16).to(device)
+            self.losses, self.scores = [], []
+
+        def step(self):
+            loss = self.model(torch.randn(4, 16, device=self.device)).square().mean()
+            self.model.zero_grad()
+            loss.backward()
+            self.losses.append(loss)
+"""
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    """A scenario with a known leak, and its baseline."""
+    suite = Suite(CommandLine(tmp_path_factory.mktemp("moved")))
+    suite.stepleak.write("code/training.py", TRAINING)
+    suite.stepleak.write(
+        "mine/scenarios.py",
+        '''
+        import sys
+        from pathlib import Path
+
+        from stepleak.scenario import leak
+
+        sys.path.insert(0, str(Path(__file__).parents[1] / "code"))
+
+
+        @leak(kind="graph_retention", report="me/mine#4")
+        def mine_leak(device):
+            """Keeps all losses somewhere."""
+            from training import Training
+
+            return Training(device).step
+        ''',
+    )
+    assert suite("baseline", "update").code == 0
+    return suite
+
+
+def test_another_leak_in_the_place_of_a_known_one_turns_the_gate_red(moved: Suite) -> None:
+    moved.stepleak.write("code/training.py", TRAINING.replace("losses.append", "scores.append"))
+    outcome = moved("gate")
+    assert outcome.code == 1, outcome.text
+    assert "mine_leak: worse" in outcome.out
+    assert ".scores (list) []" in outcome.out
+    assert ".losses (list) []" in outcome.out
+    assert "  another graph_retention: held by " in outcome.out
+
+
+def test_known_leak_on_another_line_is_the_same(moved: Suite) -> None:
+    moved.stepleak.write("code/training.py", TRAINING.replace("import torch", "import math\n    import torch"))
+    outcome = moved("gate")
+    assert outcome.code == 0, outcome.text
+    assert "gate green: 1 scenarios · 1 same" in outcome.out
+
+
+def test_baseline_of_another_fingerprint_rule_does_not_fail_and_is_written_again(moved: Suite) -> None:
+    moved.stepleak.write("code/training.py", TRAINING)
+    data = moved.baseline("mine_leak")
+    assert [leak["kind"] for leak in data["leaks"].values()] == ["graph_retention"]
+    old = {key: value for key, value in data.items() if key not in ("leaks", "fingerprint_rule")}
+    old["fingerprints"] = ["0123456789abcdef"]
+    (moved.baselines / "mine_leak.json").write_text(json.dumps(old), encoding="utf-8")
+    outcome = moved("gate")
+    assert outcome.code == 0, outcome.text
+    assert "mine_leak: same" in outcome.out
+    assert "fingerprints are of another rule" in outcome.out
+    assert moved("baseline", "update").code == 0
+    assert moved.baseline("mine_leak") == data

@@ -23,6 +23,17 @@ Baseline leaking_baseline() {
   baseline.verdict = Verdict::leak;
   baseline.kinds = {"graph_retention"};
   baseline.bytes_per_step = {{"graph_retention", 1024}};
+  baseline.fingerprint_rule = 2;
+  baseline.fingerprints = {"00000000000000aa"};
+  baseline.leaks = {{"00000000000000aa", {"graph_retention", "train.py in step", "train.losses (list) []"}}};
+  return baseline;
+}
+
+// As fast as the other.
+Baseline leaking_elsewhere() {
+  auto baseline = leaking_baseline();
+  baseline.fingerprints = {"00000000000000bb"};
+  baseline.leaks = {{"00000000000000bb", {"graph_retention", "train.py in validate", "train.scores (list) []"}}};
   return baseline;
 }
 
@@ -52,6 +63,40 @@ TEST(BaselineTest, ToleratesALevelWithinBytesAndPart) {
   EXPECT_EQ(compare(clean_baseline(), now).change, Change::worse);
 }
 
+TEST(BaselineTest, FindsAnotherLeakOfTheSameKindAndRateWorse) {
+  const auto comparison = compare(leaking_baseline(), leaking_elsewhere());
+  EXPECT_EQ(comparison.change, Change::worse);
+  ASSERT_EQ(comparison.differences.size(), 1U);
+  EXPECT_EQ(comparison.differences.front(),
+            "another graph_retention: made in train.py in validate, was train.py in step; "
+            "held by train.scores (list) [], was train.losses (list) []");
+}
+
+TEST(BaselineTest, FindsOneMoreLeakWorseAndOneLessBetter) {
+  auto both = leaking_baseline();
+  both.leaks.merge(leaking_elsewhere().leaks);
+  EXPECT_EQ(compare(leaking_baseline(), both).change, Change::worse);
+  EXPECT_EQ(compare(both, leaking_baseline()).change, Change::better);
+}
+
+TEST(BaselineTest, DoesNotTellLeaksApartOfWhichOneHasNeitherPlaceNorHolder) {
+  auto unknown = leaking_baseline();
+  unknown.leaks = {{"00000000000000ff", {"graph_retention", "", ""}}};
+  EXPECT_EQ(compare(leaking_baseline(), unknown).change, Change::same);
+  EXPECT_EQ(compare(unknown, leaking_baseline()).change, Change::same);
+}
+
+TEST(BaselineTest, NeverComparesFingerprintsOfAnotherRuleAndSaysSo) {
+  auto stored = leaking_baseline();
+  stored.fingerprint_rule = 0;
+  stored.leaks.clear();
+  const auto comparison = compare(stored, leaking_elsewhere());
+  EXPECT_EQ(comparison.change, Change::same);
+  EXPECT_EQ(comparison.differences.size(), 1U);
+  stored.fingerprints.clear();
+  EXPECT_TRUE(compare(stored, leaking_elsewhere()).differences.empty());
+}
+
 TEST(BaselineTest, NeverComparesAnotherKey) {
   auto now = leaking_baseline();
   now.key["torch"] = "2.12.0";
@@ -64,6 +109,7 @@ TEST(BaselineTest, NeverComparesAnotherKey) {
 TEST(BaselineTest, ReadsWhatItWrote) {
   const auto baseline = baseline_from_json(to_json(leaking_baseline()), "test");
   EXPECT_EQ(compare(leaking_baseline(), baseline).change, Change::same);
+  EXPECT_EQ(compare(leaking_elsewhere(), baseline).change, Change::worse);
   EXPECT_EQ(baseline.scenario, leaking_baseline().scenario);
 }
 

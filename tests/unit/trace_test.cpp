@@ -199,6 +199,9 @@ TEST(FingerprintTest, OutlivesLinesAndFoldersAndTellsPlacesApart) {
   EXPECT_EQ(fingerprint_of(finding), fingerprint);
   finding.where = {{"/srv/b/train.py", 99, "validate"}};
   EXPECT_NE(fingerprint_of(finding), fingerprint);
+  // A statement that was found in the sources beside it.
+  finding.where = {{"/srv/b/train.py", 99, "step"}, {"/srv/b/train.py", 7, ""}};
+  EXPECT_EQ(fingerprint_of(finding), fingerprint);
 }
 
 TEST(FixTest, MendsTheUsersOwnStatement) {
