@@ -10,7 +10,8 @@ namespace stepleak {
 /// How a suspicion is to be recorded: planned_steps, stride and young_steps of the record pass. A pure function.
 ///
 /// Long enough for four of the leak's events, and for two whole periods of what the step frees again: a list that is
-/// flushed at the end of an epoch, the model of a trial. What was born in the last period is young: it may die yet.
+/// flushed at the end of an epoch, the model of a trial, the optimizer of a task. What was born in the last period is
+/// young: it may die yet.
 /// `stride`: of a leak in each step births are recorded in every so-many-th one only. At most `most_steps` long.
 [[nodiscard]] Pass plan_record(const Trace& trace, const Trends& trends, Device device, std::int64_t stride,
                                std::int64_t most_steps);
@@ -18,5 +19,8 @@ namespace stepleak {
 /// The longest stretch of steps, over the second half of the values, that ends with a fall: how long the step holds
 /// what it frees again. 1 where it falls after each step, or never.
 [[nodiscard]] std::int64_t longest_hold(const std::vector<std::int64_t>& values);
+
+/// The longest stretch, likewise, in which the values stand still. 1 where they move in each step, or hardly ever.
+[[nodiscard]] std::int64_t longest_rest(const std::vector<std::int64_t>& values);
 
 }  // namespace stepleak

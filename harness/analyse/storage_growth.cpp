@@ -46,9 +46,29 @@ void group_survivors(const Recording& recording, StorageGrowth& growth) {
   }
 }
 
-StorageGrowth::Cause cause_of(const Recording& recording, const StorageGrowth& growth) {
+// Whether what was added in the middle half of the judged steps was still alive at the look, in the blocks that were
+// born there. Of a buffer that is made anew only the newest is alive, however large.
+bool is_of_all_ages(const Evidence& evidence, Device device) {
+  const auto* table = evidence.trace.cohorts_of(device);
+  if (table == nullptr) return false;
+  const auto judged = evidence.trends.judged();
+  const auto quarter = (judged.last - judged.first + 1) / 4;
+  const StepRange middle{judged.first + quarter, judged.last - quarter};
+  const auto values = values_of(evidence.trace, {Counter::live_bytes, device}, middle);
+  if (values.empty()) return false;
+  std::int64_t kept = 0;
+  for (const auto& cohort : table->cohorts) {
+    if (middle.first < cohort.birth_step && cohort.birth_step <= middle.last) kept += cohort.bytes;
+  }
+  return 2 * kept > values.back() - values.front();
+}
+
+StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& growth) {
   using Cause = StorageGrowth::Cause;
-  if (growth.bytes.is_growing() && !growth.blocks.is_growing()) return Cause::buffer;
+  const auto& recording = evidence.recording;
+  // The number of blocks may rise too irregularly to be judged.
+  const bool is_in_few_blocks = growth.bytes.is_growing() && !growth.blocks.is_growing();
+  if (is_in_few_blocks && !is_of_all_ages(evidence, growth.device)) return Cause::buffer;
   if (2 * storage_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) &&
       !growth.unreachable.empty()) {
     return Cause::unreachable;
@@ -98,7 +118,7 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
     const bool is_shell_growth = !have_bytes && !have_outside && device == kHost && tensors.is_growing();
     if (!growth.bytes.is_growing() && !is_shell_growth) continue;
     group_survivors(evidence.recording, growth);
-    growth.cause = cause_of(evidence.recording, growth);
+    growth.cause = cause_of(evidence, growth);
     growths.push_back(std::move(growth));
   }
   std::stable_sort(growths.begin(), growths.end(),

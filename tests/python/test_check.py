@@ -8,12 +8,14 @@ import contextlib
 import gc
 import importlib
 import itertools
+import random
 import signal
 import subprocess
 import sys
 import threading
 import warnings
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +129,60 @@ def test_container_with_a_bound_is_run_until_it_is_full() -> None:
     assert result.verdict == "clean", result.report
     assert result.steps > 300
     assert any("bounded at 300" in note for note in result.json["notes"])
+
+
+def adapters_of_tasks(kept_optimizers: list[torch.optim.Optimizer] | None = None) -> Iterator[None]:
+    """Tasks of 20 steps, each with an optimizer of its own; the leak is an adapter a task."""
+    adapters = torch.nn.ModuleDict()
+    for task in itertools.count():
+        layer = adapters[f"task{task}"] = torch.nn.Linear(16, 16, bias=False)  # the adapter
+        optimizer = torch.optim.AdamW(layer.parameters())
+        if kept_optimizers is not None:
+            kept_optimizers.append(optimizer)
+        for _ in range(20):
+            layer(torch.randn(4, 16)).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            yield
+
+
+def test_what_the_task_that_runs_holds_is_not_blamed() -> None:
+    result = stepleak.check(adapters_of_tasks().__next__)
+    assert result.verdict == "leak", result
+    finding = result.findings[0]
+    assert finding["kind"] in ("growth", "detached_activation"), result
+    assert ".adapters (ModuleDict)" in finding["holder"]
+    assert finding["where"][0]["line"] == line_of("# the adapter")
+    assert finding["kept_count"] >= 1
+
+
+def test_optimizers_that_are_kept_after_their_tasks_are_named() -> None:
+    optimizers: list[torch.optim.Optimizer] = []
+    result = stepleak.check(adapters_of_tasks(optimizers).__next__)
+    assert result.findings[0]["kind"] == "optimizer_state", result
+
+
+def models_of_trials(models: list[torch.nn.Module]) -> Iterator[None]:
+    """Trials of random length and width; the leak is a model a trial."""
+    draw = random.Random(0)
+    while True:
+        model = torch.nn.Linear(20, draw.choice([16, 32, 64]))
+        optimizer = draw.choice([torch.optim.SGD, torch.optim.Adam])(model.parameters(), lr=0.01)
+        for _ in range(draw.choice([10, 20, 30])):
+            loss = model(torch.randn(8, 20)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            yield
+        models.append(model)
+
+
+def test_models_of_trials_that_are_kept_are_no_growing_buffer() -> None:
+    models: list[torch.nn.Module] = []
+    result = stepleak.check(models_of_trials(models).__next__)
+    assert result.verdict == "leak", result
+    assert {finding["kind"] for finding in result.findings} <= {"growth", "detached_activation"}, result
+    assert "models (list, len " in result.findings[0]["holder"]
 
 
 def test_callable_object_is_named_by_its_class() -> None:

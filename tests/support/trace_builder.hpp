@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "harness/trace/trace.hpp"
@@ -30,6 +31,16 @@ class TraceBuilder {
     survivors_.push_back(survivor);
     return *this;
   }
+  /// A survivor names it by its index, in the order of the calls.
+  TraceBuilder& with_holder(const Holder& holder) {
+    holders_.push_back(holder);
+    return *this;
+  }
+  /// What is alive at the look before the record pass, by birth step.
+  TraceBuilder& with_cohorts(CohortTable table) {
+    cohorts_.push_back(std::move(table));
+    return *this;
+  }
   /// The last `steps` of the trace were a record pass after a look.
   TraceBuilder& recorded(std::int64_t steps) {
     recorded_ = steps;
@@ -47,10 +58,11 @@ class TraceBuilder {
     add_boundaries(steps_ - recorded_, trace);
     trace.add_collector_state(is_collector_enabled_);
     if (recorded_ == 0) return trace;
-    trace.add_look({});
+    trace.add_look(cohorts_);
     trace.begin_pass({.type = PassType::record, .planned_steps = recorded_});
     add_boundaries(steps_, trace);
-    trace.add_recording({.pass = trace.passes().back(), .steps = recorded_, .survivors = survivors_});
+    trace.add_recording(
+        {.pass = trace.passes().back(), .steps = recorded_, .survivors = survivors_, .holders = holders_});
     return trace;
   }
 
@@ -70,6 +82,8 @@ class TraceBuilder {
   std::vector<SeriesKey> keys_;
   std::vector<std::function<std::int64_t(std::int64_t)>> columns_;
   std::vector<Survivor> survivors_;
+  std::vector<Holder> holders_;
+  std::vector<CohortTable> cohorts_;
 };
 
 }  // namespace stepleak

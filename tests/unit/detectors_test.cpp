@@ -25,6 +25,7 @@ struct Kept {
   std::int64_t bytes = 1024;
   std::int64_t storage_bytes = 1024;
   bool is_in_optimizer = false;
+  int holder = -1;
 };
 
 TraceBuilder leaking(std::int64_t bytes, std::int64_t blocks, std::int64_t nodes) {
@@ -53,6 +54,7 @@ void keep(TraceBuilder& builder, const Kept& kept) {
     tensor.has_graph = tensor.is_sink = kept.has_graph;
     tensor.is_computed = kept.is_computed;
     tensor.is_optimizer_state = kept.is_in_optimizer;
+    tensor.holder = kept.holder;
     builder.with_survivor(tensor);
     if (kept.has_graph) {
       builder.with_survivor(
@@ -146,6 +148,24 @@ TEST(GrowthDetectorTest, IgnoresACacheThatFillsOnce) {
 
 TEST(GrowingBufferDetectorTest, DetectsBytesThatGrowInAConstantNumberOfBlocks) {
   EXPECT_EQ(kinds_of(leaking(2048, 0, 0)), std::set{Kind::growing_buffer});
+}
+
+// Every 16 steps 32 KiB; what was born when is alive at the look as `cohorts` say.
+TraceBuilder growing_by_trials(std::vector<Cohort> cohorts) {
+  auto builder = leaking(2048, 0, 0);
+  builder.with({Counter::live_bytes}, [](auto step) { return 4096 + step / 16 * 32768; })
+      .with_cohorts({kHost, kSteps - kRecorded, std::move(cohorts)});
+  return builder;
+}
+
+TEST(GrowingBufferDetectorTest, DetectsABufferOfWhichOnlyTheNewestIsAlive) {
+  EXPECT_EQ(kinds_of(growing_by_trials({{0, 4096, 8}, {256, 16 * 32768, 1}})), std::set{Kind::growing_buffer});
+}
+
+TEST(GrowingBufferDetectorTest, IgnoresModelsOfTrialsThatAreAliveOfAllAges) {
+  std::vector<Cohort> cohorts;
+  for (std::int64_t step = 0; step <= 256; step += 16) cohorts.push_back({step, 32768, 6});
+  EXPECT_FALSE(kinds_of(growing_by_trials(cohorts)).contains(Kind::growing_buffer));
 }
 
 TEST(GrowingBufferDetectorTest, IgnoresOneMoreBlockAStep) {
@@ -269,6 +289,20 @@ TEST(OptimizerStateDetectorTest, DetectsStateThatAnOptimizerKeeps) {
   auto builder = leaking(1024, 1, 0);
   keep(builder, {.is_in_optimizer = true});
   EXPECT_TRUE(kinds_of(builder).contains(Kind::optimizer_state));
+}
+
+TEST(OptimizerStateDetectorTest, IgnoresTheFewTensorsOfATaskThatRuns) {
+  auto builder = leaking(1024, 1, 0);
+  keep(builder, {.holder = 0});
+  builder.with_holder({}).with_holder({});
+  builder.with_survivor({.type = SurvivorType::tensor,
+                         .birth_step = kSteps - 8,
+                         .storage = 0x77,
+                         .bytes = 8,
+                         .storage_bytes = 8,
+                         .is_optimizer_state = true,
+                         .holder = 1});
+  EXPECT_FALSE(kinds_of(builder).contains(Kind::optimizer_state));
 }
 
 TEST(OptimizerStateDetectorTest, IgnoresWhatOthersKeep) {

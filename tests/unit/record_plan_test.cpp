@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/record_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/trace_builder.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kSteps = 256;
+constexpr std::int64_t kRoom = 700;
+
+Pass planned(const std::function<std::int64_t(std::int64_t)>& blocks, std::int64_t stride = 1) {
+  const auto trace = TraceBuilder(kSteps)
+                         .with({Counter::live_bytes}, [&](auto step) { return 64 * blocks(step); })
+                         .with({Counter::live_blocks}, blocks)
+                         .build();
+  return plan_record(trace, Trends(trace), kHost, stride, kRoom);
+}
+
+TEST(RecordPlanTest, IsShortForALeakOfEachStep) {
+  const auto pass = planned([](auto step) { return 8 + step; });
+  EXPECT_EQ(pass.planned_steps, kShortestRecord);
+  EXPECT_EQ(pass.young_steps, 2);
+}
+
+TEST(RecordPlanTest, SpansTwoTasksWhereEachKeepsMoreThanItFreesOfTheLastOne) {
+  // Each task of 20 steps begins with a layer that stays, and with an optimizer whose state takes the last one's place.
+  const auto pass = planned([](auto step) { return 8 + 2 * (step / 20); });
+  EXPECT_GE(pass.planned_steps, 42);
+  EXPECT_EQ(pass.young_steps, 21);
+}
+
+TEST(RecordPlanTest, SpansTheLongestOfTrialsThatRepeatNever) {
+  // Trials of 10, 20 and 30 steps.
+  const auto pass = planned([](auto step) {
+    const std::int64_t in_turn = step % 120;
+    return 8 + 4 * (7 * (step / 120) + (in_turn >= 10) + (in_turn >= 40) + (in_turn >= 60) + (in_turn >= 70) +
+                    (in_turn >= 80) + (in_turn >= 100));
+  });
+  EXPECT_GE(pass.planned_steps, 62);
+  EXPECT_EQ(pass.young_steps, 31);
+}
+
+TEST(RecordPlanTest, KeepsTheStrideOfALeakOfEachStep) {
+  const auto pass = planned([](auto step) { return 8 + step; }, 7);
+  EXPECT_EQ(pass.stride, 7);
+  EXPECT_EQ(pass.planned_steps, 29);
+}
+
+TEST(RecordPlanTest, CallsNoRestWhatMovesOnceOnly) {
+  EXPECT_EQ(longest_rest({1, 1, 1, 1, 1, 2, 2, 2}), 1);
+  EXPECT_EQ(longest_rest({1, 1, 1, 1, 1, 1, 2, 2, 2, 3}), 3);
+  EXPECT_EQ(longest_rest({1, 2, 3, 4, 5, 6, 7, 8}), 1);
+}
+
+}  // namespace
+}  // namespace stepleak
