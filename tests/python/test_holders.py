@@ -457,7 +457,7 @@ def test_container_that_grew_once_is_not() -> None:
     [
         ("class T:\n    def f(self, x):\n        self.kept.append(x.loss)\n", "self.kept.append(x.loss)", "x.loss", 3),
         ("def f(t, x):\n    t.kept[1] = x\n", "t.kept[1] = x", "x", 2),
-        ("def f(t, x):\n    t.kept += x\n", "t.kept += x", "x", 2),
+        ("def f(t, x):\n    t.kept += x\n", "t.kept += x", "", 2),
         ("def f(t, x):\n    t.kept = []\n    t.kept.append(x)\n", "t.kept.append(x)", "x", 3),
         ("def f(t, x):\n    t.other.append(x)\n", "", "", 0),
         ("def f(t, x):\n    t.kept.remove(x)\n", "", "", 0),
@@ -476,6 +476,106 @@ def test_statement_that_keeps_is_found(source: str, statement: str, expression: 
     assert holder["expression"] == expression
     assert holder["line"] == line
     assert holder["file"] == (str(file) if line else "")
+
+
+class Metrics:
+    """Keeps tensors under keys."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, Any] = {"ce": [], "l2": []}
+
+
+@pytest.mark.parametrize(
+    ("source", "statement", "expression"),
+    [
+        # A variable has the key's name.
+        (
+            "class Metrics:\n def f(self):\n  ce = loss()\n  self.parts['ce'].append(ce)\n",
+            "self.parts['ce'].append(ce)",
+            "ce",
+        ),
+        ("class Metrics:\n def f(self):\n  ce = loss()\n", "", ""),
+        # Another key comes first.
+        (
+            "def f(m, x):\n m.parts['l2'].append(x.item())\n m.parts['ce'].append(x)\n",
+            "m.parts['ce'].append(x)",
+            "x",
+        ),
+        ("def f(m, x):\n m.parts['l2'].append(x)\n", "", ""),
+        ("def f(m, x, key):\n m.parts[key].append(x)\n", "m.parts[key].append(x)", "x"),
+        # A class of another name keeps under the same one.
+        ("class Other:\n def f(self, x):\n  self.parts['ce'].append(x)\n", "", ""),
+        # By another name it is the same list, for all that is known.
+        ("def f(ce, x):\n ce.append(x)\n", "ce.append(x)", "x"),
+        ("def f(ce, x):\n ce.append(x)\n ce.append(1)\n", "", ""),
+    ],
+    ids=["local", "local_alone", "other_key", "other_key_alone", "any_key", "other_class", "alias", "two_aliases"],
+)
+def test_statement_must_lead_to_the_container(source: str, statement: str, expression: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    root: Any = Metrics()
+    holder = holder_of_first(search(root, appended(root.parts["ce"]), (str(file),)))
+    assert (holder["text"], holder["expression"]) == (statement, expression)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expression"),
+    [
+        ("t.kept.append((i, x))", "x"),
+        ("t.kept.append((i, x, max_x))", ""),
+        ("t.kept.append(make(i, x))", ""),
+        ("t.kept.append(pair)", ""),
+        ("t.kept.extend([(i, x)])", ""),
+    ],
+    ids=["element", "element_that_a_later_word_ends_in", "call", "name", "all_of_a_list"],
+)
+def test_expression_is_the_tensor_itself_or_none(statement: str, expression: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(f"def f(t, i, x):\n    {statement}\n", encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+
+    def keep() -> list[int]:
+        tensor = torch.zeros(4)
+        root.kept.append((0, tensor))
+        return [tensor._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert (holder["text"], holder["expression"]) == (statement, expression)
+
+
+def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    lines = [
+        "def evaluate(layer, hook):",
+        "    handle = layer.register_forward_hook(hook)",
+        "    handle.remove()",
+        "def train(layer, hook):",
+        "    layer.register_forward_hook(hook)",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            root.layer.register_forward_hook(lambda *_: None)
+        return []
+
+    holders = search(root, keep, (str(file),))["holders"]
+    assert [(holder["text"], holder["line"]) for holder in holders][:1] == [("layer.register_forward_hook(hook)", 5)]
+
+
+def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("def f(t, d, g):\n    t.kept['d'] += d.item()\n    t.kept['g'] += g\n", encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept={"d": 0.0})
+
+    def keep() -> list[int]:
+        root.kept["g"] = torch.zeros(4)
+        return [root.kept["g"]._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert (holder["text"], holder["expression"]) == ("t.kept['g'] += g", "g")
 
 
 def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:

@@ -12,6 +12,7 @@ from stepleak._frames import ReadLocals, frame_of, name_in
 from stepleak._objects import (
     attributes_of,
     bound_of,
+    class_names,
     container_kind,
     is_a,
     is_optimizer,
@@ -22,6 +23,7 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._paths import Search
+from stepleak._sources import Access, Place
 
 _UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)
 """Types that no person would call a holder."""
@@ -43,41 +45,46 @@ class Graph:
         self._edge_of: dict[tuple[int, int], int] = {}
 
     def add(self, search: Search) -> dict[str, Any]:
-        """Adds a path that was found. Returns it as a `stepleak::HeldPath`, and the `name` that its container has."""
+        """Adds a path that was found. Returns it as a `stepleak::HeldPath`, and the `place` where it is kept."""
         objects, name = search.objects, search.root_name
         path: list[int] = []
+        way: list[Access] = []
         if search.variable:
             node = self._node(None, name)
             path.append(self._edge(node, self._node(objects[0]), ("attribute", search.variable)))
-            name = search.variable
+            way.append(Access("variable", search.variable))
         else:
-            owner = None
             if is_a(objects[0], dict) and len(objects) > 1 and search.is_namespace:
                 # "train.trainer" reads better than "train .trainer".
-                owner, objects = objects[0], objects[1:]
-                name += _text(_label(owner, objects[0]))
+                edge, objects = _label(objects[0], objects[1]), objects[1:]
+                name += _text(edge)
+                way.append(Access("variable" if edge[0] == "attribute" else "other", edge[1]))
+            else:
+                way.append(Access("other", name))
             self._node(objects[0], name)
-        return self._walk(search, objects, name, path)
+        return self._walk(objects, "" if search.variable else name, path, way)
 
-    def _walk(self, search: Search, objects: list[Any], name: str, path: list[int]) -> dict[str, Any]:
-        node = self._node(objects[0], "" if search.variable else name)
-        container, kept_name = -1, ""
-        last_name = name.rpartition(".")[2]
+    def _walk(self, objects: list[Any], name: str, path: list[int], way: list[Access]) -> dict[str, Any]:
+        node = self._node(objects[0], name)
+        container, length = -1, len(way)
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
                 following = self._node(item, is_namespace=edge == HIDDEN and is_a(item, dict))
                 path.append(self._edge(node, following, edge))
                 node = following
-                last_name = edge[1] if edge[0] == "attribute" else last_name
+                if edge != HIDDEN:
+                    way.append(_access(objects, i, edge))
             if self.nodes[node]["length"] >= 0:
-                container, kept_name = node, last_name
+                container, length = node, len(way)
+        if container < 0:
+            length = len(way)
         return {
             "path": path,
             "held": node,
             "container": container,
             "graph": self._autograd_node(objects[-1]),
-            "name": kept_name or last_name,
+            "place": Place(way[:length], way[length:], is_container=container >= 0),
         }
 
     def _autograd_node(self, held: Any) -> int:
@@ -118,6 +125,24 @@ class Graph:
         frame = frame_of(parent)
         name = None if frame is None else name_in(frame, item, self._read_locals)
         return _label(parent, item) if name is None else ("attribute", name)
+
+
+def _access(objects: list[Any], index: int, edge: Edge) -> Access:
+    """How the source would write the edge that ends at `objects[index]`."""
+    kind, label = edge
+    parent = objects[index - 1]
+    if kind != "attribute":
+        return Access(kind, label)
+    if frame_of(parent) is not None or (type(parent) is tuple and type(objects[index]) is types.CellType):
+        return Access("variable", label)
+    if is_a(parent, dict):
+        owner = objects[index - 2] if index > 1 else None
+        if namespace_of(owner) is not parent:
+            return Access("key", label)
+        parent = owner
+    if is_a(parent, types.ModuleType):
+        return Access("variable", label)
+    return Access("attribute", label, frozenset(class_names(parent)))
 
 
 def _label(parent: Any, child: Any) -> Edge:

@@ -97,7 +97,7 @@ class _Found:
         if search.end is not End.FOUND:
             return
         holder = self._graph.add(search)
-        statement = self._sources.statement_keeping(holder.pop("name"))
+        statement = self._sources.statement_keeping(holder.pop("place"))
         self._holders.append(
             holder
             | {"kept_by": statement, "structure": {"kind": "unknown", "bound": -1, "file": "", "line": 0, "text": ""}}

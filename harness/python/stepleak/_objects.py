@@ -43,6 +43,11 @@ def type_name(item: Any) -> str:
     return name
 
 
+def class_names(item: Any) -> list[str]:
+    """The names of all classes that an object is of."""
+    return [_name_of(base) for base in _mro_of(type(item))]
+
+
 def container_kind(item: Any) -> type | None:
     """`list`, `dict`, `set` or `deque` where the object is one, or of a class derived from it."""
     kind = type(item)

@@ -1,18 +1,65 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the statement in the user's sources that keeps something under a name."""
+"""Finds the statement in the user's sources that keeps something where the search for holders found it."""
 
 from __future__ import annotations
 
 import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stepleak._objects import key_text
+
+
+@dataclass(frozen=True)
+class Access:
+    """One step on the way from a root to what is kept, as the source would write it."""
+
+    kind: str
+    """`variable` (also a module's), `attribute`, `key`, `index`; `any_index`; `other` for what no source writes."""
+    label: str
+    owners: frozenset[str] = frozenset()
+    """Of an attribute: the names of the classes that its object is of."""
+
+    def is_item(self, index: ast.expr) -> bool:
+        """Whether `[index]` may lead there: a constant must be the key itself."""
+        if self.kind == "any_index":
+            return True
+        if self.kind not in ("key", "index"):
+            return False
+        return not isinstance(index, ast.Constant) or self.label in (index.value, key_text(index.value))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is kept."""
+
+    way: list[Access]
+    """From a root to the innermost container, or to what is held where there is none."""
+    beyond: list[Access]
+    """From the container to what is held; empty where the container itself is held."""
+    is_container: bool
+
+
+@dataclass(frozen=True)
+class _Match:
+    """A statement that may keep something at a place; the smaller `rank`, the likelier."""
+
+    is_proven: bool
+    rank: int
+    node: ast.stmt
+    value: ast.expr | None
+    """The expression of what is held; None where the statement does not write it."""
+
 
 class Sources:
-    """Statements of the user's sources that keep something under a name."""
+    """Statements of the user's sources that keep something."""
 
-    _ADDING = frozenset({"append", "add", "extend", "appendleft", "insert", "put", "update", "setdefault"})
+    _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "put", "setdefault"})
+    _ADDING_ALL = frozenset({"extend", "update"})
 
     def __init__(self, lines: dict[str, set[int]]) -> None:
         self._lines = lines
@@ -23,61 +70,191 @@ class Sources:
             except (OSError, SyntaxError, ValueError):
                 continue
 
-    def statement_keeping(self, name: str) -> dict[str, Any]:
-        """The likeliest statement inside a function that keeps something under `name`; empty where none does.
+    def statement_keeping(self, place: Place) -> dict[str, Any]:
+        """The likeliest statement inside a function that keeps something at a place; empty where none is known.
 
-        Adding beats assigning (`self.history = []` in the set-up keeps nothing); of several such statements, one in a
-        function that a survivor was born in or below beats one elsewhere; then the first.
+        Its target must lead to the place by the same attributes and keys; one that has only the name in common may
+        mean another object, and is taken where it is the only one. Adding beats assigning (`self.history = []` in the
+        set-up keeps nothing); of several such statements, one in a function that a survivor was born in or below
+        beats one elsewhere; then the first.
         """
-        best: tuple[tuple[int, bool], str, ast.stmt, ast.expr] | None = None
+        proven: list[tuple[int, bool, str, _Match]] = []
+        others: list[tuple[int, bool, str, _Match]] = []
         for file, tree in self._trees.items():
-            for function in ast.walk(tree):
-                if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    continue
+            for function, owner in _functions(tree):
                 body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
                 is_elsewhere = not any(line in body for line in self._lines[file])
                 for node in ast.walk(function):
-                    match = self._match(node, name)
-                    if match is not None and (best is None or (match[0], is_elsewhere) < best[0]):
-                        best = ((match[0], is_elsewhere), file, match[1], match[2])
-        if best is None:
+                    if _is_taken_back(node, function):
+                        continue
+                    match = self._match(node, place, owner)
+                    if match is not None:
+                        (proven if match.is_proven else others).append((match.rank, is_elsewhere, file, match))
+        if proven:
+            _, _, file, match = min(proven, key=lambda found: found[:2])
+        elif len({id(found[3].node) for found in others}) == 1:
+            _, _, file, match = others[0]
+        else:
             return {"file": "", "line": 0, "text": "", "expression": ""}
-        _, file, statement, expression = best
-        return {
-            "file": file,
-            "line": statement.lineno,
-            "text": ast.unparse(statement).splitlines()[0],
-            "expression": ast.unparse(expression),
-        }
+        text = ast.unparse(match.node).splitlines()[0]
+        expression = "" if match.value is None else _expression_in(match.node, match.value, text)
+        return {"file": file, "line": match.node.lineno, "text": text, "expression": expression}
 
-    def _match(self, node: ast.AST, name: str) -> tuple[int, ast.stmt, ast.expr] | None:
-        """Rank (the smaller the likelier), statement and kept expression, where the statement keeps under `name`."""
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            call = node.value
-            is_adding = isinstance(call.func, ast.Attribute) and call.func.attr in self._ADDING and bool(call.args)
-            if is_adding and _names(call.func.value, name):  # type: ignore[attr-defined]
-                return 0, node, call.args[-1]
+    def _match(self, node: ast.AST, place: Place, owner: str) -> _Match | None:
         if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
-            # torch's hook tables are filled by its own register_...() methods.
             call = node.value
-            is_registering = isinstance(call.func, ast.Attribute) and call.func.attr.startswith("register_")
-            if name.endswith("_hooks") and is_registering and call.args:
-                return 0, node, call.args[-1]
-        if isinstance(node, ast.AugAssign) and _names(node.target, name):
-            return 1, node, node.value
-        if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
+            method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            # torch's hook tables are filled by its own register_...() methods.
+            if place.way[-1].label.endswith("_hooks") and method.startswith("register_") and call.args:
+                return _Match(is_proven=False, rank=0, node=node, value=None)
+            if isinstance(node, ast.Expr):
+                if not call.args or method not in self._ADDING_ONE | self._ADDING_ALL:
+                    return None
+                is_proven = _leads_to(call.func.value, place.way, owner)  # type: ignore[attr-defined]
+                value = _held_in(call.args[-1], place.beyond[1:]) if method in self._ADDING_ONE else None
+                return self._found(node, call.func.value, place, is_proven, 0, value)  # type: ignore[attr-defined]
+        if isinstance(node, ast.AugAssign):
+            return self._match_assignment(node, node.target, place, owner, 1)
+        if isinstance(node, ast.Assign):
             # A literal or a constructor is how an empty container is made.
-            if isinstance(node.value, ast.Call):
-                return 3, node, node.value
-            if not isinstance(node.value, (ast.List, ast.Dict, ast.Constant)):
-                return 2, node, node.value
+            rank = 3 if isinstance(node.value, ast.Call) else 2
+            if isinstance(node.value, (ast.List, ast.Dict, ast.Constant)):
+                return None
+            matches = [self._match_assignment(node, target, place, owner, rank) for target in node.targets]
+            return next((match for match in matches if match is not None), None)
         return None
 
+    def _match_assignment(
+        self, node: ast.Assign | ast.AugAssign, target: ast.expr, place: Place, owner: str, rank: int
+    ) -> _Match | None:
+        # An item of the container is kept there, and so is what takes the place of a tensor; to assign the container
+        # itself is mostly how it is made.
+        is_item = bool(place.beyond) and _leads_to(target, [*place.way, _item_of(place)], owner)
+        is_whole = _leads_to(target, place.way, owner)
+        value = None if place.is_container and not is_item else _held_in(node.value, place.beyond[1:])
+        if is_whole and place.is_container and rank > 1:
+            rank = 4
+        return self._found(node, target, place, is_item or is_whole, rank, value)
 
-def _names(node: ast.AST, name: str) -> bool:
-    """Whether an expression ends in the name: `name`, `x.name`, `x.name[i]`."""
+    def _found(
+        self, node: ast.stmt, target: ast.expr, place: Place, is_proven: bool, rank: int, value: ast.expr | None
+    ) -> _Match | None:
+        if is_proven:
+            return _Match(is_proven=True, rank=rank, node=node, value=value)
+        if rank > 1 or not _is_named_alike(target, place.way[-1].label):
+            return None
+        return _Match(is_proven=False, rank=rank, node=node, value=value)
+
+
+def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:
+    """Whether a statement keeps a handle that its function removes, as of a hook for one evaluation."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return False
+    handle = node.targets[0].id
+    return any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "remove"
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == handle
+        for call in ast.walk(function)
+    )
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """All functions, with the class whose method they are or lie in."""
+    nodes: list[tuple[ast.AST, str]] = [(tree, "")]
+    while nodes:
+        node, owner = nodes.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, owner
+        inner = node.name if isinstance(node, ast.ClassDef) else owner
+        nodes.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _item_of(place: Place) -> Access:
+    """Where in its container something is held: of a list's many items the one that was found stands for all."""
+    item = place.beyond[0]
+    return Access("any_index", "") if item.kind == "index" else item
+
+
+def _leads_to(node: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether an expression inside a class leads to the end of a way: by the names of all that it writes."""
+    is_named = False
+    for access in reversed(way):
+        if isinstance(node, ast.Subscript):
+            if not access.is_item(node.slice):
+                return False
+            is_named = is_named or isinstance(node.slice, ast.Constant)
+            node = node.value
+        elif isinstance(node, ast.Attribute):
+            if access.kind not in ("attribute", "variable") or node.attr != access.label:
+                return False
+            is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if is_own and owner and access.owners and owner not in access.owners:
+                return False
+            is_named = True
+            node = node.value
+        elif isinstance(node, ast.Name) and access.kind == "variable" and node.id == access.label:
+            return True
+        else:
+            break
+    # What is left is an object of whatever name.
+    return is_named
+
+
+def _is_named_alike(node: ast.expr, name: str) -> bool:
+    """Whether an expression ends in the name, and in no key that contradicts: `name`, `x.name`, `x.name[i]`."""
     while isinstance(node, ast.Subscript):
+        if isinstance(node.slice, ast.Constant):
+            return False
         node = node.value
     if isinstance(node, ast.Attribute):
         return node.attr == name
     return isinstance(node, ast.Name) and node.id == name
+
+
+def _held_in(value: ast.expr, way: list[Access]) -> ast.expr | None:
+    """The part of a value that a way through it leads to, where that is written and may be a tensor."""
+    for access in way:
+        parts: list[tuple[str, ast.expr]] = []
+        if isinstance(value, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in value.elts):
+            parts = [(str(i), element) for i, element in enumerate(value.elts)]
+        elif isinstance(value, ast.Dict):
+            keys = [(key, item) for key, item in zip(value.keys, value.values, strict=True)]
+            parts = [(access.label, item) for key, item in keys if key is not None and access.is_item(key)]
+        part = next((part for label, part in parts if label == access.label), None)
+        if part is None:
+            return None
+        value = part
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("item", "tolist"):
+        return None
+    is_tensor = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Await)
+    return value if isinstance(value, is_tensor) else None
+
+
+def _expression_in(statement: ast.stmt, value: ast.expr, text: str) -> str:
+    """The value's own text, where it is the last of its kind in the statement's: whoever replaces that replaces it."""
+    mark = "kept_value_of_this_statement"
+    marked = ast.unparse(_Replacing(value, mark).visit(statement)).splitlines()[0]
+    expression = ast.unparse(value)
+    return expression if text.rfind(expression) == marked.find(mark) else ""
+
+
+class _Replacing(ast.NodeTransformer):
+    """Copies a statement with one of its expressions replaced by a name."""
+
+    def __init__(self, value: ast.expr, name: str) -> None:
+        self._value = value
+        self._name = ast.Name(name)
+
+    def visit(self, node: ast.AST) -> Any:
+        return self._name if node is self._value else self.generic_visit(copy.copy(node))
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field, old in ast.iter_fields(node):
+            if isinstance(old, list):
+                setattr(node, field, [self.visit(item) if isinstance(item, ast.AST) else item for item in old])
+            elif isinstance(old, ast.AST):
+                setattr(node, field, self.visit(old))
+        return node
