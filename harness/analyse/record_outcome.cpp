@@ -109,6 +109,11 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
 
 }  // namespace
 
+bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
+  return outcome.type == RecordOutcome::Type::filling && outcome.structure.type == StructureType::reset &&
+         steps >= 2 * policy.leak_steps;
+}
+
 bool is_proven(const Finding& finding) {
   return finding.structure.type == StructureType::unbounded && 2 * finding.kept_count >= finding.explained_steps &&
          finding.kept_count > 1;

@@ -33,6 +33,10 @@ struct RecordOutcome {
 /// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
 
+/// Whether what was to empty the container has not come for twice as many steps as a trend alone needs: then the run
+/// shows a leak, and the line beside it.
+[[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
+
 /// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a
 /// container that nothing bounds.
 [[nodiscard]] bool is_proven(const Finding& finding);

@@ -89,7 +89,8 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
     result.reason = reason_of_bound(judgement.outcome, record);
     return;
   }
-  if (judgement.outcome.type == Outcome::filling) {
+  if (judgement.outcome.type == Outcome::filling &&
+      !is_waited_for_in_vain(judgement.outcome, record.trace.step_count(), record.policy)) {
     result.verdict = Verdict::inconclusive;
     result.reason = fmt::format("{} is {}, which did not come to pass in {} steps: run more --steps",
                                 judgement.outcome.holder, structure_text(judgement.outcome.structure),

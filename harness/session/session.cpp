@@ -117,8 +117,10 @@ Move Session::move_after(const Judgement& judgement) const {
   }
   if (is_out_of_time_) return {.next = Next::stop};
   switch (judgement.outcome.type) {
-    case Outcome::contradicted:
     case Outcome::filling:
+      if (is_waited_for_in_vain(judgement.outcome, trace_.step_count(), policy_)) break;
+      [[fallthrough]];
+    case Outcome::contradicted:
       return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
     case Outcome::open:
       if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};

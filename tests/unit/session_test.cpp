@@ -205,9 +205,15 @@ TEST(SessionTest, ConfirmsALeakByItsTrendWhereStructureSaysNothing) {
 TEST(SessionTest, RunsOnWhereSomethingEmptiesTheContainerSomeTime) {
   EXPECT_EQ(result_with(StructureType::reset, 280).verdict, Verdict::clean);
   const auto result = result_with(StructureType::reset, kForEver);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_GT(result.steps, 512);
+}
+
+TEST(SessionTest, IsInconclusiveWhereAContainerIsBoundedAtASizeThatNobodyKnows) {
+  const auto result = result_with(StructureType::bounded, kForEver);
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
   EXPECT_EQ(result.steps, 1024);
-  EXPECT_NE(result.reason.find("emptied"), std::string::npos);
+  EXPECT_NE(result.reason.find("bounded"), std::string::npos);
 }
 
 TEST(SessionTest, DetachesOnEveryWayOut) {

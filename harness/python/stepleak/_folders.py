@@ -35,6 +35,30 @@ def user_folders(step: Callable[..., Any]) -> list[str]:
     return _as_named_and_real([str(Path(*parts[: inside[-1] + 2]))]) if inside else []
 
 
+def is_user_file(file: str, user: list[str], runtime: list[str]) -> bool:
+    """Whether a source file is the user's, as `stepleak::owner_of` says it of a frame.
+
+    `user`, `runtime`: `user_folders()` and `runtime_folders()`.
+    """
+    if file.startswith("<"):
+        return False
+    path = os.path.abspath(file)
+    # The innermost known folder around the file decides.
+    deepest = max((_depth_below(path, folder) for folder in runtime), default=0)
+    library = max(_depth_inside(path, folder) for folder in PACKAGE_FOLDERS)
+    own = max((_depth_below(path, folder) for folder in user), default=0)
+    return (deepest == 0 or deepest < max(library, own)) and library <= own
+
+
+def _depth_below(path: str, folder: str) -> int:
+    return len(folder) if path.startswith(folder + os.sep) else 0
+
+
+def _depth_inside(path: str, folder: str) -> int:
+    at = path.rfind(f"{os.sep}{folder}{os.sep}")
+    return 0 if at < 0 else at + len(folder) + 1
+
+
 def _file_of(step: Any) -> str | None:
     while isinstance(step, functools.partial):
         step = step.func

@@ -45,7 +45,10 @@ class Graph:
         self._edge_of: dict[tuple[int, int], int] = {}
 
     def add(self, search: Search) -> dict[str, Any]:
-        """Adds a path that was found. Returns it as a `stepleak::HeldPath`, and the `place` where it is kept."""
+        """Adds a path that was found. Returns it as a `stepleak::HeldPath`.
+
+        And the `place` where it is kept, and the `chain` of objects up to its container.
+        """
         objects, name = search.objects, search.root_name
         path: list[int] = []
         way: list[Access] = []
@@ -62,11 +65,14 @@ class Graph:
             else:
                 way.append(Access("other", name))
             self._node(objects[0], name)
-        return self._walk(objects, "" if search.variable else name, path, way)
+        found = self._walk(objects, "" if search.variable else name, path, way)
+        beyond = found.pop("beyond")
+        chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
+        return found | {"chain": chain}
 
     def _walk(self, objects: list[Any], name: str, path: list[int], way: list[Access]) -> dict[str, Any]:
         node = self._node(objects[0], name)
-        container, length = -1, len(way)
+        container, length, beyond = -1, len(way), 0
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
@@ -76,7 +82,7 @@ class Graph:
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
             if self.nodes[node]["length"] >= 0:
-                container, length = node, len(way)
+                container, length, beyond = node, len(way), len(objects) - 1 - i
         if container < 0:
             length = len(way)
         return {
@@ -85,6 +91,7 @@ class Graph:
             "container": container,
             "graph": self._autograd_node(objects[-1]),
             "place": Place(way[:length], way[length:], is_container=container >= 0),
+            "beyond": beyond,
         }
 
     def _autograd_node(self, held: Any) -> int:

@@ -8,14 +8,18 @@ inside bindings) are not seen; a tensor that only they hold has no Python object
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 from typing import Any
 
+from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
 from stepleak._objects import container_kind, items_of, length_of, source_file_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
+from stepleak._structure import structure_of
+from stepleak._user_code import UserCode
 
 _MOST_TENSORS = 24
 """Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
@@ -57,7 +61,9 @@ class HolderSearch:
         grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
         del objects
         file = source_file_of(self._root)
-        found = _Found(self._read_locals, Sources(({} if file is None else {file: set()}) | lines))
+        all_lines: dict[str, set[int]] = ({} if file is None else {file: set()}) | lines
+        code = UserCode([] if self._root is None else user_folders(self._root), all_lines)
+        found = _Found(self._read_locals, Sources(all_lines), code)
         ours = [tensors, grown, self._lengths, self.__dict__, wanted, found.containers, found.__dict__]
         paths = Paths(self._root, ours, self._read_locals)
         held = {address for address in wanted if address in tensors and _tensors.is_held(tensors, address)}
@@ -76,10 +82,11 @@ class HolderSearch:
 class _Found:
     """What the searches found, by and by."""
 
-    def __init__(self, read_locals: ReadLocals, sources: Sources) -> None:
+    def __init__(self, read_locals: ReadLocals, sources: Sources, code: UserCode) -> None:
         self.containers: list[tuple[int, Any]] = []
         self._graph = Graph(read_locals)
         self._sources = sources
+        self._code = code
         self._holders: list[dict[str, Any]] = []
         self._holder_of: dict[int, int] = {}
         self._unreachable: list[int] = []
@@ -97,11 +104,11 @@ class _Found:
         if search.end is not End.FOUND:
             return
         holder = self._graph.add(search)
-        statement = self._sources.statement_keeping(holder.pop("place"))
-        self._holders.append(
-            holder
-            | {"kept_by": statement, "structure": {"kind": "unknown", "bound": -1, "file": "", "line": 0, "text": ""}}
-        )
+        place, chain = holder.pop("place"), holder.pop("chain")
+        function = search.root_name.removeprefix("local of ") if search.variable else ""
+        structure = structure_of(chain, self._code, search.variable, function)
+        statement = self._sources.statement_keeping(place)
+        self._holders.append(holder | {"kept_by": statement, "structure": dataclasses.asdict(structure)})
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}

@@ -110,6 +110,17 @@ def attributes_of(item: Any) -> list[tuple[str, Any]]:
     return found
 
 
+def class_attributes_of(item: Any) -> dict[str, Any]:
+    """What the object's classes store for all of their objects, the nearest class first."""
+    kinds = [item, type(item)] if is_a(item, type) else [type(item)]
+    found: dict[str, Any] = {}
+    for base in (base for kind in kinds for base in _mro_of(kind)):
+        for name, value in list(_class_namespace_of(base).items()):
+            if type(name) is str:
+                found.setdefault(name, value)
+    return found
+
+
 def _read(descriptor: Any, item: Any) -> Any:
     """The value of a slot or member; None where it is not set."""
     try:

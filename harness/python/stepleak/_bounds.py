@@ -1,0 +1,403 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers in the user's sources: what an expression is worth now, which length a test allows, which keys never repeat.
+
+Values are read from the objects of the running program where the source leads to them, and no code of the user's runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+from stepleak._objects import attributes_of, class_attributes_of, is_a, module_namespace
+from stepleak._syntax import (
+    FUNCTIONS,
+    LOOPS,
+    Guard,
+    Module,
+    argument_of,
+    called_name,
+    default_of,
+    is_parameter,
+    last_name,
+)
+from stepleak._user_code import UserCode
+
+_MOST_DEPTH = 6
+_MOST_BOUND = 1 << 62
+_CLOCKS = frozenset(
+    {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "now", "utcnow"}
+)
+_FRESH = _CLOCKS | {"uuid1", "uuid4", "object", "token_hex", "token_bytes", "token_urlsafe"}
+_KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
+_NOTHING: Any = object()
+
+IsOnce = Callable[[Module, ast.AST], bool]
+"""Whether an assignment makes its variable, and is not done again while that is in use."""
+
+
+class Bounds:
+    """Numbers around one container. `objects`: the chain that leads to it. `is_length`: of an expression."""
+
+    def __init__(self, code: UserCode, objects: list[Any], is_length: Callable[[Module, ast.AST], bool]) -> None:
+        self._code = code
+        self._objects = objects
+        self._is_length = is_length
+
+    # --- numbers ------------------------------------------------------------------------------------------------------
+
+    def number(self, module: Module, node: ast.AST | None, depth: int = 0) -> int:
+        """What an expression is worth, if it is a whole number above zero that can be told; else -1."""
+        value = self._value(module, node, depth)
+        if type(value) is float and value.is_integer():
+            value = int(value)
+        return value if type(value) is int and 0 < value < _MOST_BOUND else -1
+
+    def _value(self, module: Module, node: ast.AST | None, depth: int = 0) -> Any:
+        if node is None or depth > _MOST_DEPTH:
+            return _NOTHING
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.BinOp):
+            return _computed(
+                node.op, self._value(module, node.left, depth + 1), self._value(module, node.right, depth + 1)
+            )
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return _computed(ast.Sub(), 0, self._value(module, node.operand, depth + 1))
+        if isinstance(node, ast.Name):
+            return self._variable(module, node, depth)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(module, node, depth)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            return _named(self._value(module, node.value, depth + 1), node.slice.value)
+        if (
+            isinstance(node, ast.Call)
+            and called_name(node) in ("int", "max", "min")
+            and isinstance(node.func, ast.Name)
+        ):
+            values = [self._value(module, a, depth + 1) for a in node.args]
+            if values and not node.keywords and all(type(v) in (int, float) for v in values):
+                return int(values[0]) if node.func.id == "int" else {"max": max, "min": min}[node.func.id](values)
+        return _NOTHING
+
+    def _variable(self, module: Module, node: ast.Name, depth: int) -> Any:
+        scope = module.resolve(node, node.id)
+        if scope is module.tree:
+            known = _named(module.namespace, node.id)
+            return known if known is not _NOTHING else self._assigned(module, scope, node.id, depth)
+        closed = self._closed_over(module, scope, node.id)
+        if closed is not _NOTHING:
+            return closed
+        owner = module.class_of_self(node)
+        if owner is not None:
+            return next((o for o in self._objects if owner.name in class_names(o)), _NOTHING)
+        if is_parameter(scope, node.id):
+            return self._passed(module, scope, node.id, depth)
+        return self._assigned(module, scope, node.id, depth)
+
+    def _closed_over(self, module: Module, scope: ast.AST, name: str) -> Any:
+        """The value that a function of the chain keeps in its closure."""
+        for item in self._objects:
+            if type(item) is not types.FunctionType or item.__closure__ is None:
+                continue
+            if name not in item.__code__.co_freevars or not isinstance(scope, FUNCTIONS):
+                continue
+            first, last = scope.lineno, scope.end_lineno or scope.lineno
+            if first <= item.__code__.co_firstlineno <= last and _is_file(module, item.__code__.co_filename):
+                cell = item.__closure__[item.__code__.co_freevars.index(name)]
+                try:
+                    return cell.cell_contents
+                except ValueError:
+                    return _NOTHING
+        return _NOTHING
+
+    def _passed(self, module: Module, function: ast.AST, name: str, depth: int) -> Any:
+        """What all calls in the sources pass for a parameter, or its default."""
+        called = getattr(function, "name", "")
+        owner = module.class_of_method(function)
+        calls = self._code.calls(called) if called else []
+        if owner is not None and called == "__init__":
+            calls = self._code.calls(owner.name)
+        values = []
+        for home, call in calls:
+            passed = argument_of(call, function, name, owner is not None)
+            values.append(_NOTHING if passed is None else self._value(home, passed, depth + 1))
+        if any(value is _NOTHING for value in values) or not values:
+            values = [v for v in values if v is not _NOTHING]
+            values.append(self._value(module, default_of(function, name), depth + 1))
+        return values[0] if all(type(v) is int and v == values[0] for v in values) else _NOTHING
+
+    def _assigned(self, module: Module, scope: ast.AST, name: str, depth: int) -> Any:
+        """The one value that a variable is given."""
+        values = [v for v in assignments(module, scope, name)]
+        return self._value(module, values[0], depth + 1) if len(values) == 1 else _NOTHING
+
+    def _attribute(self, module: Module, node: ast.Attribute, depth: int) -> Any:
+        owner = self._value(module, node.value, depth + 1)
+        if owner is _NOTHING:
+            # A variable that is not at hand: another name of something in the chain.
+            owners = [o for o in self._objects if type(_named(o, node.attr)) is int]
+            return _named(owners[0], node.attr) if len(owners) == 1 else _NOTHING
+        return _named(owner, node.attr)
+
+    # --- lengths ------------------------------------------------------------------------------------------------------
+
+    def allowed(self, module: Module, test: ast.AST, holds: bool) -> tuple[bool, int] | None:
+        """Whether a test lets short ones through (else long ones), and the length that it names.
+
+        None where it does not compare the length. `holds`: whether the test is true where its statement runs.
+        """
+        for node in ast.walk(test):
+            if isinstance(node, ast.Compare) and len(node.ops) == 1:
+                found = self._compared(module, node, holds != _is_negated(test, node))
+                if found is not None:
+                    return found
+        if any(self._is_length(module, n) for n in ast.walk(test)):
+            return not holds, -1
+        return None
+
+    def _compared(self, module: Module, node: ast.Compare, holds: bool) -> tuple[bool, int] | None:
+        left, right, op = node.left, node.comparators[0], node.ops[0]
+        is_left = any(self._is_length(module, n) for n in ast.walk(left))
+        if not is_left and not any(self._is_length(module, n) for n in ast.walk(right)):
+            return None
+        side, other = (left, right) if is_left else (right, left)
+        limit = self.number(module, other)
+        if self._value(module, other) == 0 and type(self._value(module, other)) is int:
+            limit = 0
+        if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Sub) and limit == 0:
+            limit = self.number(module, side.right)
+        elif not self._is_length(module, side):
+            limit = -1
+        if isinstance(op, (ast.Eq, ast.NotEq)):
+            is_long = isinstance(op, ast.Eq) == holds
+            return not is_long, limit
+        is_below = isinstance(op, (ast.Lt, ast.LtE)) == is_left
+        if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+            return None
+        is_short = is_below == holds
+        # "Up to and including n" lets one more in.
+        is_inclusive = isinstance(op, (ast.LtE, ast.GtE)) == holds
+        return is_short, limit + 1 if is_short and is_inclusive and limit >= 0 else limit
+
+    def kept_by_slice(self, module: Module, cut: ast.Slice) -> int:
+        """How many items `x[cut]` keeps at most; -1 unknown, 0: all but a fixed number."""
+        if cut.lower is None and cut.upper is None:
+            return 0
+        negative = _negated(cut.lower)
+        if cut.upper is None and negative is not None:
+            return self.number(module, negative)
+        if cut.lower is None and _negated(cut.upper) is None:
+            return self.number(module, cut.upper)
+        if cut.upper is None and isinstance(cut.lower, ast.BinOp) and isinstance(cut.lower.op, ast.Sub):
+            return self.number(module, cut.lower.right)
+        constant = cut.lower if cut.lower is not None else cut.upper
+        return 0 if isinstance(constant, (ast.Constant, ast.UnaryOp)) else -1
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    def never_repeats(self, module: Module, key: ast.AST | None, is_once: IsOnce, depth: int = 0) -> bool:
+        """Whether an expression surely has another value each time."""
+        if key is None or depth > _MOST_DEPTH:
+            return False
+
+        def fresh(node: ast.AST | None) -> bool:
+            return self.never_repeats(module, node, is_once, depth + 1)
+
+        if self._is_length(module, key):
+            return True
+        if isinstance(key, ast.Call):
+            name = called_name(key)
+            if name == "next" and key.args:
+                return self._is_count(module, key.args[0])
+            return (name in _FRESH) or (name in _KEEPING and len(key.args) == 1 and fresh(key.args[0]))
+        if isinstance(key, ast.JoinedStr):
+            return any(isinstance(part, ast.FormattedValue) and fresh(part.value) for part in key.values)
+        if isinstance(key, ast.Tuple):
+            return any(fresh(part) for part in key.elts)
+        if isinstance(key, ast.BinOp) and isinstance(key.op, (ast.Add, ast.Sub)):
+            return (fresh(key.left) and isinstance(key.right, (ast.Constant, ast.JoinedStr))) or (
+                fresh(key.right) and isinstance(key.left, ast.Constant)
+            )
+        if isinstance(key, ast.Attribute):
+            return self._counts_attribute(key.attr, is_once)
+        return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
+
+    def _is_count(self, module: Module, node: ast.AST) -> bool:
+        name = last_name(node)
+        stored = [v for m in self._code.mentioning(name)[0] for v in stored_values(m, name)] if name else []
+        return bool(stored) and all(called_name(v) == "count" for v in stored)
+
+    def _counts_attribute(self, name: str, is_once: IsOnce) -> bool:
+        """Whether an attribute of this name is only ever counted up, everywhere."""
+        counted = False
+        for module in self._code.mentioning(name)[0]:
+            for node in module.nodes:
+                if not isinstance(node, ast.Attribute) or node.attr != name or isinstance(node.ctx, ast.Load):
+                    continue
+                statement = module.statement(node)
+                if isinstance(statement, ast.AugAssign) and statement.target is node:
+                    if not _is_step_up(statement):
+                        return False
+                    counted = True
+                elif not is_once(module, node):
+                    return False
+        return counted
+
+    def _counts(self, module: Module, key: ast.Name, is_once: IsOnce, depth: int) -> bool:
+        scope = module.resolve(key, key.id)
+        if is_parameter(scope, key.id):
+            return self._is_passed_fresh(module, scope, key.id, is_once, depth)
+        counted = False
+        for node in module.nodes:
+            if not isinstance(node, ast.Name) or node.id != key.id or isinstance(node.ctx, ast.Load):
+                continue
+            if module.resolve(node, key.id) is not scope:
+                continue
+            statement = module.statement(node)
+            if isinstance(statement, ast.AugAssign):
+                if not _is_step_up(statement):
+                    return False
+                counted = True
+            elif isinstance(statement, LOOPS) and not isinstance(statement, ast.While):
+                if not _is_counting_loop(statement, node) or not is_once(module, statement):
+                    return False
+                counted = True
+            elif isinstance(statement, ast.Assign) and is_only_assigned(module, scope, key.id):
+                if isinstance(statement.value, ast.Constant):
+                    if not is_once(module, node):
+                        return False
+                elif self.never_repeats(module, statement.value, is_once, depth + 1):
+                    counted = True
+                else:
+                    return False
+            else:
+                return False
+        return counted
+
+    def _is_passed_fresh(self, module: Module, function: ast.AST, name: str, is_once: IsOnce, depth: int) -> bool:
+        calls = self._code.calls(getattr(function, "name", "")) if getattr(function, "name", "") else []
+        is_bound = module.class_of_method(function) is not None
+        passed = [(home, argument_of(call, function, name, is_bound)) for home, call in calls]
+        return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
+
+
+def is_order_test(guard: Guard) -> bool:
+    """Whether a statement runs only below or above something, so that it may cease to run."""
+    return not guard.is_loop and any(
+        isinstance(node, ast.Compare)
+        and any(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops)
+        and not any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) for part in ast.walk(node))
+        for node in ast.walk(guard.test)
+    )
+
+
+def class_names(item: Any) -> frozenset[str]:
+    """Names of an object's classes; of a class also its own and its bases'."""
+    kinds = [type(item), item] if is_a(item, type) else [type(item)]
+    return frozenset(type.__dict__["__name__"].__get__(b) for k in kinds for b in type.__dict__["__mro__"].__get__(k))
+
+
+def assignments(module: Module, scope: ast.AST, name: str) -> list[ast.expr]:
+    """Values that statements of a file assign to a variable."""
+    found = []
+    for node in module.nodes:
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            parent, _ = module.parent(node)
+            value = getattr(parent, "value", None)
+            if isinstance(value, ast.expr) and module.resolve(node, name) is scope:
+                found.append(value)
+    return found
+
+
+def is_only_assigned(module: Module, scope: ast.AST, name: str) -> bool:
+    """Whether one statement assigns to a variable, those aside that count it up."""
+    plain = 0
+    for node in module.nodes:
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            is_other = not isinstance(module.parent(node)[0], ast.AugAssign)
+            plain += is_other and module.resolve(node, name) is scope
+    return plain == 1
+
+
+def stored_values(module: Module, name: str) -> list[ast.expr]:
+    """Values that a file assigns to a variable or an attribute of this name."""
+    found = []
+    for node in module.nodes:
+        if isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name and isinstance(node.ctx, ast.Store):
+            parent, _ = module.parent(node)
+            value = getattr(parent, "value", None)
+            found.append(value if isinstance(value, ast.expr) else node)
+    return found
+
+
+def _named(owner: Any, name: object) -> Any:
+    """An attribute, a module's variable or a dict's item; without asking the object."""
+    if type(name) is not str or owner is _NOTHING:
+        return _NOTHING
+    if type(owner) is dict:
+        return next((v for k, v in list(dict.items(owner)) if type(k) is str and k == name), _NOTHING)
+    if is_a(owner, types.ModuleType):
+        return _named(module_namespace(owner), name)
+    found = next((v for k, v in attributes_of(owner) if k == name), _NOTHING)
+    return found if found is not _NOTHING else class_attributes_of(owner).get(name, _NOTHING)
+
+
+def _computed(op: ast.operator, left: Any, right: Any) -> Any:
+    if type(left) not in (int, float) or type(right) not in (int, float):
+        return _NOTHING
+    try:
+        if isinstance(op, ast.Add):
+            return left + right
+        if isinstance(op, ast.Sub):
+            return left - right
+        if isinstance(op, ast.Mult):
+            return left * right
+        if isinstance(op, ast.FloorDiv):
+            return left // right
+        if isinstance(op, ast.Pow) and 0 <= right <= 64 and abs(left) <= 1024:
+            return left**right
+        if isinstance(op, ast.LShift) and 0 <= right <= 64:
+            return left << right
+    except (ArithmeticError, TypeError):
+        pass
+    return _NOTHING
+
+
+def _negated(node: ast.expr | None) -> ast.expr | None:
+    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else None
+
+
+def _is_negated(test: ast.AST, inner: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and any(n is inner for n in ast.walk(node))
+        for node in ast.walk(test)
+    )
+
+
+def _is_step_up(statement: ast.AugAssign) -> bool:
+    value = statement.value
+    return (
+        isinstance(statement.op, ast.Add)
+        and isinstance(value, ast.Constant)
+        and type(value.value) is int
+        and value.value > 0
+    )
+
+
+def _is_counting_loop(loop: ast.AST, target: ast.Name) -> bool:
+    if not isinstance(loop, (ast.For, ast.AsyncFor)) or not isinstance(loop.iter, ast.Call):
+        return False
+    name = called_name(loop.iter)
+    if name in ("range", "count"):
+        return loop.target is target
+    return name == "enumerate" and isinstance(loop.target, ast.Tuple) and loop.target.elts[0] is target
+
+
+def _is_file(module: Module, file: str) -> bool:
+
+    return os.path.realpath(file) == module.file

@@ -1,0 +1,345 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the place of a statement says: whether it makes the container or replaces it, and under which tests it runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from collections.abc import Iterator
+
+from stepleak._bounds import Bounds
+from stepleak._objects import class_attributes_of
+from stepleak._slots import Slot
+from stepleak._syntax import FUNCTIONS, LOOPS, SCOPES, Function, Guard, Module, called_name, is_parameter, last_name
+from stepleak._user_code import UserCode
+from stepleak._uses import Name, Use, Uses
+
+_SET_UP = frozenset(
+    {"__init__", "__new__", "__post_init__", "setup", "set_up", "setUp", "setup_class", "__init_subclass__"}
+)
+_MAIN = frozenset({"main", "__main__"})
+_MOST_CALLERS = 8
+
+
+class Places:
+    """Asks about the uses of one container. `is_closure`: a function that lives on keeps its variable."""
+
+    def __init__(self, code: UserCode, uses: Uses, is_closure: bool) -> None:
+        self._code = code
+        self._uses = uses
+        self._is_closure = is_closure
+        self._length_names: set[tuple[ast.AST, str]] = set()
+        self._length_functions: set[str] = set()
+
+    # --- lengths ------------------------------------------------------------------------------------------------------
+
+    def find_lengths(self) -> None:
+        """Finds the variables that hold the container's length, and the functions that return it or test it."""
+        for use in self._uses.found:
+            if use.kind != "length":
+                continue
+            module, node = use.module, use.node
+            for outer, field in module.around(node):
+                if isinstance(outer, ast.NamedExpr):
+                    self._length_names.add((module.resolve(outer.target, outer.target.id), outer.target.id))
+                elif isinstance(outer, ast.Assign) and field == "value":
+                    for target in outer.targets:
+                        if isinstance(target, ast.Name):
+                            self._length_names.add((module.resolve(target, target.id), target.id))
+                elif isinstance(outer, ast.Return):
+                    function = module.function(node)
+                    if function is not None:
+                        self._length_functions.add(function.name)
+                if isinstance(outer, ast.stmt):
+                    break
+
+    def is_length(self, module: Module, node: ast.AST) -> bool:
+        if node in self._uses.lengths:
+            return True
+        if isinstance(node, ast.NamedExpr):
+            return self.is_length(module, node.value)
+        if isinstance(node, ast.Name):
+            return bool(self._length_names) and (module.resolve(node, node.id), node.id) in self._length_names
+        if isinstance(node, ast.Call) and called_name(node) == "len" and "__len__" in self._length_functions:
+            return bool(node.args)
+        name = called_name(node) if isinstance(node, ast.Call) else node.attr if isinstance(node, ast.Attribute) else ""
+        return name in self._length_functions
+
+    def has_length_test(self) -> bool:
+        """Whether anything depends on how long the container is."""
+        names = {name for _, name in self._length_names} | self._length_functions | {"len", "__len__"}
+        for word in names:
+            for module in self._code.mentioning(word)[0]:
+                for node in module.nodes:
+                    if isinstance(node, ast.expr) and self.is_length(module, node) and self._is_tested(module, node):
+                        return True
+        return False
+
+    def _is_tested(self, module: Module, node: ast.AST) -> bool:
+        for outer, field in module.around(node):
+            if isinstance(outer, (ast.Compare, ast.Return)) or field == "test":
+                return True
+            if isinstance(outer, ast.stmt):
+                return False
+        return False
+
+    # --- tests --------------------------------------------------------------------------------------------------------
+
+    def guards(self, use: Use) -> Iterator[tuple[Module, Guard]]:
+        """Tests under which a use runs: its own, then those around all calls of its function."""
+        yield from ((use.module, guard) for guard in use.module.guards(use.node))
+        function = use.module.function(use.node)
+        if function is not None and function.name not in _SET_UP:
+            calls = self._code.calls(function.name)
+            if len(calls) <= _MOST_CALLERS:
+                for module, call in calls:
+                    yield from ((module, guard) for guard in module.guards(call))
+
+    def is_drained(self, use: Use, bounds: Bounds) -> bool:
+        """Whether a removal runs until nothing is left."""
+        for guard in use.module.guards(use.node):
+            if not guard.is_loop:
+                continue
+            tests = {n for n in ast.walk(guard.test) if n in self._uses.denoting or self.is_length(use.module, n)}
+            if tests:
+                return True
+        return False
+
+    # --- assignments --------------------------------------------------------------------------------------------------
+
+    def assigned(self, use: Use) -> tuple[str, ast.expr | None]:
+        """What an assignment does to the container, as a kind of use, and the slice or the number of a trim."""
+        value = use.detail
+        target = use.node
+        cut = target.slice if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice) else None
+        if value is None:
+            return "reset", None
+        if value in self._uses.denoting:
+            return "make", None
+        held = {n for n in ast.walk(value) if n in self._uses.denoting}
+        if not held:
+            is_part = cut is not None and (cut.lower is not None or cut.upper is not None)
+            return ("trim" if is_part else "reset"), cut if is_part else None
+        kept = _kept(value, held)
+        if kept is not None:
+            return kept
+        parts = list(ast.walk(value))
+        if any(isinstance(n, ast.comprehension) and n.ifs for n in parts) or called_name(value) == "filter":
+            return "remove", None
+        if isinstance(value, (ast.BoolOp, ast.IfExp)):
+            return ("make" if any(v in held for v in ast.iter_child_nodes(value)) else "remove"), None
+        if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.BitOr)):
+            return "fill", value.right
+        if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+            return "fill", value.elts[-1]
+        if isinstance(value, ast.Dict):
+            return "fill", value
+        is_rebuilt = isinstance(value, (ast.ListComp, ast.SetComp, ast.DictComp))
+        is_rebuilt = is_rebuilt or called_name(value) in ("list", "dict", "set", "sorted", "copy", "reversed", "deque")
+        return ("make" if is_rebuilt else "remove"), None
+
+    def is_making(self, module: Module, node: ast.AST) -> bool:
+        """Whether an assignment makes the container, and does not replace one that is in use."""
+        statement = module.statement(node)
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if _is_lazy(module, statement):
+            return True
+        scope, loops = module.scope(statement), module.loops(statement)
+        if isinstance(node, ast.Attribute):
+            return self._makes_attribute(module, node, statement, scope, loops)
+        if loops or not isinstance(node, ast.Name):
+            return False
+        home = module.resolve(node, node.id)
+        if isinstance(home, ast.ClassDef) or home is module.tree:
+            return scope is home
+        if scope is not home:
+            return False
+        return self._is_closure or self._entered(module, home) != "again"
+
+    def is_once(self, module: Module, node: ast.AST) -> bool:
+        """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use."""
+        if isinstance(node, LOOPS):
+            scope = module.scope(node)
+            return not module.loops(node) and (scope is module.tree or self._entered(module, scope) == "once")
+        if not self.is_making(module, node):
+            return False
+        if isinstance(node, ast.Name):
+            home = module.resolve(node, node.id)
+            if isinstance(home, FUNCTIONS):
+                return self._is_closure or self._entered(module, home) == "once"
+        return True
+
+    def _makes_attribute(
+        self, module: Module, node: ast.Attribute, statement: ast.AST, scope: ast.AST, loops: list[ast.AST]
+    ) -> bool:
+        owner = node.value
+        if isinstance(owner, ast.Name) and module.class_of_self(owner) is None:
+            for made in module.nodes:
+                # The statement stands beside the one that makes the owner.
+                if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
+                    continue
+                is_owner = any(isinstance(t, ast.Name) and t.id == owner.id for t in made.targets)
+                if is_owner and module.scope(made) is scope and set(loops) <= set(module.loops(made)):
+                    return True
+        if loops:
+            return False
+        if scope is module.tree:
+            return True
+        function = module.function(statement)
+        return function is not None and module.class_of_self(owner) is not None and self._is_set_up(module, function)
+
+    def _is_set_up(self, module: Module, function: Function, depth: int = 0) -> bool:
+        """Whether a function runs only while its object is made."""
+        if function.name in _SET_UP:
+            return True
+        calls = self._code.calls(function.name)
+        if not calls or depth > 3 or len(calls) > _MOST_CALLERS or self._is_passed_on(function.name):
+            return False
+        for home, call in calls:
+            caller = home.function(call)
+            is_own = isinstance(call.func, ast.Attribute) and home.class_of_self(call.func.value) is not None
+            if caller is None or not is_own or home.loops(call) or not self._is_set_up(home, caller, depth + 1):
+                return False
+        return True
+
+    def _is_passed_on(self, name: str) -> bool:
+        """Whether a function is named without being called: somebody may call it later."""
+        for module in self._code.mentioning(name)[0]:
+            for node in module.nodes:
+                is_it = isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name
+                parent, field = module.parent(node)
+                if is_it and isinstance(node.ctx, ast.Load) and not (isinstance(parent, ast.Call) and field == "func"):  # type: ignore[attr-defined]
+                    return True
+        return False
+
+    def _entered(self, module: Module, function: ast.AST, depth: int = 0) -> str:
+        """Whether a function runs "once", "again" and again, or that is "unknown"."""
+        name = getattr(function, "name", "")
+        calls = [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
+        if not calls:
+            return "once" if name in _MAIN else "unknown"
+        if depth > 4:
+            return "unknown"
+        if len(calls) > 1:
+            return "again"
+        home, call = calls[0]
+        if home.loops(call):
+            return "again"
+        scope = home.scope(call)
+        if scope is home.tree:
+            return "once"
+        return self._entered(home, scope, depth + 1) if isinstance(scope, FUNCTIONS) else "unknown"
+
+    def entered(self, name: Name) -> str:
+        if name.module is None or not isinstance(name.scope, FUNCTIONS) or self._is_closure:
+            return "once"
+        return self._entered(name.module, name.scope)
+
+    def is_tried(self, use: Use) -> bool:
+        """Whether an item is asked for where it may be missing."""
+        for outer, field in use.module.around(use.node):
+            if isinstance(outer, ast.Try) and field == "body":
+                caught = [n for h in outer.handlers if h.type is not None for n in ast.walk(h.type)]
+                if any(last_name(n) in ("KeyError", "LookupError") for n in caught):
+                    return True
+            if isinstance(outer, SCOPES):
+                break
+        return False
+
+    # --- other places -------------------------------------------------------------------------------------------------
+
+    def is_set_up(self, use: Use) -> bool:
+        """Whether a fill runs only before the steps."""
+        function = use.module.function(use.node)
+        if function is None:
+            is_top = use.module.scope(use.node) is use.module.tree
+            return is_top and not use.module.loops(use.module.statement(use.node))
+        return function.name in _SET_UP
+
+    def is_at_end(self, module: Module, node: ast.AST) -> bool:
+        """Whether it runs only when the object or the program ends, which frees nothing before."""
+        function = module.function(node)
+        if function is None:
+            return False
+        if function.name == "__del__":
+            return True
+        if self._code.calls(function.name):
+            return False
+        registered = [c for _, c in self._code.calls("register") if any(last_name(a) == function.name for a in c.args)]
+        own = any(last_name(d) == "register" for d in function.decorator_list)
+        return own or any(isinstance(c.func, (ast.Attribute, ast.Name)) and _is_atexit(c.func) for c in registered)
+
+    def is_parameter(self, name: Name) -> bool:
+        return name.scope is not None and is_parameter(name.scope, name.name)
+
+    def keywords(self, slot: Slot) -> list[tuple[Module, ast.expr]]:
+        """What calls pass by the attribute's name: a class without `__init__` keeps it under that."""
+        name = slot.names[0]
+        if slot.owner is None:
+            return []
+        modules, _ = self._code.mentioning(name.name)
+        return [(m, n.value) for m in modules for n in m.nodes if isinstance(n, ast.keyword) and n.arg == name.name]
+
+    def is_made_by_call(self, slot: Slot) -> bool:
+        """Whether a call in the sources makes it: `SimpleNamespace(history=[])`, a parameter's default."""
+        if any(self.is_parameter(name) for name in slot.names):
+            return True
+        is_plain = slot.owner is not None and type(slot.owner) is types.SimpleNamespace
+        return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
+
+
+def _kept(value: ast.expr, held: set[ast.AST]) -> tuple[str, ast.expr | None] | None:
+    """The slice, or the number, that an assignment from the container itself keeps."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            cut = node.slice
+            if (cut.lower is not None or cut.upper is not None) and any(n in held for n in ast.walk(node.value)):
+                return "trim", cut
+        if isinstance(node, ast.Call) and any(n in held for a in node.args for n in ast.walk(a)):
+            name = called_name(node)
+            limit = next((k.value for k in node.keywords if k.arg in ("maxlen", "n")), None)
+            if name in ("nlargest", "nsmallest") and limit is None:
+                limit = node.args[0]
+            if name in ("islice", "deque") and limit is None and len(node.args) == 2:
+                limit = node.args[1]
+            if name in ("nlargest", "nsmallest", "islice", "deque") and limit is not None:
+                return "trim", limit
+    return None
+
+
+def _may_call(home: Module, call: ast.Call, module: Module) -> bool:
+    """Whether a call of a function's name, in the file `home`, may call it: another file may define its own."""
+    if not isinstance(call.func, ast.Name) or home is module:
+        return True
+    name = call.func.id
+    return not any(isinstance(n, FUNCTIONS) and n.name == name and home.scope(n) is home.tree for n in home.nodes)
+
+
+def _is_lazy(module: Module, statement: ast.AST) -> bool:
+    """Whether an assignment runs only where there is nothing yet."""
+    for guard in module.guards(statement):
+        for node in ast.walk(guard.test):
+            if isinstance(node, ast.Compare):
+                op = node.ops[0]
+                is_none = isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
+                if isinstance(op, ast.Is if guard.holds else ast.IsNot) and is_none:
+                    return True
+                if isinstance(op, ast.NotIn if guard.holds else ast.In):
+                    return True
+        test = guard.test
+        is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+        inner = test.operand if isinstance(test, ast.UnaryOp) and is_not else test
+        if called_name(inner) == "hasattr" and is_not == guard.holds:
+            return True
+    for outer, field in module.around(statement):
+        if isinstance(outer, ast.ExceptHandler) and field == "body":
+            names = {last_name(n) for n in ast.walk(outer.type)} if outer.type is not None else set()
+            return bool(names & {"AttributeError", "NameError", "KeyError"})
+    return False
+
+
+def _is_atexit(function: ast.expr) -> bool:
+    return re.fullmatch(r"(atexit\.)?register", ast.unparse(function)) is not None

@@ -1,0 +1,312 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What bounds a container that grew: its type, or lines of the user's sources that remove, reset, ask or test.
+
+Being unsure is "unknown". "unbounded" is said only where every use of the container in the sources was followed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import queue
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from typing import Any
+
+from stepleak._bounds import Bounds, class_names, is_order_test
+from stepleak._objects import (
+    attributes_of,
+    bound_of,
+    class_attributes_of,
+    container_kind,
+    is_a,
+    length_of,
+    namespace_of,
+    type_name,
+)
+from stepleak._places import Places
+from stepleak._slots import Slot, Slots
+from stepleak._user_code import UserCode
+from stepleak._uses import Name, Use, Uses
+
+_cache_info: Any = functools._lru_cache_wrapper.__dict__["cache_info"]
+_FULL_QUEUES = ("maxsize", "_maxsize")
+_CACHES = (functools._lru_cache_wrapper,)
+_PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
+_WEAK = frozenset({"WeakValueDictionary", "WeakKeyDictionary", "WeakSet"})
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What bounds a container, and the line that does."""
+
+    kind: str
+    """"unbounded", "bounded", "reset", "keyed" or "unknown"."""
+    bound: int = -1
+    """The most entries that it can hold; -1 where that is not known."""
+    file: str = ""
+    line: int = 0
+    text: str = ""
+
+
+UNKNOWN = Structure("unknown")
+
+
+def structure_of(objects: list[Any], sources: UserCode, variable: str = "", function: str = "") -> Structure:
+    """What bounds the last one of a chain of objects, each of which leads to the next.
+
+    `variable`, `function`: where the chain begins at a variable of a running function. Never raises for what the
+    sources contain.
+    """
+    if not objects or container_kind(objects[-1]) is None:
+        return UNKNOWN
+    by_type = _of_type(objects, sources)
+    if by_type is not None:
+        return by_type
+    slots = Slots(sources, objects, variable, function).all()
+    if not slots or slots[0] is None:
+        return UNKNOWN
+    try:
+        return _Judge(objects, sources, [slot for slot in slots if slot is not None]).structure()
+    except Exception:
+        # Source that nobody thought of must not lose the holder itself.
+        return UNKNOWN
+
+
+def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
+    container = objects[-1]
+    owners = [o for o in objects[-3:-1] if not is_a(o, dict)]
+    owner = owners[-1] if owners else None
+    if type(owner) in _CACHES and namespace_of(owner) is not container:
+        return _of_cache(owner, sources)
+    if bound_of(container) >= 0:
+        return Structure("bounded", bound_of(container))
+    if class_names(owner) & _WEAK:
+        return UNKNOWN
+    if is_a(owner, queue.Queue) or class_names(owner) & {"Queue"}:
+        sizes = [v for k, v in attributes_of(owner) if k in _FULL_QUEUES and type(v) is int and v > 0]
+        return Structure("bounded", sizes[0]) if sizes else UNKNOWN
+    return None
+
+
+def _of_cache(owner: Any, sources: UserCode) -> Structure:
+    """Of `functools.lru_cache` and `functools.cache`."""
+    size = _cache_info(owner).maxsize
+    wrapped: Any = next((v for k, v in attributes_of(owner) if k == "__wrapped__"), None)
+    module = sources.file(wrapped.__code__.co_filename) if type(wrapped) is types.FunctionType else None
+    kind, bound = ("bounded", size) if type(size) is int else ("keyed", -1)
+    if module is None:
+        return Structure(kind, bound)
+    line = wrapped.__code__.co_firstlineno
+    return Structure(kind, bound, module.file, line, module.line(line))
+
+
+class _Judge:
+    """Weighs what the sources do with one container."""
+
+    def __init__(self, objects: list[Any], code: UserCode, slots: list[Slot]) -> None:
+        self._container = objects[-1]
+        self._code = code
+        self._slot = slots[0]
+        self._upper = slots[1:]
+        own, methods = class_names(self._container), frozenset(class_attributes_of(self._container))
+        self._uses = Uses(
+            code, class_names(self._slot.owner) if self._slot.owner is not None else frozenset(), own, methods
+        )
+        self._places = Places(code, self._uses, self._slot.is_closure)
+        self._bounds = Bounds(code, objects, self._places.is_length)
+        self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
+
+    def structure(self) -> Structure:
+        self._follow()
+        self._places.find_lengths()
+        uses = sorted(self._resolved(), key=lambda u: (not u.is_sure, u.node.lineno))
+        uses = [u for u in uses if not self._places.is_at_end(u.module, u.node)]
+        removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
+        fills = [u for u in uses if u.kind == "fill"]
+        return (
+            self._trimmed(uses)
+            or self._removed_when_long(removing)
+            or self._filled_when_short(fills)
+            or self._reset(removing)
+            or self._asked(uses, fills)
+            or self._unbounded(uses, removing, fills)
+        )
+
+    # --- the facts ----------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        slot = self._slot
+        names = list(slot.names)
+        for known in class_names(self._container):
+            names += [Name("self", "", (), m, c) for m, c in self._code.classes(known)]
+        self._uses.follow(names)
+        for name in slot.names:
+            if name.module is not None and name.scope is not None and self._places.is_parameter(name):
+                self._uses.origin_of_parameter(name.module, name.scope, name.name, name.keys)
+        for home, keyword in self._places.keywords(slot):
+            self._uses.origin(home, keyword, slot.names[0].keys)
+        self._uses.follow([])
+
+    def _resolved(self) -> list[Use]:
+        """The uses, with each assignment and each item that is set taken for what it does."""
+        found = []
+        for use in self._uses.found:
+            kind, detail = use.kind, use.detail
+            if kind == "assign":
+                kind, detail = self._places.assigned(use)
+                if kind == "reset" and self._places.is_making(use.module, use.node):
+                    kind = "make"
+            elif kind == "put" and not self._is_sequence:
+                kind = "fill"
+            elif kind == "index" and (self._asks_itself() or (not self._is_sequence and self._places.is_tried(use))):
+                kind = "ask"
+            found.append(Use(kind, use.module, use.node, detail, use.is_sure))
+        return found
+
+    def _asks_itself(self) -> bool:
+        return is_a(self._container, defaultdict) or "__missing__" in class_attributes_of(self._container)
+
+    # --- the rules, the first that applies ----------------------------------------------------------------------------
+
+    def _trimmed(self, uses: list[Use]) -> Structure | None:
+        for use in uses:
+            if use.kind == "trim":
+                number = self._cut(use)
+                if number != 0:
+                    return self._at("bounded", use, number)
+            key = use.detail
+            if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
+                module, parent = use.module, use.module.parent(use.node)[0]
+                if isinstance(parent, ast.Subscript):
+                    return self._at("bounded", use, self._bounds.number(module, key.right))
+        return None
+
+    def _cut(self, use: Use) -> int:
+        """What a trim leaves; 0: less than there was by a fixed number."""
+        parent, _ = use.module.parent(use.node)
+        is_deleting = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del)
+        if not isinstance(use.detail, ast.Slice):
+            return self._bounds.number(use.module, use.detail)
+        if not is_deleting:
+            return self._bounds.kept_by_slice(use.module, use.detail)
+        # What `del x[:-n]` leaves is `x[-n:]`.
+        left = ast.Slice(lower=use.detail.upper, upper=use.detail.lower)
+        return self._bounds.kept_by_slice(use.module, left)
+
+    def _removed_when_long(self, removing: list[Use]) -> Structure | None:
+        for use in removing:
+            for module, guard in self._places.guards(use):
+                allowed = self._bounds.allowed(module, guard.test, guard.holds)
+                if allowed is not None and allowed[1] != 0 and not (use.kind == "remove" and allowed[0]):
+                    return self._at("bounded", use, allowed[1])
+        return None
+
+    def _filled_when_short(self, fills: list[Use]) -> Structure | None:
+        fills = [f for f in fills if not self._places.is_set_up(f)]
+        limits = [self._limit(fill) for fill in fills]
+        if not fills or None in limits:
+            return None
+        known = [limit for limit in limits if limit is not None]
+        return self._at("bounded", fills[0], -1 if -1 in known else max(known))
+
+    def _limit(self, fill: Use) -> int | None:
+        for module, guard in self._places.guards(fill):
+            allowed = self._bounds.allowed(module, guard.test, guard.holds)
+            if allowed is not None and allowed[0] and not guard.is_loop:
+                return allowed[1]
+        for guard in fill.module.guards(fill.node):
+            is_negated = isinstance(guard.test, ast.UnaryOp) and guard.test.operand in self._uses.denoting
+            if not guard.is_loop and is_negated and guard.holds:
+                return 1
+        return None
+
+    def _reset(self, removing: list[Use]) -> Structure | None:
+        for use in removing:
+            is_emptied = use.kind == "reset" or (use.kind == "trim" and self._is_whole_cut(use))
+            if is_emptied or (use.kind == "remove" and self._places.is_drained(use, self._bounds)):
+                return self._at("reset", use)
+        return self._owner_replaced()
+
+    def _is_whole_cut(self, use: Use) -> bool:
+        cut = use.detail
+        return isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is None
+
+    def _owner_replaced(self) -> Structure | None:
+        for slot in self._upper:
+            classes = class_names(slot.owner) if slot.owner is not None else frozenset()
+            uses = Uses(self._code, classes, frozenset(), frozenset())
+            uses.follow(list(slot.names))
+            if not uses.is_whole:
+                return UNKNOWN
+            places = Places(self._code, uses, slot.is_closure)
+            for use in uses.found:
+                is_gone = use.kind == "reset" or (use.kind == "assign" and places.assigned(use)[0] == "reset")
+                is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
+                if is_gone and is_here and not places.is_at_end(use.module, use.node):
+                    return self._at("reset", use)
+        return None
+
+    def _asked(self, uses: list[Use], fills: list[Use]) -> Structure | None:
+        asks = [u for u in uses if u.kind == "ask"]
+        if asks:
+            return self._at("keyed", asks[0])
+        if self._is_sequence or any(u.kind == "remove" for u in uses):
+            return None
+        for fill in fills:
+            if not self._places.is_set_up(fill) and not self._is_fresh(fill):
+                return self._at("keyed", fill)
+        return None
+
+    def _is_fresh(self, fill: Use) -> bool:
+        if isinstance(fill.detail, ast.Dict):
+            keys = fill.detail.keys
+            return bool(keys) and all(self._bounds.never_repeats(fill.module, k, self._places.is_once) for k in keys)
+        parent, _ = fill.module.parent(fill.node)
+        statement = fill.module.statement(fill.node)
+        is_merged = isinstance(statement, ast.AugAssign) and statement.target is fill.node
+        if is_merged or (isinstance(parent, ast.Attribute) and parent.attr in ("update", "extend")):
+            return False
+        return self._bounds.never_repeats(fill.module, fill.detail, self._places.is_once)
+
+    def _unbounded(self, uses: list[Use], removing: list[Use], fills: list[Use]) -> Structure:
+        is_clear = (
+            self._uses.is_whole
+            and not removing
+            and not any(use.kind == "escape" for use in uses)
+            and not self._places.has_length_test()
+            and not self._is_libraries()
+            and all(self._places.entered(name) == "once" for name in self._slot.names)
+            and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
+        )
+        return Structure("unbounded") if is_clear and any(self._fills_each_step(f) for f in fills) else UNKNOWN
+
+    def _fills_each_step(self, fill: Use) -> bool:
+        if not fill.is_sure or self._places.is_set_up(fill):
+            return False
+        return not any(is_order_test(guard) for guard in fill.module.guards(fill.node))
+
+    def _is_libraries(self) -> bool:
+        """Whether code that is not read may know the container: methods of a library's class among the owner's."""
+        if type(self._container) not in _PLAIN and not self._code.classes(type_name(self._container)):
+            return True
+        owner, name = self._slot.owner, self._slot.names[0].name
+        for attribute in class_attributes_of(owner).values() if owner is not None else ():
+            function = attribute.__func__ if type(attribute) in (staticmethod, classmethod) else attribute
+            if type(function) is not types.FunctionType or name not in function.__code__.co_names:
+                continue
+            if function.__code__.co_filename.startswith("<") or self._code.file(function.__code__.co_filename):
+                continue
+            return True
+        return False
+
+    def _at(self, kind: str, use: Use, bound: int = -1) -> Structure:
+        if kind == "bounded" and 0 < 2 * bound < length_of(self._container):
+            # The line is there, and does not run: what it would leave says nothing.
+            return UNKNOWN
+        statement = use.module.statement(use.node)
+        is_compound = hasattr(statement, "body")
+        line = use.node.lineno if is_compound else getattr(statement, "lineno", use.node.lineno)
+        return Structure(kind, bound if bound > 0 else -1, use.module.file, line, use.module.line(line))

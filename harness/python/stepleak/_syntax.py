@@ -1,0 +1,239 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Syntax trees with what `ast` leaves out: parents, scopes of names, loops, and what a statement stands under."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A test under which a statement runs."""
+
+    test: ast.expr
+    holds: bool
+    """Whether it is true where the statement runs."""
+    is_loop: bool
+
+
+class Module:
+    """One source file, parsed."""
+
+    def __init__(self, file: str, text: str, namespace: dict[str, Any]) -> None:
+        self.file = file
+        self.namespace = namespace
+        """The module's globals as they are now."""
+        self.tree = ast.parse(text)
+        self.nodes = list(ast.walk(self.tree))
+        self._lines = text.splitlines()
+        self._parents: dict[ast.AST, tuple[ast.AST, str]] = {}
+        for node in self.nodes:
+            for name, value in ast.iter_fields(node):
+                for child in value if isinstance(value, list) else [value]:
+                    if isinstance(child, ast.AST):
+                        self._parents[child] = (node, name)
+        self._bound: dict[ast.AST, set[str]] = {}
+        self._outer: dict[ast.AST, set[str]] = {}
+        for node in self.nodes:
+            self._bind(node)
+
+    def line(self, number: int) -> str:
+        return self._lines[number - 1].strip() if 0 < number <= len(self._lines) else ""
+
+    def parent(self, node: ast.AST) -> tuple[ast.AST | None, str]:
+        """The node around it, and the field of that node in which it stands."""
+        return self._parents.get(node, (None, ""))
+
+    def around(self, node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+        """The nodes around it, the innermost first, each with the field in which the one before it stands."""
+        parent, name = self.parent(node)
+        while parent is not None:
+            yield parent, name
+            parent, name = self.parent(parent)
+
+    def statement(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (ast.stmt, ast.arg)):
+            return node
+        return next((outer for outer, _ in self.around(node) if isinstance(outer, ast.stmt)), node)
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """The function, lambda, class or module in whose body it stands."""
+        for outer, name in self.around(node):
+            if isinstance(outer, SCOPES) and name == "body":
+                return outer
+            if isinstance(node, ast.arg) and isinstance(outer, (*FUNCTIONS, ast.Lambda)):
+                return outer
+        return self.tree
+
+    def function(self, node: ast.AST) -> Function | None:
+        """The innermost function with a name in whose body it stands."""
+        for outer, name in self.around(node):
+            if isinstance(outer, FUNCTIONS) and name == "body":
+                return outer
+        return None
+
+    def class_of_method(self, function: ast.AST | None) -> ast.ClassDef | None:
+        if function is None:
+            return None
+        outer, _ = self.parent(function)
+        return outer if isinstance(outer, ast.ClassDef) else None
+
+    def class_of_self(self, node: ast.expr) -> ast.ClassDef | None:
+        """The class whose method's first argument this name is; of `super()` too."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super":
+            return self.class_of_method(self.function(node))
+        if not isinstance(node, ast.Name):
+            return None
+        scope = self.resolve(node, node.id)
+        if not isinstance(scope, FUNCTIONS) or self.class_of_method(scope) is None:
+            return None
+        arguments = parameters(scope)
+        return self.class_of_method(scope) if arguments and arguments[0] == node.id else None
+
+    def resolve(self, node: ast.AST, name: str) -> ast.AST:
+        """The scope whose variable a name means where `node` stands."""
+        scope = self.scope(node)
+        is_first = True
+        while scope is not self.tree:
+            if name in self._outer.get(scope, ()):
+                return self.tree
+            if name in self._bound.get(scope, ()) and (is_first or not isinstance(scope, ast.ClassDef)):
+                return scope
+            scope, is_first = self.scope(scope), False
+        return self.tree
+
+    def loops(self, node: ast.AST) -> list[ast.AST]:
+        """Loops around it within its scope."""
+        found: list[ast.AST] = []
+        for outer, name in self.around(node):
+            if isinstance(outer, SCOPES) and name == "body":
+                break
+            if (isinstance(outer, LOOPS) and name == "body") or isinstance(outer, COMPREHENSIONS):
+                found.append(outer)
+        return found
+
+    def guards(self, node: ast.AST) -> list[Guard]:
+        """Tests around it within its scope, and those that leave the scope or the loop before it."""
+        found: list[Guard] = []
+        child: ast.AST = node
+        for outer, name in self.around(node):
+            if isinstance(outer, (ast.If, ast.IfExp)) and name != "test":
+                found.append(Guard(outer.test, name == "body", False))
+            elif isinstance(outer, ast.While) and name == "body":
+                found.append(Guard(outer.test, True, True))
+            elif isinstance(outer, (ast.For, ast.AsyncFor)) and name == "body":
+                found.append(Guard(outer.iter, True, True))
+            elif isinstance(outer, ast.BoolOp) and child is not outer.values[0]:
+                found.append(Guard(outer.values[0], isinstance(outer.op, ast.And), False))
+            statements = getattr(outer, name)
+            if isinstance(child, ast.stmt) and isinstance(statements, list):
+                for before in statements[: statements.index(child)]:
+                    if isinstance(before, ast.If) and isinstance(before.body[-1], (ast.Return, ast.Continue)):
+                        found.append(Guard(before.test, False, False))
+            if isinstance(outer, SCOPES) and name == "body":
+                break
+            child = outer
+        return found
+
+    def _bind(self, node: ast.AST) -> None:
+        names: list[str] = []
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            # Those of a comprehension are its own; they are taken for names of the module, which errs towards more.
+            if not any(isinstance(o, ast.comprehension) and n == "target" for o, n in self.around(node)):
+                names = [node.id]
+        elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            names = [node.name]
+        elif isinstance(node, ast.arg):
+            names = [node.arg]
+        elif isinstance(node, ast.alias):
+            names = [node.asname or node.name.partition(".")[0]]
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            names = [node.name]
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names = [node.rest]
+        elif isinstance(node, ast.Global):
+            self._outer.setdefault(self.scope(node), set()).update(node.names)
+        if names:
+            self._bound.setdefault(self.scope(node), set()).update(names)
+        if isinstance(node, ast.Nonlocal):
+            self._nonlocal(node)
+
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
+        # Its own assignments come later in the walk: a name that an outer function binds is found there instead.
+        scope = self.scope(node)
+        self._bound[scope] = _Without(self._bound.get(scope, set()), set(node.names))
+
+
+class _Without(set[str]):
+    """A set that never takes some names."""
+
+    def __init__(self, items: set[str], names: set[str]) -> None:
+        self._names = names | getattr(items, "_names", set())
+        super().__init__(items - self._names)
+
+    def update(self, *others: Any) -> None:
+        for other in others:
+            super().update(set(other) - self._names)
+
+
+def parameters(function: ast.AST) -> list[str]:
+    """Names of the positional parameters."""
+    if not isinstance(function, (*FUNCTIONS, ast.Lambda)):
+        return []
+    return [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+
+
+def is_parameter(function: ast.AST, name: str) -> bool:
+    if not isinstance(function, (*FUNCTIONS, ast.Lambda)):
+        return False
+    return name in parameters(function) or any(a.arg == name for a in function.args.kwonlyargs)
+
+
+def default_of(function: ast.AST, name: str) -> ast.expr | None:
+    """The default of a parameter; None where it has none."""
+    if not isinstance(function, (*FUNCTIONS, ast.Lambda)):
+        return None
+    names = parameters(function)
+    defaults = dict(zip(reversed(names), reversed(function.args.defaults), strict=False))
+    by_keyword = zip((a.arg for a in function.args.kwonlyargs), function.args.kw_defaults, strict=True)
+    return {**defaults, **dict(by_keyword)}.get(name)
+
+
+def called_name(call: ast.AST) -> str:
+    """The last part of the name that a call calls."""
+    return last_name(call.func) if isinstance(call, ast.Call) else ""
+
+
+def last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def first_name(node: ast.AST) -> str:
+    """The first part of a dotted name."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def argument_of(call: ast.Call, function: ast.AST, name: str, is_bound: bool) -> ast.expr | None:
+    """What a call passes for a parameter. `is_bound`: the first parameter is not passed."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    names = parameters(function)[1 if is_bound else 0 :]
+    index = names.index(name) if name in names else len(call.args)
+    if any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
+        return None
+    return call.args[index] if index < len(call.args) else None

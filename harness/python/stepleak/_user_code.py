@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The user's own source files among the modules that are loaded, parsed when a name in them is asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import tokenize
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from stepleak._folders import is_user_file, runtime_folders
+from stepleak._objects import is_a, module_namespace
+from stepleak._syntax import FUNCTIONS, Function, Module, called_name
+
+_MOST_FILES = 400
+_MOST_CHARACTERS = 4_000_000
+
+
+class UserCode:
+    """Sources of one search: what was read or parsed once is kept.
+
+    `folders`: of the package of the step, where that is installed among libraries. `files`: further ones to read.
+    `modules`: by name; those that are loaded, where none are given.
+    """
+
+    def __init__(
+        self, folders: list[str], files: Iterable[str] = (), modules: dict[str, types.ModuleType] | None = None
+    ) -> None:
+        self.is_incomplete = False
+        """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
+        self._texts: dict[str, str | None] = {}
+        self._shown: dict[str, str] = {}
+        self._namespaces: dict[str, dict[str, Any]] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._loaded = sys.modules if modules is None else modules
+        self._folders = folders
+        self._runtime = runtime_folders()
+        self._characters = 0
+        self._is_read = False
+        self._files = list(files)
+
+    def mentioning(self, word: str) -> tuple[list[Module], bool]:
+        """The files with this word in them; and whether all that may matter could be read and parsed."""
+        self._read_all()
+        is_whole = not self.is_incomplete
+        found = []
+        for file, text in self._texts.items():
+            if text is None:
+                is_whole = False
+            elif word in text:
+                module = self._module(file)
+                if module is None:
+                    is_whole = False
+                else:
+                    found.append(module)
+        return found, is_whole
+
+    def file(self, name: str) -> Module | None:
+        self._read_all()
+        name = os.path.realpath(name)
+        return self._module(name) if self._texts.get(name) is not None else None
+
+    def functions(self, name: str) -> list[tuple[Module, Function]]:
+        """Functions and methods of this name."""
+        modules, _ = self.mentioning(name)
+        return [(m, n) for m in modules for n in m.nodes if isinstance(n, FUNCTIONS) and n.name == name]
+
+    def classes(self, name: str) -> list[tuple[Module, ast.ClassDef]]:
+        modules, _ = self.mentioning(name)
+        return [(m, n) for m in modules for n in m.nodes if isinstance(n, ast.ClassDef) and n.name == name]
+
+    def calls(self, name: str) -> list[tuple[Module, ast.Call]]:
+        """Calls of whatever has this name."""
+        modules, _ = self.mentioning(name)
+        return [(m, n) for m in modules for n in m.nodes if isinstance(n, ast.Call) and called_name(n) == name]
+
+    def _read_all(self) -> None:
+        if self._is_read:
+            return
+        self._is_read = True
+        for file in self._files:
+            self._read(file, {})
+        for name, module in list(dict.items(self._loaded)):
+            if not is_a(module, types.ModuleType):
+                continue
+            namespace = module_namespace(module)
+            source = dict.get(namespace, "__file__")
+            if type(source) is str:
+                self._read(source, namespace)
+            elif name == "__main__" and any(type(v) is types.FunctionType for v in list(dict.values(namespace))):
+                self.is_incomplete = True
+
+    def _read(self, file: str, namespace: dict[str, Any]) -> None:
+        if not file.endswith(".py") or not is_user_file(file, self._folders, self._runtime):
+            return
+        # A file may be loaded through a link, and twice; it is shown as it was loaded.
+        shown, file = file, os.path.realpath(file)
+        self._shown.setdefault(file, shown)
+        if namespace or file not in self._namespaces:
+            self._namespaces[file] = namespace
+        if file in self._texts:
+            return
+        if len(self._texts) >= _MOST_FILES or self._characters > _MOST_CHARACTERS:
+            self.is_incomplete = True
+            return
+        try:
+            with tokenize.open(file) as source:
+                self._texts[file] = source.read()
+        except (OSError, SyntaxError, ValueError):
+            self._texts[file] = None
+        self._characters += len(self._texts[file] or "")
+
+    def _module(self, file: str) -> Module | None:
+        if file not in self._modules:
+            try:
+                self._modules[file] = Module(self._shown[file], self._texts[file] or "", self._namespaces[file])
+            except (SyntaxError, ValueError, RecursionError):
+                self._modules[file] = None
+        return self._modules[file]
