@@ -33,14 +33,15 @@ std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange jud
 
 // The cohorts are the second witness of live bytes. Where all of the middle have died, what moves the ledger
 // is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise).
-Trend witnessed(const Trace& trace, Device device, const Trends& trends) {
-  auto trend = trends.of({Counter::live_bytes, device});
-  const auto middle = middle_aged_blocks(trace, device, trends.judged());
-  if (middle != 0 || trend.period > 0) return trend;
-  if (trend.state == TrendState::undecided &&
-      !has_upward_trend(values_of(trace, {Counter::live_bytes, device}, trends.judged()))) {
-    trend.state = TrendState::flat;
-  }
+Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) {
+  auto trend = trends.of(key);
+  if (trend.state != TrendState::undecided) return trend;
+  // Tensors and nodes may hold blocks of any device.
+  const auto devices = key.counter == Counter::live_bytes ? std::vector{key.device} : trace.devices();
+  const bool are_all_young = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return middle_aged_blocks(trace, device, trends.judged()) == 0;
+  });
+  if (are_all_young && !has_upward_trend(values_of(trace, key, trends.judged()))) trend.state = TrendState::flat;
   return trend;
 }
 
@@ -53,8 +54,7 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends) 
         key.counter != Counter::live_tensors) {
       continue;
     }
-    const auto is_bytes = key.counter == Counter::live_bytes;
-    exact.push_back({to_string(key), is_bytes ? witnessed(trace, key.device, trends) : trends.of(key)});
+    exact.push_back({to_string(key), witnessed(trace, key, trends)});
   }
   if (trace.facts().has_python && !trace.is_collector_enabled()) {
     for (const auto& device : trace.devices()) {

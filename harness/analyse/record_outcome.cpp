@@ -71,17 +71,9 @@ bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
   return 2 * deepest_fall < highest - values.front();
 }
 
-// A cache fills ever more slowly, as new keys get rare; one whose keys never repeat grows on.
-bool is_key_repeated(const Evidence& evidence, const Finding& finding) {
-  if (finding.structure.type != StructureType::keyed) return false;
-  const auto judged = evidence.trends.judged();
-  const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, judged);
-  return is_decaying(values);
-}
-
 bool is_bounded_some_time(const Evidence& evidence, const Finding& finding) {
-  const bool is_bounded = finding.structure.type == StructureType::bounded;
-  return is_bounded || is_reset_to_come(evidence, finding) || is_key_repeated(evidence, finding);
+  const auto type = finding.structure.type;
+  return type == StructureType::bounded || type == StructureType::keyed || is_reset_to_come(evidence, finding);
 }
 
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
@@ -92,6 +84,8 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   outcome.bound = bound_of(*container, finding.structure);
   if (outcome.bound <= 0) {
     if (is_bounded_some_time(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
+    outcome.is_decaying = is_decaying(
+        values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
     return outcome;
   }
   const auto end = end_of(evidence.recording);
@@ -110,8 +104,10 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
 }  // namespace
 
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
-  return outcome.type == RecordOutcome::Type::filling && outcome.structure.type == StructureType::reset &&
-         steps >= 2 * policy.leak_steps;
+  if (outcome.type != RecordOutcome::Type::filling) return false;
+  if (outcome.structure.type == StructureType::reset) return steps >= 2 * policy.leak_steps;
+  return outcome.structure.type == StructureType::keyed && !outcome.is_decaying &&
+         steps + kShortestRecord >= policy.budget_steps;
 }
 
 bool is_proven(const Finding& finding) {

@@ -24,6 +24,7 @@ struct RecordOutcome {
   Type type = Type::open;
   std::string holder;          ///< bounded, filling: the container
   Structure structure;         ///< bounded, filling: what bounds it
+  bool is_decaying = false;    ///< filling: ever more slowly
   std::int64_t bound = 0;      ///< bounded: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held
   std::int64_t full_at = 0;    ///< bounded: the step by which it will be full at the rate so far
@@ -33,8 +34,8 @@ struct RecordOutcome {
 /// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
 
-/// Whether what was to empty the container has not come for twice as many steps as a trend alone needs: then the run
-/// shows a leak, and the line beside it.
+/// Whether what was to end the growth has not come: the line that empties the container for twice as many steps as a
+/// trend alone needs, a key that repeats for all of the budget. Then the run shows a leak, with that line beside it.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a

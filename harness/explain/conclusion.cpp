@@ -59,18 +59,19 @@ std::vector<std::string> notes_of_collection(const Trace& trace, StepRange judge
 }
 
 std::vector<std::string> notes_of_fills(const Trace& trace) {
+  if (judged_from(trace) == 1) return {};
   std::int64_t bound = 0;
   for (const auto& recording : trace.recordings()) {
     for (const auto& node : recording.objects.nodes) bound = std::max(bound, node.bound);
+    for (const auto& holder : recording.holders) bound = std::max(bound, holder.structure.bound);
   }
-  if (judged_from(trace) == 1) return {};
   return {fmt::format("filled a container bounded at {} before it settled", bound)};
 }
 
 std::vector<std::string> notes_of_heap(const Trace& trace) {
   const Trends trends(trace);
   if (!trends.is_heap_decaying() || trends.heap().is_flat() || trends.heap().per_step <= 0) return {};
-  return {fmt::format("the host heap still rose by {} a step, ever more slowly: caches of libraries that fill",
+  return {fmt::format("the host heap still rose by {} a step, ever more slowly: it fills something",
                       format_bytes(trends.heap().per_step))};
 }
 

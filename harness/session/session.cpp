@@ -164,7 +164,7 @@ Next Session::follow(const Move& own) {
   }
   observer_.freeze_again();
   const auto before = judged_from(trace_) - 1;
-  next_look_ = before + policy_.look_after(trace_.step_count() - before);
+  next_look_ = std::min(before + policy_.look_after(trace_.step_count() - before), policy_.budget_steps);
   return move.next;
 }
 

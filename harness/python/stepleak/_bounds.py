@@ -286,14 +286,14 @@ class Bounds:
         return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
 
 
-def is_order_test(guard: Guard) -> bool:
-    """Whether a statement runs only below or above something, so that it may cease to run."""
-    return not guard.is_loop and any(
-        isinstance(node, ast.Compare)
-        and any(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops)
-        and not any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) for part in ast.walk(node))
-        for node in ast.walk(guard.test)
-    )
+def may_cease(guard: Guard) -> bool:
+    """Whether a statement that a test guards may cease to run some day (`if epoch == 0`, `if self.is_warming_up`).
+
+    What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
+    """
+    comes_again = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(guard.test))
+    is_main = any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(guard.test))
+    return not guard.is_loop and not comes_again and not is_main
 
 
 def class_names(item: Any) -> frozenset[str]:

@@ -9,6 +9,7 @@ descriptors of Python's own types.
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import types
@@ -23,6 +24,8 @@ _class_namespace_of = type.__dict__["__dict__"].__get__
 _LENGTHS: dict[type, Any] = {list: list.__len__, dict: dict.__len__, set: set.__len__, deque: deque.__len__}
 _ITERATORS: dict[type, Any] = {list: list.__iter__, dict: dict.values, set: set.__iter__, deque: deque.__iter__}
 _CONTAINERS = tuple(_LENGTHS)
+cache_info_of: Any = functools._lru_cache_wrapper.__dict__["cache_info"]
+"""Of what `functools.lru_cache` returns, which keeps its entries where only the collector sees them."""
 _maxlen_of: Any = deque.__dict__["maxlen"].__get__
 _module_namespace_of: Any = types.ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
@@ -59,6 +62,8 @@ def container_kind(item: Any) -> type | None:
 
 def length_of(item: Any) -> int:
     """The true length of a container, whatever its class says; -1 of everything else."""
+    if type(item) is functools._lru_cache_wrapper:
+        return cache_info_of(item).currsize
     kind = container_kind(item)
     return -1 if kind is None else _LENGTHS[kind](item)
 
@@ -73,6 +78,9 @@ def items_of(item: Any) -> list[Any]:
 
 def bound_of(item: Any) -> int:
     """The most that a container can hold; -1 where nothing bounds it."""
+    if type(item) is functools._lru_cache_wrapper:
+        size = cache_info_of(item).maxsize
+        return -1 if size is None else size
     bound = _maxlen_of(item) if is_a(item, deque) else None
     return -1 if bound is None else bound
 

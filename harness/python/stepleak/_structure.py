@@ -15,10 +15,11 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak._bounds import Bounds, class_names, is_order_test
+from stepleak._bounds import Bounds, class_names, may_cease
 from stepleak._objects import (
     attributes_of,
     bound_of,
+    cache_info_of,
     class_attributes_of,
     container_kind,
     is_a,
@@ -31,7 +32,6 @@ from stepleak._slots import Slot, Slots
 from stepleak._user_code import UserCode
 from stepleak._uses import Name, Use, Uses
 
-_cache_info: Any = functools._lru_cache_wrapper.__dict__["cache_info"]
 _FULL_QUEUES = ("maxsize", "_maxsize")
 _CACHES = (functools._lru_cache_wrapper,)
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
@@ -60,6 +60,8 @@ def structure_of(objects: list[Any], sources: UserCode, variable: str = "", func
     `variable`, `function`: where the chain begins at a variable of a running function. Never raises for what the
     sources contain.
     """
+    if objects and type(objects[-1]) in _CACHES:
+        return _of_cache(objects[-1], sources)
     if not objects or container_kind(objects[-1]) is None:
         return UNKNOWN
     by_type = _of_type(objects, sources)
@@ -93,7 +95,7 @@ def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
 
 def _of_cache(owner: Any, sources: UserCode) -> Structure:
     """Of `functools.lru_cache` and `functools.cache`."""
-    size = _cache_info(owner).maxsize
+    size = cache_info_of(owner).maxsize
     wrapped: Any = next((v for k, v in attributes_of(owner) if k == "__wrapped__"), None)
     module = sources.file(wrapped.__code__.co_filename) if type(wrapped) is types.FunctionType else None
     kind, bound = ("bounded", size) if type(size) is int else ("keyed", -1)
@@ -286,7 +288,7 @@ class _Judge:
     def _fills_each_step(self, fill: Use) -> bool:
         if not fill.is_sure or self._places.is_set_up(fill):
             return False
-        return not any(is_order_test(guard) for guard in fill.module.guards(fill.node))
+        return not any(may_cease(guard) for _, guard in self._places.guards(fill))
 
     def _is_libraries(self) -> bool:
         """Whether code that is not read may know the container: methods of a library's class among the owner's."""
