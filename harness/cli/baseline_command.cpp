@@ -7,7 +7,6 @@
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
-#include "harness/cli/observing.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -19,20 +18,14 @@ void print_difference(const GateEntry& entry) {
 }
 
 // Why a run cannot become the accepted behaviour; empty where it can.
-std::string refusal_of(const GateEntry& entry, const std::vector<Scenario>& scenarios) {
+std::string refusal_of(const GateEntry& entry) {
   if (entry.result.verdict == Verdict::failure) return "it failed";
   if (entry.result.verdict == Verdict::inconclusive) return "it has no verdict";
-  for (const auto& scenario : scenarios) {
-    if (scenario.name != entry.result.target || scenario.expected == entry.result.verdict) continue;
-    return fmt::format("it is {}, and the scenario says {}", to_string(entry.result.verdict),
-                       to_string(scenario.expected));
-  }
-  return {};
+  return entry.contradiction;
 }
 
 ExitCode update(const GateOptions& options) {
   const auto entries = run_gate(options);
-  const Suite suite(observing().scenarios(options.scenario_folder));
   const auto store = store_of(options);
   auto code = ExitCode::clean;
   fmt::print("\n");
@@ -44,7 +37,7 @@ ExitCode update(const GateOptions& options) {
       store.remove(entry.result.target);
       continue;
     }
-    if (const auto refusal = refusal_of(entry, suite.scenarios()); !refusal.empty()) {
+    if (const auto refusal = refusal_of(entry); !refusal.empty()) {
       fmt::print("  refused: {}\n{}", refusal, to_console(entry.result));
       code = entry.result.verdict == Verdict::failure ? ExitCode::failure : ExitCode::leak;
       continue;

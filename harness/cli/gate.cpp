@@ -42,16 +42,32 @@ std::string scenario_hash(const Scenario& scenario) {
   return fnv1a_hex(read_file(file));
 }
 
+bool has_declared_kind(const Scenario& scenario, const Result& result) {
+  return scenario.kinds.empty() ||
+         std::any_of(result.findings.begin(), result.findings.end(), [&](const auto& finding) {
+           return std::find(scenario.kinds.begin(), scenario.kinds.end(), finding.kind) != scenario.kinds.end();
+         });
+}
+
+// How a result contradicts the truth that its scenario declares; empty where it does not.
+std::string contradiction_of(const Scenario& scenario, const Result& result) {
+  if (result.verdict != scenario.expected) {
+    return fmt::format("it is {}, and the scenario says {}", to_string(result.verdict), to_string(scenario.expected));
+  }
+  if (scenario.expected != Verdict::leak || has_declared_kind(scenario, result)) return {};
+  return fmt::format("it has no finding {}, and the scenario says so", to_string(scenario.kinds.front()));
+}
+
 GateEntry entry_of(const Scenario& scenario, const Result& result, const BaselineStore& store) {
-  GateEntry entry{result, baseline_of(result, {{"scenario hash", scenario_hash(scenario)}}), {}};
+  GateEntry entry{.result = result,
+                  .now = baseline_of(result, {{"scenario hash", scenario_hash(scenario)}}),
+                  .contradiction = contradiction_of(scenario, result)};
   const auto stored = store.load(scenario.name);
   entry.comparison = stored ? compare(*stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
-  // What contradicts the scenario's own truth is worse than any baseline, whatever its key.
-  const bool is_uncompared = entry.comparison.change == Change::other_key || entry.comparison.change == Change::fresh;
-  if (is_uncompared && result.verdict != scenario.expected) {
-    entry.comparison = {
-        Change::worse,
-        {fmt::format("{}, and the scenario says {}", to_string(result.verdict), to_string(scenario.expected))}};
+  // A baseline is a file that anyone may edit, and may be as old as the detection that was lost.
+  if (!entry.contradiction.empty()) {
+    entry.comparison.change = Change::worse;
+    entry.comparison.differences.insert(entry.comparison.differences.begin(), entry.contradiction);
   }
   return entry;
 }

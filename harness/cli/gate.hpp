@@ -19,7 +19,8 @@ namespace stepleak {
 struct GateEntry {
   Result result;
   Baseline now;
-  Comparison comparison;
+  Comparison comparison;      ///< what contradicts the scenario's truth is worse, whatever the baseline says
+  std::string contradiction;  ///< "it is leak, and the scenario says clean"; empty where it is as declared
 };
 
 /// What gate and baseline update have in common: run scenarios, compare them with stored baselines.

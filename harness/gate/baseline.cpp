@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include "harness/base/files.hpp"
 #include "harness/trace/fingerprint.hpp"
@@ -144,6 +145,39 @@ void compare_levels(const Baseline& stored, const Baseline& now, Tally& tally) {
   }
 }
 
+Error malformed(const std::string& origin, std::string_view key, const std::string& what) {
+  return failure_error(fmt::format("{} is no baseline: {} {}", origin, key, what),
+                       "restore it from version control, or write it again: stepleak baseline update");
+}
+
+template <typename Value>
+Value value_of(const Json& json, const char* key, const std::string& origin) try {
+  return json.at(key).get<Value>();
+} catch (const Json::exception& error) {
+  throw malformed(origin, key, fmt::format("cannot be read: {}", error.what()));
+}
+
+// What is read as another number than the file says would be compared as that one.
+std::int64_t count_from(const Json& number, const std::string& key, const std::string& origin) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const bool is_count = number.is_number_unsigned() && number.get<std::uint64_t>() <= kMost;
+  if (!is_count) throw malformed(origin, key, fmt::format("is {}, and no count", number.dump()));
+  return number.get<std::int64_t>();
+}
+
+void check_findings(const Baseline& baseline, const std::string& origin) {
+  for (const auto& kind : baseline.kinds) {
+    if (!parse_kind(kind)) throw malformed(origin, "kinds", fmt::format("has no known kind '{}'", kind));
+  }
+  for (const auto& [kind, rate] : baseline.bytes_per_step) {
+    const auto key = fmt::format("bytes_per_step.{}", kind);
+    if (std::find(baseline.kinds.begin(), baseline.kinds.end(), kind) == baseline.kinds.end()) {
+      throw malformed(origin, key, "is of none of its kinds");
+    }
+    if (rate < 0) throw malformed(origin, key, fmt::format("is {}, and a leak grows", rate));
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Change change) {
@@ -229,21 +263,28 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
         "write it again: stepleak baseline update");
   }
   Baseline baseline;
-  baseline.scenario = json.at("scenario");
-  baseline.key = json.at("key").get<std::map<std::string, std::string>>();
-  const auto verdict = parse_verdict(json.at("verdict").get<std::string>());
-  if (!verdict) throw failure_error(fmt::format("{} has no known verdict", origin), "restore it from version control");
+  baseline.scenario = value_of<std::string>(json, "scenario", origin);
+  baseline.key = value_of<std::map<std::string, std::string>>(json, "key", origin);
+  const auto verdict = parse_verdict(value_of<std::string>(json, "verdict", origin));
+  if (!verdict) throw malformed(origin, "verdict", fmt::format("is {}", json.at("verdict").dump()));
   baseline.verdict = *verdict;
-  baseline.kinds = json.at("kinds").get<std::vector<std::string>>();
-  baseline.fingerprints = json.at("fingerprints").get<std::vector<std::string>>();
+  baseline.kinds = value_of<std::vector<std::string>>(json, "kinds", origin);
+  baseline.fingerprints = value_of<std::vector<std::string>>(json, "fingerprints", origin);
   baseline.fingerprint_rule = json.value("fingerprint_rule", 0);
   const Json leaks = json.value("leaks", Json::object());
   for (const auto& [fingerprint, leak] : leaks.items()) {
     baseline.leaks[fingerprint] = {leak.at("kind"), leak.at("where"), leak.at("holder")};
   }
-  baseline.bytes_per_step = json.at("bytes_per_step").get<std::map<std::string, double>>();
-  baseline.steps = json.at("steps");
-  baseline.steady = json.at("steady").get<std::map<std::string, std::int64_t>>();
+  baseline.bytes_per_step = value_of<std::map<std::string, double>>(json, "bytes_per_step", origin);
+  check_findings(baseline, origin);
+  baseline.steps = count_from(value_of<Json>(json, "steps", origin), "steps", origin);
+  for (const auto& [name, level] : value_of<std::map<std::string, Json>>(json, "steady", origin)) {
+    baseline.steady[name] = count_from(level, "steady." + name, origin);
+  }
+  // Without levels nothing would be compared with those of the next run.
+  if (baseline.verdict == Verdict::clean && baseline.steady.empty()) {
+    throw malformed(origin, "steady", "is empty, and a clean scenario has levels");
+  }
   return baseline;
 } catch (const Json::exception& error) {
   throw failure_error(fmt::format("{} is no baseline: {}", origin, error.what()),
@@ -257,7 +298,11 @@ std::filesystem::path BaselineStore::file_of(const std::string& scenario) const 
 std::optional<Baseline> BaselineStore::load(const std::string& scenario) const {
   const auto file = file_of(scenario);
   if (!std::filesystem::exists(file)) return std::nullopt;
-  return baseline_from_json(read_file(file), file.string());
+  auto baseline = baseline_from_json(read_file(file), file.string());
+  if (baseline.scenario != scenario) {
+    throw malformed(file.string(), "scenario", fmt::format("is '{}', another one's name", baseline.scenario));
+  }
+  return baseline;
 }
 
 std::vector<std::string> BaselineStore::scenarios() const {

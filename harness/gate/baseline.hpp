@@ -61,7 +61,8 @@ inline constexpr std::int64_t kToleranceBytes = 4096;
 inline constexpr double kTolerancePart = 0.02;
 
 [[nodiscard]] std::string to_json(const Baseline& baseline);
-/// Throws a failure error naming `origin`, what is wrong and the remedy: corrupt JSON, another schema.
+/// Throws a failure error naming `origin`, the key, what is wrong and the remedy: corrupt JSON, another schema, a value
+/// that no run can give.
 [[nodiscard]] Baseline baseline_from_json(std::string_view text, const std::string& origin);
 
 /// The baselines of one device class: a folder with one file a scenario.
@@ -69,6 +70,7 @@ class BaselineStore {
  public:
   explicit BaselineStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
   [[nodiscard]] std::filesystem::path file_of(const std::string& scenario) const;
+  /// Nothing where none is stored. Throws as baseline_from_json(), and for the baseline of another scenario.
   [[nodiscard]] std::optional<Baseline> load(const std::string& scenario) const;
   /// Names of all stored scenarios, sorted.
   [[nodiscard]] std::vector<std::string> scenarios() const;

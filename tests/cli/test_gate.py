@@ -23,11 +23,11 @@ SCENARIO = '''\
 
 
     def training(device, is_leaky):
-        model = torch.nn.Linear(16, 16).to(device)
+        model = torch.nn.Linear(64, 64).to(device)
         losses = []
 
         def step():
-            loss = model(torch.randn(4, 16, device=device)).square().mean()
+            loss = model(torch.randn(4, 64, device=device)).square().mean()
             model.zero_grad()
             loss.backward()
             losses[:] = [*losses, loss] if is_leaky else [loss]
@@ -142,9 +142,9 @@ def test_gate_prints_one_plain_line_a_scenario(story: Story) -> None:
 def test_leak_put_in_turns_the_gate_red(story: Story) -> None:
     assert story.red.code == 1
     assert "mine_clean: worse" in story.red.out
+    assert "it is leak, and the scenario says clean" in story.red.out
     assert "leak, was clean" in story.red.out
-    assert "gate red: 2 scenarios" in story.red.out
-    assert "1 worse" in story.red.out
+    assert "gate red: 2 scenarios · 2 worse" in story.red.out
     assert "stepleak baseline update" in story.red.out
 
 
@@ -153,11 +153,12 @@ def test_red_gate_shows_the_report(story: Story) -> None:
     assert "scenarios.py:" in story.red.out
     suite = junit_of(story, "red.xml")
     failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
-    assert failed == ["mine_clean"]
+    assert failed == ["mine_clean", "mine_leak"]
 
 
-def test_leak_that_went_away_is_better_and_not_red(story: Story) -> None:
-    assert "mine_leak: better" in story.red.out
+def test_leak_that_is_no_longer_found_is_worse(story: Story) -> None:
+    assert "mine_leak: worse" in story.red.out
+    assert "it is clean, and the scenario says leak" in story.red.out
     assert "clean, was leak" in story.red.out
 
 
@@ -216,6 +217,36 @@ def test_baseline_of_another_machine_is_not_compared(copied: Suite) -> None:
     assert "gate red: 1 scenarios · 1 other key" in strict.out
 
 
+@pytest.mark.parametrize(
+    ("name", "verdict", "says"),
+    [
+        ("mine_clean", "leak", "it is leak, and the scenario says clean"),
+        ("mine_leak", "clean", "it is clean, and the scenario says leak"),
+    ],
+)
+def test_baseline_never_overrules_the_scenario(name: str, verdict: str, says: str, copied: Suite) -> None:
+    """As a baseline that was stored with the mistake, or edited to agree with it."""
+    other = copied.baseline("mine_leak" if verdict == "leak" else "mine_clean")
+    key = copied.baseline(name)["key"]
+    (copied.baselines / f"{name}.json").write_text(
+        json.dumps({**other, "scenario": name, "key": key}), encoding="utf-8"
+    )
+    outcome = copied("gate", glob=name, switches=ON)
+    assert outcome.code == 1, outcome.text
+    assert f"{name}: worse" in outcome.out
+    assert says in outcome.out
+
+
+def test_leak_of_another_kind_than_declared_is_worse(copied: Suite) -> None:
+    text = copied.scenarios.read_text(encoding="utf-8")
+    declared = 'kind=("graph_retention", "attached_activation")'
+    assert declared in text
+    copied.scenarios.write_text(text.replace(declared, 'kind="pinned_host"'), encoding="utf-8")
+    outcome = copied("gate", glob="mine_leak")
+    assert outcome.code == 1, outcome.text
+    assert "it has no finding pinned_host, and the scenario says so" in outcome.out
+
+
 def test_changed_scenario_is_not_compared(copied: Suite) -> None:
     copied.scenarios.write_text(copied.scenarios.read_text(encoding="utf-8") + "# another one\n", encoding="utf-8")
     outcome = copied("gate", glob="mine_clean")
@@ -227,11 +258,12 @@ def test_changed_scenario_is_not_compared(copied: Suite) -> None:
 def test_higher_level_turns_the_gate_red(copied: Suite) -> None:
     steady = copied.baseline("mine_clean")["steady"]
     assert steady["live_nodes@cpu"] > 0
-    spoil(copied, steady={**steady, "live_bytes@cpu": -(10**6)})
+    assert steady["peak_bytes@cpu"] > 10**4
+    spoil(copied, steady={**steady, "peak_bytes@cpu": 1})
     outcome = copied("gate", glob="mine_clean")
     assert outcome.code == 1
     assert "mine_clean: worse" in outcome.out
-    assert "live_bytes@cpu is " in outcome.out
+    assert "peak_bytes@cpu is " in outcome.out
 
 
 @pytest.mark.parametrize(
@@ -252,6 +284,19 @@ def test_unreadable_baseline_is_told_with_the_remedy(text: str, parts: list[str]
     assert outcome.code == 3, outcome.text
     for part in ["mine_clean.json", *parts]:
         assert part in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [({"steady": {}}, "steady"), ({"kinds": ["leakage"]}, "kinds"), ({"scenario": "mine_leak"}, "scenario"),
+     ({"steps": -1}, "steps"), ({"steady": {"live_bytes@cpu": 1e300}}, "steady.live_bytes@cpu")],
+    ids=["emptied", "unknown_kind", "foreign_name", "negative", "beyond_range"],
+)  # fmt: skip
+def test_malformed_baseline_is_told_by_file_and_key(changes: dict[str, Any], key: str, copied: Suite) -> None:
+    spoil(copied, **changes)
+    outcome = copied.stepleak("baseline", "show", "--baselines", "baselines")
+    assert outcome.code == 3, outcome.text
+    assert f"mine_clean.json is no baseline: {key} " in outcome.err
 
 
 def test_gate_fails_on_unreadable_baseline_before_anything_runs(copied: Suite) -> None:

@@ -127,5 +127,47 @@ TEST(BaselineTest, TellsOfACorruptFileAndOfAnotherSchema) {
   }
 }
 
+// Where one value of a baseline's JSON is exchanged: what the error says.
+std::string error_after(const Baseline& baseline, const std::string& from, const std::string& to) {
+  auto text = to_json(baseline);
+  text.replace(text.find(from), from.size(), to);
+  try {
+    (void)baseline_from_json(text, "x.json");
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.remedy().empty());
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(BaselineTest, NamesFileAndKeyOfAValueThatNoRunGives) {
+  struct Case {
+    std::string from, to, key;
+  };
+  for (const auto& [from, to, key] : std::vector<Case>{
+           {"\"graph_retention\"\n", "\"graph_retenton\"\n", "kinds"},
+           {"\"graph_retention\": 1024.0", "\"host_heap\": 1024.0", "bytes_per_step.host_heap"},
+           {"\"graph_retention\": 1024.0", "\"graph_retention\": -1", "bytes_per_step.graph_retention"},
+           {"\"graph_retention\": 1024.0", "\"graph_retention\": null", "bytes_per_step"},
+           {"\"steps\": 0", "\"steps\": -1", "steps"},
+           {"\"steps\": 0", "\"steps\": 1.5", "steps"},
+           {"\"steps\": 0", "\"steps\": 18446744073709551615", "steps"},
+           {"\"verdict\": \"leak\"", "\"verdict\": \"leaky\"", "verdict"},
+           {"100000", "1e300", "steady.live_bytes@cpu"},
+       }) {
+    const auto what = error_after(leaking_baseline(), from, to);
+    EXPECT_TRUE(what.starts_with("x.json is no baseline: " + key + " ")) << what;
+  }
+}
+
+TEST(BaselineTest, RefusesACleanBaselineWithoutLevels) {
+  auto emptied = clean_baseline();
+  emptied.steady.clear();
+  EXPECT_THROW((void)baseline_from_json(to_json(emptied), "x.json"), Error);
+  auto leaking = leaking_baseline();
+  leaking.steady.clear();
+  EXPECT_NO_THROW((void)baseline_from_json(to_json(leaking), "x.json"));
+}
+
 }  // namespace
 }  // namespace stepleak
