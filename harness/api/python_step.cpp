@@ -26,6 +26,44 @@ StepFailure step_failure(py::error_already_set& error) {
                      is_exit ? "the step must return, not end the process" : "");
 }
 
+// Asked after each step, so without a call of Python: coroutines, other awaitables and generators.
+bool may_be_unfinished(const py::object& returned) {
+  const auto* async = Py_TYPE(returned.ptr())->tp_as_async;
+  return (async != nullptr && async->am_await != nullptr) || PyGen_CheckExact(returned.ptr()) ||
+         PyAsyncGen_CheckExact(returned.ptr());
+}
+
+/// Made and called with the GIL; dropped without it, or with it.
+class PythonStep {
+ public:
+  explicit PythonStep(py::object step)
+      : callable(std::move(step)), awaiting_(py::module_::import("stepleak._awaiting").attr("Awaiting")()) {}
+  PythonStep(const PythonStep&) = delete;
+  PythonStep& operator=(const PythonStep&) = delete;
+  ~PythonStep() {
+    const py::gil_scoped_acquire gil;
+    try {
+      awaiting_.attr("close")();
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("closing the event loop of a step");
+    }
+    awaiting_ = {};
+    callable = {};
+  }
+
+  void finish(const py::object& returned) const try {
+    awaiting_.attr("finish")(returned);
+  } catch (py::error_already_set& error) {
+    if (const auto wrong_use = wrong_use_of(&error)) throw *wrong_use;
+    throw;
+  }
+
+  py::object callable;
+
+ private:
+  py::object awaiting_;
+};
+
 // Where the interpreter keeps what is not the user's, and where the step's own package is installed.
 CodeFolders code_folders(void* callable) {
   const py::gil_scoped_acquire gil;
@@ -50,22 +88,20 @@ std::string exception_text(void* error) {
   return py::module_::import("stepleak._load").attr("format_exception")(raised.value()).cast<std::string>();
 }
 
+std::optional<Error> wrong_use_of(void* error) {
+  const auto& raised = *static_cast<py::error_already_set*>(error);
+  if (!raised.matches(py::module_::import("stepleak._load").attr("UsageError"))) return std::nullopt;
+  return usage_error(py::str(raised.value()).cast<std::string>(), raised.value().attr("remedy").cast<std::string>());
+}
+
 Step python_step(void* callable, bool takes_index) {
   const py::gil_scoped_acquire gil;
-  // Freed under the GIL, also where the last copy of the step dies without it.
-  const std::shared_ptr<py::object> step(
-      new py::object(py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable))), [](py::object* object) {
-        const py::gil_scoped_acquire to_drop;
-        delete object;
-      });
+  const auto step = std::make_shared<PythonStep>(py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable)));
   return [step, takes_index](std::int64_t index) {
     const py::gil_scoped_acquire to_call;
     try {
-      if (takes_index) {
-        (*step)(index);
-      } else {
-        (*step)();
-      }
+      const auto returned = takes_index ? step->callable(index) : step->callable();
+      if (may_be_unfinished(returned)) step->finish(returned);
     } catch (py::error_already_set& error) {
       if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
       throw step_failure(error);

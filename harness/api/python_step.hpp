@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "harness/api/check.hpp"
+#include "harness/base/errors.hpp"
 #include "harness/drive/step.hpp"
 
 namespace stepleak {
@@ -19,8 +21,12 @@ class PythonProbe;
 /// `pybind11::error_already_set*`; needs the GIL.
 [[nodiscard]] std::string exception_text(void* error);
 
+/// What Python raised as an error of the front door where that is stepleak's UsageError. `error` as above.
+[[nodiscard]] std::optional<Error> wrong_use_of(void* error);
+
 /// A Python callable as a step: takes the GIL for each call, and turns what Python raises into a StepFailure
-/// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number.
+/// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number. A coroutine that
+/// it returns is run to its end, all in one event loop; a generator that it returns unstarted is wrong use.
 [[nodiscard]] Step python_step(void* callable, bool takes_index);
 
 /// What an interpreter adds to a run: its collector, its objects, who holds them. `root`: the step or the loop's owner

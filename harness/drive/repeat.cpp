@@ -4,8 +4,12 @@
 
 #include <new>
 
+#include "harness/base/errors.hpp"
+
 namespace stepleak {
 namespace {
+
+constexpr const char* kOwnFailure = "stepleak itself failed: ";
 
 // Whatever a step throws is the step's failure, with the first line of its message (torch adds its own stack).
 void call_step(const Step& step, std::int64_t index) {
@@ -15,6 +19,9 @@ void call_step(const Step& step, std::int64_t index) {
     throw;
   } catch (const Interrupted&) {
     throw;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::wrong_use) throw;
+    throw StepFailure(std::string("the step threw: ") + error.what(), error.remedy());
   } catch (const std::bad_alloc&) {
     throw StepFailure("the step threw std::bad_alloc");
   } catch (const std::exception& error) {
@@ -44,8 +51,12 @@ RunRecord repeat(const Step& step, Session& session) {
     session.interrupt();
   } catch (const PeerFailure& failure) {
     session.fail(StepFailure(failure.what(), "see what that rank printed"));
+  } catch (const Error& error) {
+    const bool is_wrong_use = error.code() == ExitCode::wrong_use;
+    session.fail(StepFailure((is_wrong_use ? "" : kOwnFailure) + std::string(error.what()), error.remedy()));
+    if (is_wrong_use) throw;
   } catch (const std::exception& error) {
-    session.fail(StepFailure(std::string("stepleak itself failed: ") + error.what(), "please report this"));
+    session.fail(StepFailure(kOwnFailure + std::string(error.what()), "please report this"));
   }
   return session.finish();
 }

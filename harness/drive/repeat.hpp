@@ -8,7 +8,8 @@
 namespace stepleak {
 
 /// The driver that owns the loop: calls the step until the session has seen enough. What the step throws ends the run
-/// with its evidence kept; so does what the harness itself throws after the first step.
+/// with its evidence kept; so does what the harness itself throws after the first step. Wrong use, which only the call
+/// of a step can show, passes through.
 [[nodiscard]] RunRecord repeat(const Step& step, Session& session);
 
 }  // namespace stepleak

@@ -95,6 +95,23 @@ STEPS = """\
 
     def needs_arguments(batch, labels):
         pass
+
+
+    def generates():
+        count()
+        yield
+
+
+    class Trainer:
+        async def __call__(self):
+            await raises_later()
+
+
+    async def raises_later():
+        raises()
+
+
+    trainer = Trainer()
 """
 
 BROKEN = """\
@@ -108,7 +125,17 @@ BROKEN = """\
         pass
 """
 
-CRASHES = ["raises", "raises_at_once", "runs_out_of_shape", "sys_exits", "os_exits", "segfaults", "aborts", "is_killed"]
+CRASHES = [
+    "raises",
+    "raises_at_once",
+    "runs_out_of_shape",
+    "sys_exits",
+    "os_exits",
+    "segfaults",
+    "aborts",
+    "is_killed",
+    "trainer",
+]
 
 
 def written(stepleak: CommandLine) -> CommandLine:
@@ -197,6 +224,10 @@ WRONG_NAMES: dict[str, tuple[list[str], list[str]]] = {
         ["steps.py:needs_arguments"],
         ["steps.py:needs_arguments needs arguments: batch, labels", "remedy: ", "lambda"],
     ),
+    "generator": (
+        ["steps.py:generates"],
+        ["the step returns a generator that nobody runs", "remedy: run it in the step: "],
+    ),
     "no_such_scenario": (
         ["no_such_scenario"],
         ["no scenario matches 'no_such_scenario'", "remedy: stepleak list shows all names"],
@@ -257,6 +288,7 @@ def test_next_target_runs_after_crashes(crashes: Outcome, crash_results: dict[st
     ("step", "what", "remedy"),
     [
         ("raises", ["ValueError: no more batches", "in raises", "(in step 5)"], ""),
+        ("trainer", ["ValueError: no more batches", "in raises_later", "(in step 5)"], ""),
         ("raises_at_once", ["KeyError: 'first'", "(in step 1)"], ""),
         ("runs_out_of_shape", ["mat1 and mat2 shapes cannot be multiplied", "(in step 1)"], ""),
         ("sys_exits", ["SystemExit: 0", "(in step 5)"], "the step must return, not end the process"),

@@ -18,10 +18,7 @@ namespace stepleak {
 namespace {
 
 [[noreturn]] void rethrow(py::error_already_set& error, const std::string& what) {
-  const auto load = py::module_::import("stepleak._load");
-  if (error.matches(load.attr("UsageError"))) {
-    throw usage_error(py::str(error.value()).cast<std::string>(), error.value().attr("remedy").cast<std::string>());
-  }
+  if (const auto wrong_use = wrong_use_of(&error)) throw *wrong_use;
   throw StepFailure(what + exception_text(&error), "the set-up must run on its own: try python3 on the file");
 }
 
