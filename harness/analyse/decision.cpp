@@ -65,6 +65,13 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends) 
   return exact;
 }
 
+// What beside the exact ledgers has not settled.
+std::string_view unsettled_of(const Trace& trace, bool are_devices_settled) {
+  if (!are_devices_settled) return "reserved, pinned or driver memory still moves";
+  if (trace.has({Counter::heap_bytes})) return "the host heap still moves";
+  return "RSS or Python objects still grow, and the host heap is not seen";
+}
+
 Limit limit_of(const std::vector<LedgerTrend>& trends) {
   Limit limit;
   for (const auto& [name, trend] : trends) {
@@ -109,8 +116,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    decision.reason = fmt::format("after {} steps {} still moves", steps,
-                                  are_devices_settled ? "the host heap" : "reserved, pinned or driver memory");
+    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, are_devices_settled));
     for (const auto& [name, trend] : exact) {
       if (trend.is_flat()) continue;
       decision.reason = fmt::format(

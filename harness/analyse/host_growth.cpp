@@ -23,6 +23,7 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
 
 HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   HostGrowth growth{.heap = trends.heap(), .objects = trends.of({Counter::python_objects})};
+  const bool is_heap_seen = trace.has({Counter::heap_bytes});
   const auto& supported = trends.supported_heap();
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
@@ -32,7 +33,8 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
   const bool are_objects_settled = !trace.has({Counter::python_objects}) || growth.objects.is_flat() ||
                                    (growth.objects.is_growing() && !are_objects_heavy && supported.is_flat());
-  growth.is_settled = (growth.heap.is_flat() || !trace.has({Counter::heap_bytes})) && are_objects_settled;
+  const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
+  growth.is_settled = (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled;
   return growth;
 }
 

@@ -18,7 +18,8 @@ struct HostGrowth {
 
 /// A leak where the heap alone grows above kHeapFloorBytes a step, or where tracked objects grow exactly and
 /// are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of one small record a step
-/// is neither. What rises ever more slowly is none: libraries keep a plan for each shape that they meet.
+/// is neither. What rises ever more slowly is none: libraries keep a plan for each shape that they meet. Where malloc
+/// tells nothing, RSS that still grows, or objects that do, leave it open.
 [[nodiscard]] HostGrowth host_growth_of(const Trace& trace, const Trends& trends);
 
 /// pymalloc hides small objects from the heap ledger; four tracked objects weigh some 300 bytes.

@@ -87,8 +87,10 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
     }
   }
   const auto heap = untensored_heap(trace, judged);
-  heap_ = judged_trend(heap, {.period = period, .floor = kHeapFloorBytes, .is_exact = false}, judged);
+  const TrendOptions host{.period = period, .floor = kHeapFloorBytes, .is_exact = false};
+  heap_ = judged_trend(heap, host, judged);
   is_heap_decaying_ = is_decaying(heap);
+  resident_ = judged_trend(values_of(trace, {Counter::resident_bytes}, judged), host, judged);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
 }
 

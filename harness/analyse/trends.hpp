@@ -44,6 +44,8 @@ class Trends {
   [[nodiscard]] bool is_heap_decaying() const { return is_heap_decaying_; }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
+  /// RSS with kHeapFloorBytes: a witness of a heap that malloc does not tell of.
+  [[nodiscard]] const Trend& resident() const { return resident_; }
   /// active - live of a GPU: freed, and waiting for a stream.
   [[nodiscard]] const Trend& waiting(Device device) const;
   /// Running total of what only our forced collections freed on a device.
@@ -57,6 +59,7 @@ class Trends {
   std::map<Device, Trend> collected_;
   Trend heap_;
   Trend supported_heap_;
+  Trend resident_;
   bool is_heap_decaying_ = false;
 };
 

@@ -104,6 +104,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own.session.conditions = torch_conditions();
   if (is_on_gpu) own.session.conditions.merge(cuda_conditions(own.device));
   own.session.conditions.insert(surroundings.conditions.begin(), surroundings.conditions.end());
+  own.session.conditions["malloc"] = own.host.heap().allocator();
   own.session.conditions["seed"] = std::to_string(options.seed);
   own.session.conditions["effort"] = options.effort;
 }

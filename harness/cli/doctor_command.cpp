@@ -50,7 +50,13 @@ ExitCode doctor() {
   say("cpu tensors", "yes: every allocation through torch's CPU allocator, exact");
   say("autograd nodes, tensors", "yes: what operators return, exact");
   say("python objects", "yes: what the collector tracks, exact");
-  say("host heap, RSS", "yes: noisy; judged above 512 B/step");
+  const auto heap = observing().host_heap();
+  say("host heap", heap);
+  if (heap.starts_with("no")) {
+    fmt::print(
+        "    remedy: run without it in LD_PRELOAD; until then growth of Python objects or RSS is inconclusive\n");
+  }
+  say("RSS", "yes: noisy; a witness where the host heap is not seen");
   // Last: it starts CUDA, and nothing is forked afterwards.
   const auto cuda = observing().gpus();
   if (cuda.names.empty()) {

@@ -55,6 +55,8 @@ class Observing {
   // --- for doctor
   /// Interpreter, torch and the conditions that are in force.
   [[nodiscard]] virtual Facts facts() = 0;
+  /// Whether malloc'ed memory can be seen here, and through whom.
+  [[nodiscard]] virtual std::string host_heap() = 0;
   /// Starts CUDA: nothing can be forked afterwards.
   [[nodiscard]] virtual GpuAnswer gpus() = 0;
   [[nodiscard]] virtual Facts gpu_facts() = 0;

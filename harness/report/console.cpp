@@ -109,9 +109,12 @@ std::string where_of(const Finding& finding) {
   return text.empty() ? "no user frame was seen where the survivors were made" : text;
 }
 
-std::string limit_of(const Limit& limit) {
-  return fmt::format("this run would also have caught {}/step of tensors, or one block every {} steps",
-                     format_bytes(static_cast<double>(limit.bytes_per_step)), limit.period_steps);
+std::string limit_of(const Result& result) {
+  const auto& limit = result.limit;
+  const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
+  return fmt::format("this run would also have caught {}/step of tensors, or one block every {} steps{}",
+                     format_bytes(static_cast<double>(limit.bytes_per_step)), limit.period_steps,
+                     is_heap_unseen ? "; the host heap was not seen" : "");
 }
 
 void add_finding(const Finding& finding, ConsoleText& text) {
@@ -186,7 +189,7 @@ std::string to_console(const Result& result, const ConsoleOptions& options) {
   const auto origin = fmt::format("stepleak {} · {} steps · {:.1f} s", STEPLEAK_VERSION, result.steps, result.seconds);
   if (result.verdict == Verdict::clean) {
     text.headline("32", fmt::format("{} is clean on {} · {} · {}", result.target, to_string(result.device), origin,
-                                    limit_of(result.limit)));
+                                    limit_of(result)));
   } else {
     const auto colour = result.verdict == Verdict::inconclusive ? "33" : "31";
     text.headline(colour, fmt::format("{} {}    {}", result.target, summary_of(result), origin));
@@ -199,8 +202,7 @@ std::string to_console(const Result& result, const ConsoleOptions& options) {
   }
   text.line("full", full_of(result));
   if (result.failure) add_failure(*result.failure, result.verdict == Verdict::failure ? "what" : "ended", text);
-  if (result.verdict == Verdict::leak || result.verdict == Verdict::inconclusive)
-    text.line("limit", limit_of(result.limit));
+  if (result.verdict == Verdict::leak || result.verdict == Verdict::inconclusive) text.line("limit", limit_of(result));
   for (const auto& note : result.notes) text.line("note", note);
   text.line("more", options.more);
   return text.str();

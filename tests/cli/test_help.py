@@ -48,7 +48,7 @@ def test_doctor_says_what_is_observed(stepleak: CommandLine) -> None:
     facts = dict(line.strip().split("  ", 1) for line in outcome.out.splitlines() if "  " in line.strip())
     assert facts["torch"].strip().startswith("2.")
     assert facts["threads before a fork"].strip() == "1"
-    for observed in ("cpu tensors", "autograd nodes, tensors", "python objects", "host heap, RSS"):
+    for observed in ("cpu tensors", "autograd nodes, tensors", "python objects", "host heap", "RSS"):
         assert facts[observed].strip().startswith("yes")
     assert "device memory" in facts
 

@@ -97,6 +97,20 @@ TEST(JudgeTest, AsksForAProofBeforeTheTrendAloneWouldDo) {
   EXPECT_FALSE(kept(256).needs_proof);
 }
 
+TEST(JudgeTest, NeverCallsARunCleanWhoseHeapIsUnseenAndWhoseProcessGrows) {
+  const auto with_process = [](std::int64_t per_step) {
+    return TraceBuilder(1024).with(kBytes, [](auto) { return 4096; }).with({Counter::resident_bytes}, [=](auto step) {
+      return 1000000 + per_step * step;
+    });
+  };
+  const auto unseen = Analysed(with_process(1400).build()).decision();
+  EXPECT_EQ(unseen.next, Next::inconclusive);
+  EXPECT_NE(unseen.reason.find("the host heap is not seen"), std::string::npos) << unseen.reason;
+  EXPECT_EQ(Analysed(with_process(33).build()).decision().next, Next::clean);
+  EXPECT_EQ(Analysed(with_process(1400).with(kHeap, [](auto) { return 1000000; }).build()).decision().next,
+            Next::clean);
+}
+
 TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
   const Finding narrow{.kind = Kind::graph_retention, .accounts_for = {kNodes, kBytes}};
   const Finding wide{.kind = Kind::growth, .accounts_for = {kBytes}};

@@ -10,6 +10,7 @@
 #include "harness/cli/observing/embedded_python.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/cuda_watch.hpp"
+#include "harness/probes/host/host_heap.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
 
 namespace stepleak {
@@ -63,6 +64,11 @@ class TorchObserving final : public Observing {
     auto facts = EmbeddedPython::facts();
     for (const auto& condition : torch_conditions()) facts.emplace_back(condition);
     return facts;
+  }
+  std::string host_heap() override {
+    const HostHeap heap;
+    if (heap.is_seen()) return "yes: through " + heap.allocator() + "; noisy; judged above 512 B/step";
+    return "no: " + heap.allocator() + " has taken malloc over and tells nothing";
   }
   GpuAnswer gpus() override { return to_answer(ask_cuda()); }
   Facts gpu_facts() override { return cuda_facts(); }

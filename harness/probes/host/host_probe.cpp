@@ -4,7 +4,6 @@
 #include "harness/probes/host/host_probe.hpp"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,11 +11,6 @@
 
 namespace stepleak {
 namespace {
-
-std::int64_t heap_in_use() {
-  const auto info = ::mallinfo2();
-  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
-}
 
 // Read without stdio: a FILE's buffer would be malloc'ed at every boundary.
 std::int64_t resident_bytes() {
@@ -31,16 +25,25 @@ std::int64_t resident_bytes() {
 
 }  // namespace
 
+std::string HostProbe::gap() const {
+  if (heap_.is_seen()) return {};
+  return "the host heap is not seen: " + heap_.allocator() +
+         " has taken malloc over and tells nothing. What leaks outside tensors shows in Python objects and RSS only: "
+         "run without it to judge that";
+}
+
 std::vector<SeriesKey> HostProbe::keys() const {
-  return {{Counter::heap_bytes}, {Counter::resident_bytes}, {Counter::shared_bytes}};
+  std::vector<SeriesKey> keys{{Counter::resident_bytes}, {Counter::shared_bytes}};
+  if (heap_.is_seen()) keys.emplace_back(Counter::heap_bytes);
+  return keys;
 }
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  row[2] = shared_.bytes();
+  row[1] = shared_.bytes();
   if (!is_due()) return;
-  row[0] = heap_in_use();
-  row[1] = resident_bytes();
+  row[0] = resident_bytes();
+  if (heap_.is_seen()) row[2] = heap_.bytes_in_use();
 }
 
 }  // namespace stepleak

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/probes/host/host_heap.hpp"
 #include "harness/probes/host/shared_memory.hpp"
 #include "harness/probes/sampled_probe.hpp"
 
 namespace stepleak {
 
-/// Host memory of the process: malloc'ed bytes in use (all arenas, glibc's `mallinfo2`) and RSS.
+/// Host memory of the process: malloc'ed bytes in use (all arenas) where the allocator tells them, and RSS.
 /// Sampled at every eighth boundary: glibc walks all free chunks for an answer, which takes 0.3 ms in a process with
 /// torch, and 3 ms where Python's objects are malloc'ed too. Both are noisy: the heap
 /// counts tcache and library caches, RSS moves with the kernel's laziness. Not seen: pymalloc's arenas and other
@@ -17,7 +18,10 @@ class HostProbe final : public SampledProbe {
   HostProbe() : SampledProbe(8) {}
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
+  [[nodiscard]] std::string gap() const override;
+  /// Without heap_bytes where malloc tells nothing.
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
+  [[nodiscard]] const HostHeap& heap() const { return heap_; }
   void settle() override {
     SampledProbe::settle();
     shared_.forget();
@@ -25,6 +29,7 @@ class HostProbe final : public SampledProbe {
   void read(Moment moment, std::span<std::int64_t> row) override;
 
  private:
+  HostHeap heap_;
   SharedMemory shared_;
 };
 

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps under another malloc: the host heap is observed through it, or said to be unseen. Never silently clean."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from conftest import CommandLine
+
+# What `leaks` keeps is no object of the collector's: it shows in the host heap alone.
+STEPS = """\
+    import torch
+
+    model = torch.nn.Linear(16, 16)
+    kept = []
+
+
+    def clean():
+        model.zero_grad()
+        model(torch.randn(4, 16)).square().mean().backward()
+
+
+    def leaks():
+        clean()
+        kept.append(bytes(3000))
+"""
+
+SEEN = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
+UNSEEN = {"mimalloc": "libmimalloc.so.2"}
+INCONCLUSIVE = 2
+
+
+def is_there(library: str) -> bool:
+    """The loader only warns of what it cannot preload; what is preloaded may not be loadable later."""
+    done = subprocess.run(["/bin/true"], env={"LD_PRELOAD": library}, capture_output=True, check=False)
+    return done.returncode == 0 and not done.stderr
+
+
+def with_library(name: str, library: str) -> Any:
+    return pytest.param(name, library, id=name, marks=pytest.mark.skipif(not is_there(library), reason=f"no {library}"))
+
+
+@pytest.fixture
+def folder(stepleak: CommandLine) -> CommandLine:
+    stepleak.write("steps.py", STEPS)
+    return stepleak
+
+
+@pytest.mark.parametrize(("name", "library"), [with_library(*item) for item in SEEN.items()])
+def test_host_heap_is_seen_through(name: str, library: str, folder: CommandLine) -> None:
+    run = ["run", "steps.py:clean", "steps.py:leaks", "--json", "results.json"]
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(folder, *words, switches={"LD_PRELOAD": library}) for words in (run, ["doctor"])]
+        outcome, doctor = (call.result() for call in calls)
+    results = folder.results("results.json")
+    assert results["steps.py:clean"]["verdict"] == "clean", outcome.text
+    assert results["steps.py:clean"]["conditions"]["malloc"] == name
+    assert "not seen" not in outcome.text
+    assert [finding["kind"] for finding in results["steps.py:leaks"]["findings"]] == ["host_heap"], outcome.text
+    assert 3000 <= results["steps.py:leaks"]["findings"][0]["bytes_per_step"] < 3600
+    assert f"yes: through {name}" in doctor.out
+
+
+@pytest.mark.parametrize(("name", "library"), [with_library(*item) for item in UNSEEN.items()])
+def test_host_heap_that_is_unseen_is_said_to_be(name: str, library: str, folder: CommandLine) -> None:
+    run = ["run", "steps.py:leaks", "--json", "results.json"]
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(folder, *words, switches={"LD_PRELOAD": library}) for words in (run, ["doctor"])]
+        outcome, doctor = (call.result() for call in calls)
+    assert outcome.code == INCONCLUSIVE, outcome.text
+    assert "RSS or Python objects still grow, and the host heap is not seen" in outcome.out
+    assert "; the host heap was not seen" in outcome.out
+    result = folder.results("results.json")["steps.py:leaks"]
+    assert any(note.startswith("the host heap is not seen: ") and name in note for note in result["notes"])
+    assert "heap_bytes@cpu" not in result["series"]
+    line = next(line for line in doctor.out.splitlines() if line.strip().startswith("host heap"))
+    assert " no: " in line
+    assert name in line
