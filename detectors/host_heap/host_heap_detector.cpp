@@ -28,7 +28,14 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
         fmt::format("{} and {} of host heap stay of every step", count_text(growth.objects.per_step, "python object"),
                     format_bytes(finding.bytes_per_step));
   }
-  finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}};
+  finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
+  if (!growth.objects.is_growing() && !growth.heap.is_growing() && growth.blocks.is_growing()) {
+    finding.count_per_step = growth.blocks.per_step;
+    finding.counted = "python blocks";
+    finding.since_step = growth.blocks.since_step;
+    finding.what = fmt::format("{} (strings, numbers) stay of every step",
+                               count_text(growth.blocks.per_step, "small python block"));
+  }
   // Python objects have no allocation stack here; the holder search names what grew.
   const auto& holders = evidence.recording.holders;
   const auto grown = std::find_if(holders.begin(), holders.end(), [](const Holder& h) { return h.container >= 0; });

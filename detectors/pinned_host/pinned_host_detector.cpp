@@ -30,8 +30,11 @@ std::vector<Finding> PinnedHostDetector::detect(const Evidence& evidence) const 
   const auto& recording = evidence.recording;
   const auto is_evidence = [&](const Survivor& s) { return is_pinned_evidence(recording, s); };
   add_suspects(recording, survivors_where(recording, is_evidence), finding);
-  finding.accounts_for = {
-      {Counter::pinned_bytes}, {Counter::live_tensors}, {Counter::heap_bytes}, {Counter::python_objects}};
+  finding.accounts_for = {{Counter::pinned_bytes},
+                          {Counter::live_tensors},
+                          {Counter::heap_bytes},
+                          {Counter::python_objects},
+                          {Counter::python_blocks}};
   return {finding};
 }
 

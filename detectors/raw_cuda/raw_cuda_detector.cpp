@@ -72,6 +72,7 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
     if (!text.empty()) finding.what += fmt::format(" ({} stay of a step)", text);
     finding.accounts_for.push_back({Counter::heap_bytes});
     finding.accounts_for.push_back({Counter::python_objects});
+    finding.accounts_for.push_back({Counter::python_blocks});
     add_suspects(evidence.recording, objects.empty() ? handles_named(evidence.recording, "private segment") : objects,
                  finding);
     findings.push_back(std::move(finding));
@@ -87,7 +88,7 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
     finding.counted = "cuda objects";
     finding.since_step = host.heap.since_step;
     finding.what = fmt::format("{} of every step are never destroyed", text);
-    finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}};
+    finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
     add_suspects(evidence.recording, objects, finding);
     findings.push_back(std::move(finding));
   }

@@ -79,8 +79,8 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
   for (const auto& device : evidence.trace.devices()) {
     finding.accounts_for.push_back({Counter::live_bytes, device});
   }
-  for (const auto counter :
-       {Counter::live_nodes, Counter::live_tensors, Counter::heap_bytes, Counter::python_objects}) {
+  for (const auto counter : {Counter::live_nodes, Counter::live_tensors, Counter::heap_bytes, Counter::python_objects,
+                             Counter::python_blocks}) {
     finding.accounts_for.push_back({counter});
   }
   return finding;

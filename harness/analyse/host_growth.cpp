@@ -22,19 +22,24 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
 }  // namespace
 
 HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
-  HostGrowth growth{.heap = trends.heap(), .objects = trends.of({Counter::python_objects})};
+  HostGrowth growth{.heap = trends.heap(),
+                    .objects = trends.of({Counter::python_objects}),
+                    .blocks = trends.of({Counter::python_blocks})};
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
   const auto& supported = trends.supported_heap();
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
-  growth.is_decaying = trends.is_heap_decaying() && !growth.objects.is_growing();
+  const bool is_filling = growth.heap.is_growing() ? trends.is_heap_decaying() : trends.are_blocks_decaying();
+  growth.is_decaying = is_filling && !growth.objects.is_growing();
   growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
-  growth.is_leak = (growth.heap.is_growing() && !growth.is_decaying) || are_objects_heavy;
+  growth.is_leak = ((growth.heap.is_growing() || growth.blocks.is_growing()) && !growth.is_decaying) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
   const bool are_objects_settled = !trace.has({Counter::python_objects}) || growth.objects.is_flat() ||
                                    (growth.objects.is_growing() && !are_objects_heavy && supported.is_flat());
   const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
-  growth.is_settled = (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled;
+  const bool are_blocks_settled = growth.blocks.is_flat() || !trace.has({Counter::python_blocks});
+  growth.is_settled =
+      (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled && are_blocks_settled;
   return growth;
 }
 

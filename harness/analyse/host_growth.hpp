@@ -6,20 +6,21 @@
 
 namespace stepleak {
 
-/// Host memory outside tensors, judged by two ledgers that each err alone.
+/// Host memory outside tensors, judged by ledgers that each see a part of it.
 struct HostGrowth {
   Trend heap;     ///< malloc'ed bytes less tensors; noisy
   Trend objects;  ///< objects tracked by Python's collector; exact
+  Trend blocks;   ///< of Python's own allocator, which the heap does not see; noisy
   bool is_leak = false;
   bool is_witnessed = false;  ///< of a leak: something exact beside the heap says so, too
   bool is_decaying = false;   ///< the heap alone rises, and ever more slowly: library caches that fill
   bool is_settled = false;    ///< neither can turn into a leak any more, as far as this run shows
 };
 
-/// A leak where the heap alone grows above kHeapFloorBytes a step, or where tracked objects grow exactly and
-/// are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of one small record a step
-/// is neither. What rises ever more slowly is none: libraries keep a plan for each shape that they meet. Where malloc
-/// tells nothing, RSS that still grows, or objects that do, leave it open.
+/// A leak where the heap alone grows above kHeapFloorBytes a step or Python's blocks above kBlockFloor, or where
+/// tracked objects grow exactly and are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of
+/// one small record a step is neither. What rises ever more slowly is none: libraries keep a plan for each shape that
+/// they meet. Where malloc tells nothing, RSS that still grows, or objects that do, leave it open.
 [[nodiscard]] HostGrowth host_growth_of(const Trace& trace, const Trends& trends);
 
 /// pymalloc hides small objects from the heap ledger; four tracked objects weigh some 300 bytes.

@@ -147,7 +147,8 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   finding.accounts_for = {{growth.is_shared ? Counter::shared_bytes : Counter::live_bytes, growth.device},
                           {Counter::live_tensors},
                           {Counter::heap_bytes},
-                          {Counter::python_objects}};
+                          {Counter::python_objects},
+                          {Counter::python_blocks}};
   return finding;
 }
 

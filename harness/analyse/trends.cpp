@@ -74,10 +74,13 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const auto period = trace.facts().declared_period;
   const TrendOptions exact{.period = period};
   const TrendOptions noisy{.period = period, .is_exact = false};
+  const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || key.counter == Counter::heap_bytes) continue;
-    const auto& options = key.counter == Counter::outside_bytes ? noisy : exact;
+    const auto& options = key.counter == Counter::outside_bytes   ? noisy
+                          : key.counter == Counter::python_blocks ? blocks
+                                                                  : exact;
     ledgers_[key] = judged_trend(values_of(trace, key, judged), options, judged);
   }
   for (const auto& device : trace.devices()) {

@@ -18,6 +18,9 @@ inline constexpr double kHeapFloorBytes = 512;
 /// the smallest reported leak of hooks and wrappers.
 inline constexpr double kSupportedFloorBytes = 256;
 
+/// Blocks of Python's own allocator: at some 64 bytes each, the host heap's floor.
+inline constexpr double kBlockFloor = 8;
+
 /// The first of the steps that the next look judges: what follows the last fill pass, else the run's first.
 [[nodiscard]] std::int64_t judged_from(const Trace& trace);
 
@@ -36,7 +39,8 @@ class Trends {
   Trends(const Trace& trace, StepRange judged);
 
   [[nodiscard]] StepRange judged() const { return judged_; }
-  /// Exact ledgers by their exact period; outside_bytes without a floor; heap_bytes is heap().
+  /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor;
+  /// heap_bytes is heap().
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }

@@ -32,9 +32,11 @@ enum class Counter : std::uint8_t {
   pinned_bytes,   ///< page-locked host memory; noisy: a block that a copy still uses is not handed out again
   outside_bytes,  ///< device memory of the process outside the caching allocator; noisy
   shared_bytes,   ///< mapped host memory that other processes may share, in whole pages; noisy where workers run ahead
+  python_blocks,  ///< small blocks that Python's own allocator has handed out (`sys.getallocatedblocks`); noisy:
+                  ///< caches, free lists and interned strings move it too
 };
 
-inline constexpr int kCounterCount = static_cast<int>(Counter::shared_bytes) + 1;
+inline constexpr int kCounterCount = static_cast<int>(Counter::python_blocks) + 1;
 
 /// The enumerator's own spelling, as in JSON.
 [[nodiscard]] std::string_view to_string(Counter counter);

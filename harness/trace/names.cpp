@@ -27,7 +27,8 @@ constexpr std::array kCounters{std::string_view("live_bytes"),
                                std::string_view("private_pool_bytes"),
                                std::string_view("pinned_bytes"),
                                std::string_view("outside_bytes"),
-                               std::string_view("shared_bytes")};
+                               std::string_view("shared_bytes"),
+                               std::string_view("python_blocks")};
 static_assert(kCounters.size() == kCounterCount);
 
 constexpr std::array kKinds{std::string_view("growth"),
@@ -70,6 +71,7 @@ bool is_exact(Counter counter) {
     case Counter::pinned_bytes:
     case Counter::outside_bytes:
     case Counter::shared_bytes:
+    case Counter::python_blocks:
       return false;
     default:
       return true;

@@ -489,6 +489,53 @@ def test_growth_is_counted_on_after_old_objects_are_set_apart() -> None:
     assert rises == [3] * len(rises), ledger
 
 
+# --- Python's own allocator -------------------------------------------------------------------------------------------
+
+
+class Log:
+    """Keeps so many new strings a step: no object of the collector's, and too small for malloc."""
+
+    def __init__(self, per_step: int) -> None:
+        self.training = Training()
+        self.lines: list[str] = []
+        self.per_step = per_step
+
+    def __call__(self) -> None:
+        self.training.clean()
+        self.lines.extend(f"sample {len(self.lines)} {i}" for i in range(self.per_step))
+
+
+def test_strings_that_stay_are_a_leak() -> None:
+    result = stepleak.check(Log(20))
+    assert result.verdict == "leak", result.report
+    assert [finding["kind"] for finding in result.findings] == ["host_heap"]
+    assert result.findings[0]["counted"] == "python blocks"
+    assert 20 <= result.findings[0]["count_per_step"] < 22
+
+
+@pytest.mark.parametrize("per_step", [0, 2])
+def test_log_of_few_strings_is_clean_at_once(per_step: int) -> None:
+    result = stepleak.check(Log(per_step))
+    assert result.is_clean, result.report
+    assert result.steps == 64
+
+
+def test_threshold_of_zero_is_a_collector_switched_off() -> None:
+    def step() -> None:
+        cycle: list[Any] = [torch.zeros(100)]
+        cycle.append(cycle)
+
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        result = stepleak.check(step)
+        assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)
+    assert [finding["kind"] for finding in result.findings] == ["reference_cycle"], result.report
+    assert "is freed by Python's cycle collector only" in stepleak.check(step).report
+
+
 # --- assert_no_leak ---------------------------------------------------------------------------------------------------
 
 

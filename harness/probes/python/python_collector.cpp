@@ -90,7 +90,9 @@ void PythonCollector::unfreeze() {
 
 bool PythonCollector::is_enabled() const {
   const py::gil_scoped_acquire gil;
-  return gc().attr("isenabled")().cast<bool>();
+  // A threshold of zero switches it off as well.
+  const auto threshold = gc().attr("get_threshold")().cast<py::tuple>()[0].cast<std::int64_t>();
+  return gc().attr("isenabled")().cast<bool>() && threshold > 0;
 }
 
 std::int64_t PythonCollector::objects() const {
