@@ -15,7 +15,8 @@ namespace stepleak {
 
 /// Repeats a step in this process, judges it and explains what it finds. The set-up has run before.
 /// Seeds the generators, and leaves them as the step left them. Throws usage errors for wrong options; a step
-/// that throws gives the verdict `failure`. Not to be called from two threads at once: memory is the process's.
+/// that throws gives the verdict `failure`. One check or watch at a time: memory is the process's, so another one,
+/// nested or from another thread, throws a usage error.
 [[nodiscard]] Result check(const Step& step, const Options& options = {}, const Surroundings& surroundings = {});
 
 /// The same, up to the judging: what check() judges. Errors as there.

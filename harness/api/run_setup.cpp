@@ -3,6 +3,9 @@
 #include "harness/api/run_setup.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
 
 #include "detectors/detectors.hpp"
 #include "harness/api/check.hpp"
@@ -46,6 +49,28 @@ void check_options(const Options& options) {
   }
 }
 
+/// The one run of a process: what probes attach is attached once. A forked child may start a run of its own.
+class OnlyRun {
+ public:
+  OnlyRun() {
+    auto seen = running_.load();
+    const auto here = ::getpid();
+    if (seen == here || !running_.compare_exchange_strong(seen, here)) {
+      throw usage_error("another check or watch is running in this process",
+                        "end that first: the memory that is watched is the whole process's");
+    }
+  }
+  OnlyRun(const OnlyRun&) = delete;
+  OnlyRun& operator=(const OnlyRun&) = delete;
+  ~OnlyRun() {
+    auto here = ::getpid();
+    running_.compare_exchange_strong(here, 0);
+  }
+
+ private:
+  static inline std::atomic<pid_t> running_{0};
+};
+
 Policy policy_for(const Options& options) {
   auto policy = policy_of(parse_effort(options.effort));
   if (options.steps > 0) policy = with_budget(policy, options.steps);
@@ -65,6 +90,7 @@ struct RunSetup::Parts {
         graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
         detectors(all_detectors()) {}
 
+  OnlyRun only_run;
   Device device;
   std::shared_ptr<StackTable> stacks;
   HostProbe host;

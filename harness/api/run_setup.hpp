@@ -12,7 +12,8 @@ namespace stepleak {
 /// Probes, detectors and conditions of one run, put together and taken apart again.
 class RunSetup {
  public:
-  /// Seeds torch's generators. Throws usage errors for wrong options, failure errors where the device is not visible.
+  /// Seeds torch's generators. Throws usage errors for wrong options and where another run of this process has
+  /// not ended, failure errors where the device is not visible.
   RunSetup(const Options& options, const Surroundings& surroundings);
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;

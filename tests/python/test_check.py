@@ -536,6 +536,48 @@ def test_threshold_of_zero_is_a_collector_switched_off() -> None:
     assert "is freed by Python's cycle collector only" in stepleak.check(step).report
 
 
+# --- one run at a time ------------------------------------------------------------------------------------------------
+
+
+def test_nested_check_is_wrong_use_and_the_outer_one_says_so() -> None:
+    inner = Training().clean
+    result = stepleak.check(lambda: stepleak.check(inner))
+    assert result.verdict == "failure"
+    assert "another check or watch is running in this process; end that first" in result.report
+
+
+def test_check_from_another_thread_is_wrong_use_at_once() -> None:
+    training = Training()
+    errors: list[BaseException] = []
+
+    def other() -> None:
+        try:
+            stepleak.check(lambda: None)
+        except stepleak.UsageError as error:
+            errors.append(error)
+
+    def step(index: int) -> None:
+        training.clean()
+        if index == 3:
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join(timeout=10)
+            assert not thread.is_alive()
+
+    result = stepleak.check(step)
+    assert result.is_clean, result.report
+    assert len(errors) == 1
+    assert "another check or watch is running" in str(errors[0])
+
+
+def test_check_within_a_watch_is_wrong_use() -> None:
+    with stepleak.watch() as watch:
+        with pytest.raises(stepleak.UsageError, match="another check or watch is running"):
+            stepleak.check(lambda: None)
+        watch.step()
+    assert stepleak.check(Training().clean).is_clean
+
+
 # --- assert_no_leak ---------------------------------------------------------------------------------------------------
 
 

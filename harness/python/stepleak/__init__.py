@@ -6,7 +6,8 @@
     stepleak.assert_no_leak(step)          # raises LeakError with the report
     result = stepleak.check(step)          # or look for yourself
 
-Not to be called from two threads at once: the memory that is watched is the whole process's.
+One check or watch at a time: the memory that is watched is the whole process's. Another one, in a step or from another
+thread, raises UsageError at once.
 """
 
 from __future__ import annotations
