@@ -29,15 +29,16 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   const auto& supported = trends.supported_heap();
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
-  const bool is_filling = growth.heap.is_growing() ? trends.is_heap_decaying() : trends.are_blocks_decaying();
-  growth.is_decaying = is_filling && !growth.objects.is_growing();
   growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
-  growth.is_leak = ((growth.heap.is_growing() || growth.blocks.is_growing()) && !growth.is_decaying) || are_objects_heavy;
+  growth.is_leak = (growth.heap.is_growing() && !trends.is_heap_decaying()) ||
+                   (growth.blocks.is_growing() && !trends.are_blocks_decaying()) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
   const bool are_objects_settled = !trace.has({Counter::python_objects}) || growth.objects.is_flat() ||
                                    (growth.objects.is_growing() && !are_objects_heavy && supported.is_flat());
   const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
   const bool are_blocks_settled = growth.blocks.is_flat() || !trace.has({Counter::python_blocks});
+  growth.is_decaying = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || trends.is_heap_decaying()) &&
+                       (are_blocks_settled || trends.are_blocks_decaying());
   growth.is_settled =
       (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled && are_blocks_settled;
   return growth;

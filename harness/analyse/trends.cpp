@@ -93,6 +93,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions host{.period = period, .floor = kHeapFloorBytes, .is_exact = false};
   heap_ = judged_trend(heap, host, judged);
   is_heap_decaying_ = is_decaying(heap);
+  are_blocks_decaying_ = is_decaying(values_of(trace, {Counter::python_blocks}, judged));
   resident_ = judged_trend(values_of(trace, {Counter::resident_bytes}, judged), host, judged);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
 }

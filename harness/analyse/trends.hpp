@@ -44,8 +44,9 @@ class Trends {
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }
-  /// Whether it rises ever more slowly.
+  /// Whether it, or python_blocks, rises ever more slowly.
   [[nodiscard]] bool is_heap_decaying() const { return is_heap_decaying_; }
+  [[nodiscard]] bool are_blocks_decaying() const { return are_blocks_decaying_; }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
   /// RSS with kHeapFloorBytes: a witness of a heap that malloc does not tell of.
@@ -65,6 +66,7 @@ class Trends {
   Trend supported_heap_;
   Trend resident_;
   bool is_heap_decaying_ = false;
+  bool are_blocks_decaying_ = false;  // Python's
 };
 
 /// Running total of what only a forced collection freed on a device, one value a step.

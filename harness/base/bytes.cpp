@@ -38,7 +38,10 @@ std::int64_t parse_bytes(std::string_view text) {
     is_unit_known = power != std::string_view::npos && (rest.empty() || rest == "B" || rest == "iB");
     if (is_unit_known) factor = std::pow(1024.0, static_cast<double>(power) + 1);
   }
-  if (error != std::errc() || !is_unit_known || value < 0) {
+  // Also for what is no number at all, and what no integer holds.
+  constexpr double kMost = 1LL << 62;
+  const bool is_size = value * factor >= 0 && value * factor < kMost;
+  if (error != std::errc() || !is_unit_known || !is_size) {
     throw usage_error(fmt::format("'{}' is no size", text), "write a number of bytes, or one with K, M, G or T: 512M");
   }
   return static_cast<std::int64_t>(value * factor);

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -35,36 +37,72 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-/// Closes and removes the unfinished file unless it was renamed into place.
+/// Beside the file that it is to become, with that one's mode. Closes and removes itself unless it was renamed.
 class UnfinishedFile {
  public:
-  explicit UnfinishedFile(std::filesystem::path path)
-      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+  explicit UnfinishedFile(const std::filesystem::path& target) {
+    // Never an existing file, which another process may have left, nor through a link that another user put there.
+    for (int attempt = 0; attempt < 8 && (attempt == 0 || errno == EEXIST) && descriptor_ < 0; ++attempt) {
+      path_ = target;
+      path_ += fmt::format(".unfinished-{}-{}", ::getpid(), attempt);
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    }
+    struct stat old {};
+    if (descriptor_ >= 0 && ::lstat(target.c_str(), &old) == 0) (void)::fchmod(descriptor_, old.st_mode & 07777);
+  }
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
   ~UnfinishedFile() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-      ::unlink(path_.c_str());
-    }
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(path_.c_str());
   }
   [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  [[nodiscard]] int write(std::string_view text) const { return write_all(descriptor_, text); }
+  /// 0, or the error number. On the disk before it has the name: a crash of the machine leaves the old file or the new.
+  [[nodiscard]] int write(std::string_view text) const {
+    const int error = write_all(descriptor_, text);
+    if (error != 0) return error;
+    return ::fsync(descriptor_) == 0 ? 0 : errno;
+  }
   [[nodiscard]] int rename_to(const std::filesystem::path& target) {
     const int closed = ::close(descriptor_);
     descriptor_ = -1;
-    if (closed != 0 || ::rename(path_.c_str(), target.c_str()) != 0) {
-      const int error = errno;
-      ::unlink(path_.c_str());
-      return error;
-    }
-    return 0;
+    if (closed == 0 && ::rename(path_.c_str(), target.c_str()) == 0) return 0;
+    const int error = errno;
+    ::unlink(path_.c_str());
+    return error;
   }
 
  private:
   std::filesystem::path path_;
-  int descriptor_;
+  int descriptor_ = -1;
 };
+
+// What a rename would replace instead of writing to it: devices, pipes, and the system's names of open descriptors
+// (/dev/stdout, /dev/fd/63), which are links.
+bool is_written_in_place(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(path, ignored);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return false;
+  if (!std::filesystem::is_symlink(status)) return true;
+  const auto folder = std::filesystem::weakly_canonical(path.parent_path(), ignored).string();
+  if (folder.starts_with("/dev") || folder.starts_with("/proc")) return true;
+  throw failure_error(fmt::format("cannot write {}: it is a symbolic link", path.string()),
+                      "name the file that it leads to");
+}
+
+int open_in_place(const std::filesystem::path& path) {
+  // A pipe that nobody reads is an error, and not waited for.
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw unwritable(path, errno);
+  ::fcntl(descriptor, F_SETFL, O_APPEND);
+  return descriptor;
+}
+
+void make_parent_of(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+}
 
 }  // namespace
 
@@ -79,21 +117,33 @@ std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
+void check_writable(const std::filesystem::path& path) {
+  if (path == kStandardOutput) return;
+  make_parent_of(path);
+  if (is_written_in_place(path)) {
+    // Not opened: who reads a pipe would see its end.
+    if (std::filesystem::is_directory(path)) throw unwritable(path, EISDIR);
+    if (::access(path.c_str(), W_OK) != 0) throw unwritable(path, errno);
+  } else if (!UnfinishedFile(path).is_open()) {
+    throw unwritable(path, errno);
+  }
+}
+
 void write_file(const std::filesystem::path& path, std::string_view text) {
-  std::error_code ignored;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    // A device or a pipe cannot be replaced by a rename; it is written to as it is.
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) throw unwritable(path, errno);
+  if (path == kStandardOutput) {
+    std::fflush(stdout);
+    if (const int error = write_all(STDOUT_FILENO, text); error != 0) throw unwritable("the standard output", error);
+    return;
+  }
+  make_parent_of(path);
+  if (is_written_in_place(path)) {
+    const int descriptor = open_in_place(path);
     const int error = write_all(descriptor, text);
     ::close(descriptor);
     if (error != 0) throw unwritable(path, error);
     return;
   }
-  auto unfinished_path = path;
-  unfinished_path += fmt::format(".unfinished-{}", ::getpid());
-  UnfinishedFile unfinished(unfinished_path);
+  UnfinishedFile unfinished(path);
   if (!unfinished.is_open()) throw unwritable(path, errno);
   int error = unfinished.write(text);
   if (error == 0) error = unfinished.rename_to(path);

@@ -11,9 +11,16 @@ namespace stepleak {
 /// The whole file. Throws a failure error with the system's reason.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
-/// Writes a file whole or not at all: a full disk or a crash leaves the old file as it was.
-/// Makes the parent folders. Throws a failure error naming the file, the reason and a remedy.
+/// The path that stands for the standard output.
+inline constexpr std::string_view kStandardOutput = "-";
+
+/// Writes a file whole or not at all: a full disk or a crash leaves the old file as it was, and its mode stays.
+/// A device or a pipe is written to. Makes the parent folders. Throws a failure error naming the file, the reason and a
+/// remedy; so for a symbolic link, which may lead to a file that is not meant.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Throws what write_file() would, as far as it shows without writing: before minutes of work, not after.
+void check_writable(const std::filesystem::path& path);
 
 /// FNV-1a (64 bit) of a text as 16 hex digits: a stable name, no protection against forgery.
 [[nodiscard]] std::string fnv1a_hex(std::string_view text);

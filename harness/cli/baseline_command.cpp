@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -24,7 +24,11 @@ std::string refusal_of(const GateEntry& entry) {
   return entry.contradiction;
 }
 
-ExitCode update(const GateOptions& options) {
+ExitCode update(const GateOptions& options, bool prunes) {
+  if (prunes && !are_of_one_project(options)) {
+    throw usage_error("--prune would remove baselines that belong to the scenarios of another project",
+                      "name the --baselines of these --scenarios");
+  }
   const auto entries = run_gate(options);
   const auto store = store_of(options);
   auto code = ExitCode::clean;
@@ -34,12 +38,14 @@ ExitCode update(const GateOptions& options) {
     if (change == Change::same && entry.comparison.differences.empty()) continue;
     print_difference(entry);
     if (change == Change::gone) {
-      store.remove(entry.result.target);
+      const auto file = store.file_of(entry.result.target).string();
+      fmt::print("  {}\n", prunes ? "removed: " + file : "stays: " + file + "; --prune removes it");
+      if (prunes) store.remove(entry.result.target);
       continue;
     }
     if (const auto refusal = refusal_of(entry); !refusal.empty()) {
       fmt::print("  refused: {}\n{}", refusal, to_console(entry.result));
-      code = entry.result.verdict == Verdict::failure ? ExitCode::failure : ExitCode::leak;
+      code = worst_of(code, entry.result.verdict == Verdict::failure ? ExitCode::failure : ExitCode::leak);
       continue;
     }
     store.save(entry.now);
@@ -50,6 +56,9 @@ ExitCode update(const GateOptions& options) {
 
 ExitCode show(const GateOptions& options, const std::string& name) {
   const auto store = store_of(options);
+  if (name.find('/') != std::string::npos) {
+    throw usage_error(fmt::format("'{}' is no scenario's name", name), "stepleak baseline show lists all");
+  }
   if (!name.empty()) {
     const auto baseline = store.load(name);
     if (!baseline) throw usage_error(fmt::format("'{}' has no baseline", name), "stepleak baseline show lists all");
@@ -86,10 +95,13 @@ void add_baseline_command(CLI::App& app, Command& chosen) {
   auto name = std::make_shared<std::string>();
   auto* update_verb = verb->add_subcommand("update", "Run scenarios and store what they do; shows every difference");
   add_gate_options(*update_verb, *options);
+  auto prunes = std::make_shared<bool>(false);
+  update_verb->add_flag("--prune", *prunes, "remove baselines that have no scenario; where the whole suite runs");
   update_verb->footer(
       "Refuses what has no verdict, and what contradicts the scenario.\n"
       "Example: stepleak baseline update --suite 'loss_*'");
-  update_verb->callback([&chosen, options] { chosen = [options] { return update(*options); }; });
+  update_verb->callback(
+      [&chosen, options, prunes] { chosen = [options, prunes] { return update(*options, *prunes); }; });
   auto* show_verb = verb->add_subcommand("show", "Print the stored baselines, or one of them whole");
   show_verb->add_option("scenario", *name, "a scenario's name; all in short where none is given");
   show_verb->add_option("--baselines", options->baseline_folder, "folder with one folder a device class");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "harness/base/errors.hpp"
@@ -24,6 +25,9 @@ void add_doctor_command(CLI::App& app, Command& chosen);
 void add_analyze_command(CLI::App& app, Command& chosen);
 
 struct RunOptions;
+
+/// A trace keeps a value a ledger and step: more would fill any machine's memory.
+inline constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 /// The options of every verb that runs targets: --device, --effort, --steps, --timeout, ...
 void add_run_options(CLI::App& verb, RunOptions& options);

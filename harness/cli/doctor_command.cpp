@@ -97,8 +97,8 @@ ExitCode self_growth(std::int64_t steps) {
                        }});
   }
   std::set<ExitCode> codes;
-  for (const auto& record : run_targets(targets, with_device(options), {})) {
-    const auto result = result_of(record);
+  for (const auto& end : run_targets(targets, with_device(options), {})) {
+    const auto result = result_of(end.record);
     fmt::print("{}: own growth over {} steps, from step {} on: {}\n", result.target, result.steps, result.steps / 4,
                to_string(result.verdict));
     if (result.failure) say(result.reason, result.failure->what);
@@ -115,7 +115,8 @@ ExitCode self_growth(std::int64_t steps) {
 void add_doctor_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("doctor", "Say what can be observed here and what not, with the remedy");
   auto steps = std::make_shared<std::int64_t>(0);
-  verb->add_option("--self-growth", *steps, "measure what stepleak itself keeps over so many steps; exit 1 if any");
+  verb->add_option("--self-growth", *steps, "measure what stepleak itself keeps over so many steps; exit 1 if any")
+      ->check(CLI::Range(std::int64_t{1}, kMostSteps));
   verb->footer("Example: stepleak doctor --self-growth 10000");
   verb->callback([&chosen, steps] { chosen = [steps] { return *steps > 0 ? self_growth(*steps) : doctor(); }; });
 }

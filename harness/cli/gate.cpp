@@ -8,28 +8,57 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
+#include <charconv>
+#include <optional>
 
 #include "harness/api/result_of.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/source_root.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/observing.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
 namespace {
 
+// Digits only: no sign, no blank, nothing behind.
+std::optional<std::size_t> number_from(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(number) : std::nullopt;
+}
+
+// The nearest folder above the scenarios that is the root of something; else the folder that they lie in.
+std::filesystem::path project_of(const std::string& scenario_folder) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::weakly_canonical(scenario_folder, ignored);
+  for (auto above = folder; above.has_relative_path(); above = above.parent_path()) {
+    if (std::filesystem::exists(above / ".git", ignored) ||
+        std::filesystem::exists(above / "pyproject.toml", ignored)) {
+      return above;
+    }
+  }
+  return folder.parent_path();
+}
+
+std::filesystem::path baseline_folder_of(const GateOptions& options) {
+  if (!options.baseline_folder.empty()) return options.baseline_folder;
+  if (options.scenario_folder == default_scenario_folder()) return default_baseline_folder();
+  return project_of(options.scenario_folder) / "baselines";
+}
+
 std::vector<Scenario> shard_of(std::vector<Scenario> scenarios, const std::string& text) {
-  int index = 0;
-  int count = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%d/%d%c", &index, &count, &rest) != 2 || index < 1 || index > count) {
+  const auto slash = text.find('/');
+  const auto index = number_from(text.substr(0, slash));
+  const auto count = slash == std::string::npos ? std::nullopt : number_from(text.substr(slash + 1));
+  if (!index || !count || *index < 1 || *index > *count) {
     throw usage_error(fmt::format("'{}' is no shard", text), "write i/n with 1 <= i <= n, such as 2/4");
   }
   std::vector<Scenario> shard;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
-    if (static_cast<int>(i % static_cast<std::size_t>(count)) == index - 1) shard.push_back(std::move(scenarios[i]));
+    if (i % *count == *index - 1) shard.push_back(std::move(scenarios[i]));
   }
   return shard;
 }
@@ -87,7 +116,14 @@ BaselineStore store_of(const GateOptions& options) {
       return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
     });
   }
-  return BaselineStore(std::filesystem::path(options.baseline_folder) / device_class);
+  return BaselineStore(baseline_folder_of(options) / device_class);
+}
+
+bool are_of_one_project(const GateOptions& options) {
+  std::error_code ignored;
+  const auto baselines = std::filesystem::weakly_canonical(baseline_folder_of(options), ignored);
+  const auto inside = baselines.lexically_relative(project_of(options.scenario_folder));
+  return !inside.empty() && *inside.begin() != "..";
 }
 
 std::vector<GateEntry> run_gate(const GateOptions& options) {
@@ -101,14 +137,17 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
     (void)store.load(scenario.name);  // a corrupt baseline is reported before minutes of work, not after
     targets.push_back(Suite::to_target(scenario));
   }
-  const auto records = run_targets(targets, run_options, [](const Result& result) {
-    fmt::print("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict), result.steps,
-               result.seconds);
-    std::fflush(stdout);
+  const auto ends = run_targets(targets, run_options, [&](const Result& result) {
+    print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict),
+                           result.steps, result.seconds),
+               {.junit_file = options.junit_file});
   });
   std::vector<GateEntry> entries;
-  for (std::size_t i = 0; i < scenarios.size(); ++i)
-    entries.push_back(entry_of(scenarios[i], result_of(records[i]), store));
+  for (const auto& end : ends) {
+    const auto scenario = std::find_if(scenarios.begin(), scenarios.end(),
+                                       [&](const Scenario& known) { return known.name == end.record.target; });
+    entries.push_back(entry_of(*scenario, result_of(end.record), store));
+  }
   if (options.suite != "*" || options.shard != "1/1") return entries;
   for (const auto& name : store.scenarios()) {
     const auto& all = suite.scenarios();
@@ -124,8 +163,8 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
 void add_gate_options(CLI::App& verb, GateOptions& options) {
   add_run_options(verb, options.run);
   verb.add_option("--suite", options.suite, "glob over scenario names")->capture_default_str();
-  verb.add_option("--baselines", options.baseline_folder, "folder with one folder a device class")
-      ->capture_default_str();
+  verb.add_option("--baselines", options.baseline_folder,
+                  "folder with one folder a device class; none given: baselines/ in the project of the scenarios");
   verb.add_option("--scenarios", options.scenario_folder, "folder of Python scenarios")->capture_default_str();
   verb.add_option("--shard", options.shard, "i/n: every n-th scenario, from the i-th on")->capture_default_str();
 }

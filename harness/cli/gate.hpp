@@ -27,15 +27,20 @@ struct GateEntry {
 struct GateOptions {
   RunOptions run;
   std::string suite = "*";
-  std::string baseline_folder = default_baseline_folder();
+  std::string baseline_folder;  ///< empty: that of the project that the scenarios are in
   std::string scenario_folder = default_scenario_folder();
   std::string shard = "1/1";
+  std::string junit_file;  ///< "-": the standard output is taken
 };
 
 [[nodiscard]] BaselineStore store_of(const GateOptions& options);
 
+/// Whether the baselines lie in the project that the scenarios are in, so that one which has no scenario is stale.
+[[nodiscard]] bool are_of_one_project(const GateOptions& options);
+
 /// Runs and compares, printing one line a scenario. Entries of stored scenarios that are no more are appended
-/// as gone, where the whole suite is run. Throws what run_targets() and the store throw.
+/// as gone, where the whole suite is run. Scenarios that a signal kept from their turn are left out. Throws what
+/// run_targets() and the store throw.
 [[nodiscard]] std::vector<GateEntry> run_gate(const GateOptions& options);
 
 void add_gate_options(CLI::App& verb, GateOptions& options);

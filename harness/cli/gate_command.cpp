@@ -20,7 +20,6 @@ namespace {
 
 struct GateCommand {
   GateOptions options;
-  std::string junit_file;
   std::string colours = "auto";
   bool fails_on_other_key = false;
 
@@ -51,32 +50,41 @@ struct GateCommand {
     return is_doubtful ? ExitCode::inconclusive : ExitCode::clean;
   }
 
+  template <typename... Values>
+  void print(fmt::format_string<Values...> text, Values&&... values) const {
+    print_text(fmt::format(text, std::forward<Values>(values)...), {.junit_file = options.junit_file});
+  }
+
   ExitCode operator()() const {
+    check_outputs({options.junit_file}, {});
     const auto start = std::chrono::steady_clock::now();
     const auto entries = run_gate(options);
     const bool is_coloured = use_colours(colours);
     std::map<std::string_view, int> counts;
     std::vector<JunitCase> cases;
-    fmt::print("\n");
+    print("\n");
     for (const auto& entry : entries) {
       ++counts[to_string(entry.comparison.change)];
       const auto failure = failure_of(entry);
       cases.push_back({&entry.result, failure});
       if (entry.comparison.differences.empty() && failure.empty()) continue;
-      fmt::print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
-                 to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
-      for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);
+      print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
+            to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
+      for (const auto& difference : entry.comparison.differences) print("  {}\n", difference);
       if (!failure.empty() && entry.comparison.change != Change::gone)
-        fmt::print("{}", to_console(entry.result, {is_coloured, {}}));
+        print("{}", to_console(entry.result, {is_coloured, {}}));
     }
-    if (!junit_file.empty()) write_file(junit_file, to_junit("stepleak gate", cases));
-    const auto code = code_of(entries);
+    auto code = code_of(entries);
+    if (!options.junit_file.empty() &&
+        !is_written([&] { write_file(options.junit_file, to_junit("stepleak gate", cases)); })) {
+      code = ExitCode::failure;
+    }
     std::string summary;
     for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    fmt::print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(),
-               summary, seconds);
-    if (code != ExitCode::clean) fmt::print("  what is right after all: stepleak baseline update\n");
+    print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(), summary,
+          seconds);
+    if (code != ExitCode::clean) print("  what is right after all: stepleak baseline update\n");
     return code;
   }
 };
@@ -87,7 +95,7 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("gate", "Run scenarios and compare them with their baselines; for nightly CI");
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
-  verb->add_option("--junit", command->junit_file, "write a JUnit file here");
+  verb->add_option("--junit", command->options.junit_file, "write a JUnit file here");
   verb->add_option("--colour", command->colours, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();

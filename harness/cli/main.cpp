@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <csignal>
+
 #include "harness/cli/commands.hpp"
+#include "harness/drive/worker.hpp"
 
 namespace {
 
@@ -47,7 +50,11 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
   }
-  return exit_with(chosen());
+  // A reader that goes away must not take the files with it that are still to be written.
+  ::signal(SIGPIPE, SIG_IGN);
+  const auto code = chosen();
+  // As a shell tells of a program that a signal ended.
+  return stepleak::stopping_signal() != 0 ? 128 + stepleak::stopping_signal() : exit_with(code);
 } catch (const stepleak::Error& error) {
   fmt::print(stderr, "stepleak: {}\n", error.what());
   if (!error.remedy().empty()) fmt::print(stderr, "  remedy: {}\n", error.remedy());

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "harness/base/files.hpp"
 #include "harness/report/console.hpp"
@@ -18,7 +20,8 @@ namespace stepleak {
 namespace {
 
 int rank_of(ExitCode code) {
-  static constexpr ExitCode kOrder[] = {ExitCode::clean, ExitCode::inconclusive, ExitCode::leak, ExitCode::failure};
+  static constexpr ExitCode kOrder[] = {ExitCode::clean, ExitCode::inconclusive, ExitCode::leak, ExitCode::failure,
+                                        ExitCode::wrong_use};
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), code) - std::begin(kOrder));
 }
 
@@ -51,23 +54,57 @@ void add_report_options(CLI::App& verb, ReportOptions& options) {
       ->capture_default_str();
 }
 
-void print_result(const Result& result, const ReportOptions& options) {
-  fmt::print("{}", to_console(result, {use_colours(options.colours), options.json_file}));
-  std::fflush(stdout);
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->empty()) continue;
+    std::error_code missing;
+    const bool is_judged = std::any_of(judged_files.begin(), judged_files.end(), [&](const auto& file) {
+      return std::filesystem::equivalent(*output, file, missing);
+    });
+    if (is_judged || output->ends_with(".py")) {
+      throw usage_error(fmt::format("{} is code, and would be overwritten", *output), "name another file");
+    }
+    if (std::find(outputs.begin(), output, *output) != output) {
+      throw usage_error(fmt::format("{} is named for two outputs", *output), "name two files");
+    }
+    check_writable(*output);
+  }
 }
 
+void print_text(const std::string& text, const ReportOptions& options) {
+  const bool is_taken = options.json_file == kStandardOutput || options.junit_file == kStandardOutput;
+  auto* stream = is_taken ? stderr : stdout;
+  (void)std::fwrite(text.data(), 1, text.size(), stream);
+  (void)std::fflush(stream);
+}
+
+bool is_written(const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    fmt::print(stderr, "stepleak: {}\n  remedy: {}\n", error.what(), error.remedy());
+    return false;
+  }
+}
+
+void print_result(const Result& result, const ReportOptions& options) {
+  print_text(to_console(result, {use_colours(options.colours), options.json_file}), options);
+}
+
+ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a : b; }
+
 ExitCode report_results(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options) {
-  if (!options.json_file.empty()) write_file(options.json_file, json_of(results));
+  auto worst = ExitCode::clean;
+  if (!options.json_file.empty() && !is_written([&] { write_file(options.json_file, json_of(results)); })) {
+    worst = ExitCode::failure;
+  }
   if (!options.junit_file.empty()) {
     std::vector<JunitCase> cases;
     for (const auto& result : results) cases.push_back({&result, failure_of(result, options.is_strict)});
-    write_file(options.junit_file, to_junit(suite, cases));
+    if (!is_written([&] { write_file(options.junit_file, to_junit(suite, cases)); })) worst = ExitCode::failure;
   }
-  auto worst = ExitCode::clean;
-  for (const auto& result : results) {
-    const auto code = code_of(result, options.is_strict);
-    if (rank_of(code) > rank_of(worst)) worst = code;
-  }
+  for (const auto& result : results) worst = worst_of(worst, code_of(result, options.is_strict));
   return worst;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,27 @@ struct ReportOptions {
 /// --json, --junit, --strict and --colour.
 void add_report_options(CLI::App& verb, ReportOptions& options);
 
+/// A usage error where an output is a Python file, a file that is judged, or named twice; a failure error where one
+/// cannot be written. `outputs`: those that are empty are not asked for. Before a run: its results shall not be lost.
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files);
+
+/// Prints to standard output, or where a file goes there ("-") to standard error. A reader that is gone costs no
+/// result.
+void print_text(const std::string& text, const ReportOptions& options = {});
+
+/// What came of writing one file: says what went wrong on standard error, and whether anything did.
+[[nodiscard]] bool is_written(const std::function<void()>& write);
+
 /// Prints one result as a person reads it.
 void print_result(const Result& result, const ReportOptions& options);
 
-/// Writes the files, and gives the exit code of the worst: a failure hides behind no leak, a leak behind no doubt.
+/// Writes the files, all that can be, and gives the exit code of the worst: a failure hides behind no leak, a leak
+/// behind no doubt. A file that cannot be written is a failure.
 [[nodiscard]] ExitCode report_results(const std::vector<Result>& results, const std::string& suite,
                                       const ReportOptions& options);
+
+/// The worse of two: 64, 3, 1, 2, 0.
+[[nodiscard]] ExitCode worst_of(ExitCode a, ExitCode b);
 
 /// Whether to colour standard output: "always", "never", or "auto" for a terminal without NO_COLOR.
 [[nodiscard]] bool use_colours(const std::string& choice);

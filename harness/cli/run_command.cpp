@@ -4,6 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
+
 #include "harness/api/result_of.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/observing.hpp"
@@ -42,16 +45,40 @@ struct RunCommand {
     return resolved;
   }
 
+  [[nodiscard]] std::vector<std::string> judged_files() const {
+    std::vector<std::string> files;
+    for (const auto& text : targets) files.push_back(text.substr(0, text.rfind(':')));
+    return files;
+  }
+
   ExitCode operator()() const {
+    check_outputs({reports.json_file, reports.junit_file, trace_file}, judged_files());
     const auto run_options = with_device(options);
     const auto to_run = resolved(parse_device(run_options.options.device));
-    const auto records = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
-    if (!trace_file.empty()) write_trace_file(trace_file, records);
+    const auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
+    auto code = ExitCode::clean;
+    std::vector<RunRecord> records;
     std::vector<Result> results;
-    for (const auto& record : records) results.push_back(result_of(record));
-    return report_results(results, "stepleak run", reports);
+    for (const auto& end : ends) {
+      records.push_back(end.record);
+      results.push_back(result_of(end.record));
+      if (end.is_wrong_use) code = ExitCode::wrong_use;
+    }
+    if (!trace_file.empty() && !is_written([&] { write_trace_file(trace_file, records); })) code = ExitCode::failure;
+    return worst_of(code, report_results(results, "stepleak run", reports));
   }
 };
+
+// What no machine of today has; beyond it the system refuses threads in ways that look like a crash.
+constexpr int kMostThreads = 4096;
+
+// "nan" is neither below nor above a bound.
+CLI::Validator finite() {
+  return {[](const std::string& text) {
+            return std::isfinite(std::strtod(text.c_str(), nullptr)) ? std::string() : text + " is no number";
+          },
+          "", "finite"};
+}
 
 }  // namespace
 
@@ -60,29 +87,32 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
   verb.add_option("--effort", options.options.effort, "clean after 16, 64 or 512 steps at least")
       ->check(CLI::IsMember({"quick", "standard", "nightly"}))
       ->capture_default_str();
+  const auto steps = CLI::Range(std::int64_t{0}, kMostSteps);
+  const auto seconds = CLI::Range(0.0, 1e9) & finite();
+  const auto threads = CLI::Range(0, kMostThreads);
   verb.add_option("--steps", options.options.steps, "the most steps to run; 0: the effort's budget")
-      ->check(CLI::NonNegativeNumber)
+      ->check(steps)
       ->capture_default_str();
   verb.add_option("--min-steps", options.options.minimum_steps, "no verdict before these; 0: the effort's minimum")
-      ->check(CLI::NonNegativeNumber)
+      ->check(steps)
       ->capture_default_str();
   verb.add_option("--period", options.options.period, "steps after which yours repeats; 0: found")
-      ->check(CLI::NonNegativeNumber)
+      ->check(steps)
       ->capture_default_str();
   verb.add_option("--budget", options.options.budget_seconds, "the most seconds to run steps; 0: unlimited")
+      ->check(seconds)
+      ->capture_default_str();
+  verb.add_option("--seed", options.options.seed, "of torch, Python and NumPy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  verb.add_option("--seed", options.options.seed, "of torch, Python and NumPy")->capture_default_str();
   verb.add_option("--threads", options.options.threads, "torch's intra-op threads; 0: torch's default")
-      ->check(CLI::NonNegativeNumber)
+      ->check(threads)
       ->capture_default_str();
   verb.add_option("--timeout", options.timeout_seconds, "seconds for each worker; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(seconds)
       ->capture_default_str();
   verb.add_option("--memory", options.memory, "host memory that a worker may take, such as 8G; none by default");
-  verb.add_option("--jobs,-j", options.jobs, "workers at once; 0: one a core")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  verb.add_option("--jobs,-j", options.jobs, "workers at once; 0: one a core")->check(threads)->capture_default_str();
   verb.add_flag("--show-output", options.show_output, "let through what the step prints");
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -39,26 +40,45 @@ std::string payload_of(const Target& target, Options options, FlightRecorder& re
   }
 }
 
-RunRecord record_of(const Target& target, const RunOptions& options, WorkerEnd end) {
-  if (end.is_finished && end.payload.front() == kResultTag) {
-    auto record = run_record_from_json(std::string_view(end.payload).substr(1), "what the worker sent back");
-    if (record.failure) record.failure->output_tail = end.output_tail;
-    return record;
-  }
-  if (end.is_finished) {
-    const auto first = end.payload.find(kSeparator);
-    const auto second = end.payload.find(kSeparator, first + 1);
-    throw Error(static_cast<ExitCode>(std::stoi(end.payload.substr(1, first - 1))),
-                end.payload.substr(first + 1, second - first - 1), end.payload.substr(second + 1));
-  }
+RunRecord failed(const Target& target, const RunOptions& options, const std::string& reason, const Error& error) {
   return {.target = target.name,
           .device = parse_device(options.options.device),
-          .policy = end.policy,
-          .trace = std::move(end.trace),
-          .failure =
-              RunFailure{
-                  .reason = "the worker died", .what = end.what, .remedy = end.remedy, .output_tail = end.output_tail},
-          .seconds = end.seconds};
+          .failure = RunFailure{.reason = reason, .what = error.what(), .remedy = error.remedy()}};
+}
+
+// As payload_of() wrote it.
+Error error_from(const std::string& payload) {
+  const auto first = payload.find(kSeparator);
+  const auto second = payload.find(kSeparator, first + 1);
+  return {static_cast<ExitCode>(std::stoi(payload.substr(1, first - 1))), payload.substr(first + 1, second - first - 1),
+          payload.substr(second + 1)};
+}
+
+TargetEnd end_of(const Target& target, const RunOptions& options, WorkerEnd end) try {
+  if (end.is_finished && !end.payload.empty() && end.payload.front() == kResultTag) {
+    auto record = run_record_from_json(std::string_view(end.payload).substr(1), "what the worker sent back");
+    if (record.failure) record.failure->output_tail = end.output_tail;
+    return {std::move(record)};
+  }
+  if (end.is_finished) {
+    const auto error = error_from(end.payload);
+    const bool is_wrong_use = error.code() == ExitCode::wrong_use;
+    auto record = failed(target, options, is_wrong_use ? "it was named wrongly" : "the harness failed", error);
+    record.failure->output_tail = end.output_tail;
+    return {std::move(record), is_wrong_use};
+  }
+  return {{.target = target.name,
+           .device = parse_device(options.options.device),
+           .policy = end.policy,
+           .trace = std::move(end.trace),
+           .failure = RunFailure{.reason = end.is_interrupted ? "the run was interrupted" : "the worker died",
+                                 .what = end.what,
+                                 .remedy = end.remedy,
+                                 .output_tail = end.output_tail},
+           .is_interrupted = end.is_interrupted,
+           .seconds = end.seconds}};
+} catch (const std::exception& error) {
+  return {failed(target, options, "its worker sent back what cannot be read", failure_error(error.what()))};
 }
 
 }  // namespace
@@ -99,6 +119,12 @@ Target Suite::to_target(const Scenario& scenario) {
 }
 
 RunOptions with_device(RunOptions options) {
+  // Here, and not once in each worker.
+  if (options.options.steps != 0 && options.options.steps < kFewestSteps) {
+    throw usage_error(fmt::format("{} steps are too few to judge", options.options.steps),
+                      fmt::format("give {} steps at least", kFewestSteps));
+  }
+  if (!options.memory.empty()) (void)parse_bytes(options.memory);
   options.options.device = to_string(observing().device_before_fork(options.options.device));
   return options;
 }
@@ -107,7 +133,8 @@ Target file_target(const std::string& text) {
   const auto colon = text.rfind(':');
   const auto file = text.substr(0, colon);
   const auto callable = text.substr(colon + 1);
-  if (!std::filesystem::is_regular_file(file)) {
+  std::error_code unusable;  // a name too long, a loop of links
+  if (!std::filesystem::is_regular_file(file, unusable)) {
     throw usage_error(fmt::format("there is no file {}", file),
                       "name it as FILE.py:callable, from the folder you are in");
   }
@@ -117,7 +144,7 @@ Target file_target(const std::string& text) {
           }};
 }
 
-std::vector<RunRecord> run_targets(const std::vector<Target>& targets, const RunOptions& options,
+std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const RunOptions& options,
                                    const std::function<void(const Result&)>& on_result) {
   observing().start();
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
@@ -128,20 +155,35 @@ std::vector<RunRecord> run_targets(const std::vector<Target>& targets, const Run
          [&target, &options](FlightRecorder& recorder) { return payload_of(target, options.options, recorder); },
          limits, options.show_output});
   }
-  std::vector<RunRecord> records(targets.size());
+  std::vector<TargetEnd> ends(targets.size());
   Progress progress(targets.size(), ::isatty(STDERR_FILENO) != 0);
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   run_workers(tasks, options.jobs > 0 ? options.jobs : cores,
               {.on_end =
                    [&](std::size_t task, const WorkerEnd& end) {
                      progress.clear();
-                     records[task] = record_of(targets[task], options, end);
-                     if (on_result) on_result(result_of(records[task]));
+                     auto& ended = ends[task];
+                     ended = end_of(targets[task], options, end);
+                     if (ended.is_wrong_use) {
+                       const auto& failure = *ended.record.failure;
+                       fmt::print(stderr, "stepleak: {}\n  remedy: {}\n", failure.what, failure.remedy);
+                     } else if (on_result) {
+                       on_result(result_of(ended.record));
+                     }
                    },
                .on_progress = [&](std::size_t ended, std::size_t task,
                                   std::int64_t step) { progress.show(ended, targets[task].name, step); }});
   progress.clear();
-  return records;
+  if (stopping_signal() != 0) {
+    const auto judged = std::count_if(ends.begin(), ends.end(), [](const TargetEnd& end) {
+      return !end.record.target.empty() && !end.record.is_interrupted;
+    });
+    fmt::print(stderr, "stepleak: stopped by SIG{}: {} of {} targets had ended\n", ::sigabbrev_np(stopping_signal()),
+               judged, ends.size());
+  }
+  // A target that a signal kept from its turn.
+  std::erase_if(ends, [](const TargetEnd& end) { return end.record.target.empty(); });
+  return ends;
 }
 
 std::string default_scenario_folder() { return STEPLEAK_SOURCE_ROOT "/scenarios/python"; }

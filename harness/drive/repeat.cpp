@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/drive/repeat.hpp"
 
+#include <unistd.h>
+
 #include <new>
 
 #include "harness/base/errors.hpp"
@@ -32,10 +34,15 @@ void call_step(const Step& step, std::int64_t index) {
   }
 }
 
+/// A child that the step forked has returned from it: the run is its parent's.
+class ForkedChild {};
+
 void run(const Step& step, Session& session) {
+  const auto owner = ::getpid();
   do {
     session.begin_step();
     call_step(step, session.step_count());
+    if (::getpid() != owner) throw ForkedChild();
   } while (session.end_step() != Next::stop);
 }
 
@@ -47,6 +54,11 @@ RunRecord repeat(const Step& step, Session& session) {
     run(step, session);
   } catch (const StepFailure& failure) {
     session.fail(failure);
+  } catch (const ForkedChild&) {
+    // Neither the ledgers nor the other ranks shall hear of it.
+    return {.failure =
+                RunFailure{.what = "this is a child process that the step forked, and it came back from the step",
+                           .remedy = "end the child in the step: os._exit()"}};
   } catch (const Interrupted&) {
     session.interrupt();
   } catch (const PeerFailure& failure) {

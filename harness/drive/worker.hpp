@@ -32,7 +32,8 @@ struct WorkerEnd {
   std::string payload;       ///< what it returned
   std::string what;          ///< else: "killed by SIGSEGV in step 17"
   std::string remedy;
-  std::string output_tail;  ///< the last lines that it printed
+  bool is_interrupted = false;  ///< a signal to the server stopped it
+  std::string output_tail;      ///< the last lines that it printed
   double seconds = 0;
   Trace trace;    ///< ledgers up to the end, where it did not finish
   Policy policy;  ///< of the verdict that stood by then, where one did
@@ -47,8 +48,13 @@ struct WorkerEvents {
 
 /// Forks a fresh worker for each task, at most `jobs` at once, and waits for all. The calling process must
 /// have one thread only: a fork copies no other, and their locks would stay locked for ever. Throws a failure
-/// error where it has more. A worker dies with its server, its own children with the worker.
+/// error where it has more. A worker dies with its server, its own children with the worker. On SIGINT, SIGTERM and
+/// SIGHUP the workers are stopped, each with its on_end, no other is started, and it returns; the second one ends the
+/// process at once.
 void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events);
+
+/// The signal that stopped run_workers(); 0: none did.
+[[nodiscard]] int stopping_signal();
 
 /// Threads of this process.
 [[nodiscard]] int thread_count();

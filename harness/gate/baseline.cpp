@@ -297,7 +297,13 @@ std::filesystem::path BaselineStore::file_of(const std::string& scenario) const 
 
 std::optional<Baseline> BaselineStore::load(const std::string& scenario) const {
   const auto file = file_of(scenario);
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  std::error_code unusable;  // a name too long, a loop of links
+  if (!std::filesystem::exists(file, unusable)) return std::nullopt;
+  // A pipe would be waited for, and what is huge is no baseline either: they take kilobytes.
+  constexpr std::uintmax_t kMostBytes = 16 << 20;
+  if (!std::filesystem::is_regular_file(file, unusable) || std::filesystem::file_size(file, unusable) > kMostBytes) {
+    throw malformed(file.string(), "the file", "is no regular one of a few kilobytes");
+  }
   auto baseline = baseline_from_json(read_file(file), file.string());
   if (baseline.scenario != scenario) {
     throw malformed(file.string(), "scenario", fmt::format("is '{}', another one's name", baseline.scenario));

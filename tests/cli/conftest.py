@@ -69,6 +69,17 @@ class CommandLine:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """The same, and does not wait for the end."""
+        return subprocess.Popen(
+            [self._executable, *arguments],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
     def results(self, name: str) -> dict[str, dict[str, Any]]:
         """The results in a JSON file, by target."""
         data = json.loads((self.folder / name).read_text(encoding="utf-8"))

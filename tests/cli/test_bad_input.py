@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -97,6 +100,23 @@ STEPS = """\
         pass
 
 
+    def forks():
+        # Both go on: the child's steps keep nothing.
+        global is_child
+        count()
+        is_child = is_child or os.fork() == 0
+        if not is_child:
+            hoard.append(torch.ones(100))
+
+
+    is_child = False
+
+
+    def leaves_its_child_behind():
+        if count() == 5 and os.fork() != 0:
+            os._exit(0)
+
+
     def generates():
         count()
         yield
@@ -145,6 +165,7 @@ def written(stepleak: CommandLine) -> CommandLine:
     stepleak.write("imports_nothing.py", "import a_module_that_nobody_wrote\n")
     stepleak.write("exits.py", "import sys\nsys.exit('no GPU, no fun')\n")
     stepleak.write("dies.py", "import os\nos._exit(5)\n")
+    (stepleak.folder / "loop.py").symlink_to("loop.py")
     stepleak.write("sleeps.py", "import time\ntime.sleep(1000)\n")
     return stepleak
 
@@ -195,6 +216,20 @@ def test_a_driver_older_than_the_runtime(folder: CommandLine) -> None:
         (["run", "steps.py:clean", "--period", "-1"], ["--period"]),
         (["run", "steps.py:clean", "--timeout", "soon"], ["--timeout"]),
         (["run", "steps.py:clean", "--json"], ["--json"]),
+        (["run", "steps.py:clean", "--steps", str(2**62)], ["--steps"]),
+        (["run", "steps.py:clean", "--seed", "-1"], ["--seed"]),
+        (["run", "steps.py:clean", "--threads", "100000"], ["--threads"]),
+        (["run", "steps.py:clean", "--timeout", "nan"], ["--timeout"]),
+        (["run", "steps.py:clean", "--budget", "inf"], ["--budget"]),
+        (["run", "steps.py:clean", "--jobs", "100000"], ["--jobs"]),
+        (["doctor", "--self-growth", "-5"], ["--self-growth"]),
+        (["run", "x" * 5000 + ".py:clean"], ["there is no file", "remedy: "]),
+        (["run", "loop.py:clean"], ["there is no file loop.py", "remedy: "]),
+        (["baseline", "show", "../x"], ["'../x' is no scenario's name"]),
+        *(
+            (["run", "steps.py:clean", "--memory", size], [f"'{size}' is no size", "remedy: "])
+            for size in ("nan", "inf", "99999999T", "-1")
+        ),
         (["run"], ["target", "--help"]),
         (["dance"], ["dance", "--help"]),
         ([], ["subcommand", "--help"]),
@@ -214,7 +249,7 @@ def test_wrong_use_is_told_before_anything_runs(arguments: list[str], parts: lis
 WRONG_NAMES: dict[str, tuple[list[str], list[str]]] = {
     "no_such_callable": (
         ["steps.py:setp"],
-        ["has no 'setp'", "remedy: callables there: ", "clean", "raises"],
+        ["has no 'setp'", "remedy: callables there: ", "clean", "count"],
     ),
     "not_a_callable": (
         ["steps.py:number"],
@@ -340,6 +375,121 @@ def test_junit_counts_crashes_as_errors(folder: CommandLine, crashes: Outcome) -
     suite = ElementTree.parse(folder.folder / "crashes.xml").getroot().find("testsuite")
     assert suite is not None
     assert (suite.get("failures"), suite.get("errors")) == ("0", str(len(CRASHES)))
+
+
+# --- a step that forks ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def forks(folder: CommandLine) -> Outcome:
+    targets = [f"steps.py:{step}" for step in ("forks", "leaves_its_child_behind")]
+    return folder("run", *targets, "--effort", "quick", "--json", "forks.json")
+
+
+def test_result_is_the_parents(folder: CommandLine, forks: Outcome) -> None:
+    result = folder.results("forks.json")["steps.py:forks"]
+    assert result["verdict"] == "leak", forks.text
+    live = result["series"]["live_bytes@cpu"]
+    assert live[20] - live[10] == 4000
+
+
+def test_childs_verdict_is_never_taken(folder: CommandLine, forks: Outcome) -> None:
+    result = folder.results("forks.json")["steps.py:leaves_its_child_behind"]
+    assert result["verdict"] == "failure", forks.text
+    assert "the process exited with code 0 in step 5" in result["failure"]["what"]
+
+
+# --- one target's trouble costs no other's result ---------------------------------------------------------------------
+
+
+def test_wrong_use_in_one_of_many_keeps_the_others(folder: CommandLine) -> None:
+    targets = [f"steps.py:{step}" for step in ("setp", "clean", "generates")]
+    outcome = folder("run", *targets, "--json", "many.json", "--junit", "many.xml")
+    assert outcome.code == WRONG_USE, outcome.text
+    assert "has no 'setp'" in outcome.err
+    assert "the step returns a generator" in outcome.err
+    results = folder.results("many.json")
+    assert [results[target]["verdict"] for target in targets] == ["failure", "clean", "failure"]
+    suite = ElementTree.parse(folder.folder / "many.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("errors")) == ("3", "2")
+
+
+def test_reader_that_is_gone_costs_no_file(folder: CommandLine) -> None:
+    done = folder.start("run", "steps.py:clean", "--json", "unread.json", "--junit", "unread.xml")
+    assert done.stdout is not None
+    done.stdout.close()
+    assert done.wait(timeout=120) == 0
+    assert folder.results("unread.json")["steps.py:clean"]["verdict"] == "clean"
+    assert (folder.folder / "unread.xml").exists()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_writes_what_is_decided(stop: signal.Signals, folder: CommandLine) -> None:
+    names = [f"{stop.name}.json", f"{stop.name}.xml"]
+    targets = ["steps.py:clean", "steps.py:hangs", "steps.py:raises"]
+    run = folder.start("run", *targets, "-j1", "--json", names[0], "--junit", names[1])
+    assert run.stdout is not None
+    assert "steps.py:clean is clean" in run.stdout.readline()
+    time.sleep(1)
+    run.send_signal(stop)
+    assert run.wait(timeout=20) == 128 + stop
+    assert run.stderr is not None
+    assert f"stopped by {stop.name}: 1 of 3 targets had ended" in run.stderr.read()
+    results = folder.results(names[0])
+    assert results["steps.py:clean"]["verdict"] == "clean"
+    assert results["steps.py:hangs"]["reason"] == "the run was interrupted"
+    assert f"stopped by {stop.name}" in results["steps.py:hangs"]["failure"]["what"]
+    assert "steps.py:raises" not in results
+    assert (folder.folder / names[1]).exists()
+
+
+# --- output files -----------------------------------------------------------------------------------------------------
+
+
+def test_outputs_are_tried_before_the_run(folder: CommandLine) -> None:
+    (folder.folder / "taken").mkdir(exist_ok=True)
+    for unwritable in ("taken", "/proc/nowhere/result.json", "steps.py/result.json"):
+        outcome = folder("run", "steps.py:clean", "--json", unwritable, "--junit", "ok.xml")
+        assert outcome.code == FAILURE, outcome.text
+        assert f"cannot write {unwritable}" in outcome.err
+        assert "is clean" not in outcome.out
+
+
+@pytest.mark.parametrize("output", ["steps.py", "./steps.py", "other.py"])
+def test_output_that_is_code_is_refused(output: str, folder: CommandLine) -> None:
+    before = (folder.folder / "steps.py").read_text(encoding="utf-8")
+    outcome = folder("run", "steps.py:clean", "--json", output)
+    assert outcome.code == WRONG_USE, outcome.text
+    assert "is code, and would be overwritten" in outcome.err
+    assert (folder.folder / "steps.py").read_text(encoding="utf-8") == before
+
+
+def test_two_outputs_of_one_name_are_refused(folder: CommandLine) -> None:
+    outcome = folder("run", "steps.py:clean", "--json", "same", "--junit", "same")
+    assert outcome.code == WRONG_USE, outcome.text
+    assert "same is named for two outputs" in outcome.err
+
+
+def test_link_is_not_written_through(folder: CommandLine) -> None:
+    precious = folder.write("precious.txt", "mine")
+    link = folder.folder / "link.json"
+    link.unlink(missing_ok=True)
+    link.symlink_to(precious)
+    outcome = folder("run", "steps.py:clean", "--json", "link.json")
+    assert outcome.code == FAILURE, outcome.text
+    assert "link.json: it is a symbolic link" in outcome.err
+    assert link.is_symlink()
+    assert precious.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_json_goes_to_the_standard_output(name: str, folder: CommandLine) -> None:
+    outcome = folder("run", "steps.py:clean", "--json", name)
+    assert outcome.code == 0, outcome.text
+    text = outcome.out if name == "-" else outcome.out[outcome.out.index("{") :]
+    assert json.loads(text)["verdict"] == "clean"
+    assert Path("/dev/stdout").is_symlink()
 
 
 # --- set-ups that end badly -------------------------------------------------------------------------------------------

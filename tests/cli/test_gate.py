@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -334,10 +335,45 @@ def test_crashing_scenario_turns_the_gate_red_with_3(copied: Suite) -> None:
     assert not (copied.baselines / "mine_crash.json").exists()
 
 
-def test_wrong_shard_is_wrong_use(copied: Suite) -> None:
-    outcome = copied("gate", "--shard", "3/2")
+def test_only_prune_removes_baselines(copied: Suite) -> None:
+    old = copied.baselines / "mine_old.json"
+    old.write_text(json.dumps({**copied.baseline("mine_clean"), "scenario": "mine_old"}), encoding="utf-8")
+    kept = copied("baseline", "update", glob="*")
+    assert "mine_old: gone" in kept.out
+    assert f"stays: {Path('baselines/cpu/mine_old.json')}; --prune removes it" in kept.out
+    assert old.exists()
+    pruned = copied("baseline", "update", "--prune", glob="*")
+    assert "removed: baselines/cpu/mine_old.json" in pruned.out
+    assert not old.exists()
+    assert (copied.baselines / "mine_clean.json").exists()
+
+
+def test_baselines_of_another_project_are_never_pruned(copied: Suite) -> None:
+    folders = ["--scenarios", "mine", "--baselines", "/tmp/elsewhere/baselines", "--device", "cpu"]
+    outcome = copied.stepleak("baseline", "update", "--prune", *folders)
+    assert outcome.code == 64, outcome.text
+    assert "--prune would remove baselines that belong to the scenarios of another project" in outcome.err
+
+
+def test_baselines_are_those_of_the_scenarios_project(copied: Suite) -> None:
+    outcome = copied.stepleak("gate", "--scenarios", "mine", "--device", "cpu", "--suite", "mine_clean")
+    assert outcome.code == 0, outcome.text
+    assert "1 same" in outcome.out
+
+
+def test_pipe_as_a_baseline_does_not_block(copied: Suite) -> None:
+    (copied.baselines / "mine_clean.json").unlink()
+    os.mkfifo(copied.baselines / "mine_clean.json")
+    outcome = copied.stepleak("baseline", "show", "--baselines", "baselines")
+    assert outcome.code == 3, outcome.text
+    assert "mine_clean.json is no baseline" in outcome.err
+
+
+@pytest.mark.parametrize("shard", ["3/2", "+1/2", "0/2", "1/99999999999999999999", "1/2/3", "1"])
+def test_wrong_shard_is_wrong_use(shard: str, copied: Suite) -> None:
+    outcome = copied("gate", "--shard", shard)
     assert outcome.code == 64
-    assert "'3/2' is no shard" in outcome.err
+    assert f"'{shard}' is no shard" in outcome.err
     assert "remedy: write i/n" in outcome.err
 
 
