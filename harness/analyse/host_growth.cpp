@@ -33,8 +33,10 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   growth.is_leak = (growth.heap.is_growing() && !trends.is_heap_decaying()) ||
                    (growth.blocks.is_growing() && !trends.are_blocks_decaying()) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
-  const bool are_objects_settled = !trace.has({Counter::python_objects}) || growth.objects.is_flat() ||
-                                   (growth.objects.is_growing() && !are_objects_heavy && supported.is_flat());
+  // What is too light to be a leak where it grows is so where it still moves.
+  const bool are_objects_light = growth.objects.per_step < kHeavyObjects && supported.is_flat();
+  const bool are_objects_settled =
+      !trace.has({Counter::python_objects}) || growth.objects.is_flat() || (are_objects_light && !are_objects_heavy);
   const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
   const bool are_blocks_settled = growth.blocks.is_flat() || !trace.has({Counter::python_blocks});
   growth.is_decaying = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || trends.is_heap_decaying()) &&

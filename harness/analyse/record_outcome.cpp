@@ -77,15 +77,14 @@ bool is_bounded_some_time(const Evidence& evidence, const Finding& finding) {
 }
 
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
-  RecordOutcome outcome{
-      .type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
+  RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
   if (container == nullptr) return outcome;
   outcome.bound = bound_of(*container, finding.structure);
   if (outcome.bound <= 0) {
     if (is_bounded_some_time(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
-    outcome.is_decaying = is_decaying(
-        values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
+    outcome.is_decaying =
+        is_decaying(values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
     return outcome;
   }
   const auto end = end_of(evidence.recording);

@@ -66,7 +66,7 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device device, std::i
     pass.planned_steps = std::max(kShortestRecord, 2 * hold + 2);
     if (blocks.per_step > 0 && blocks.per_step < 1) {
       const auto four_events = static_cast<std::int64_t>(std::ceil(4 / blocks.per_step));
-      pass.planned_steps = std::max(pass.planned_steps, four_events);
+      pass.planned_steps = std::max(pass.planned_steps, four_events + pass.young_steps);
     }
     pass.planned_steps = std::min(pass.planned_steps, kLongestRecord);
   }

@@ -55,6 +55,17 @@ bool is_full(Values values) {
   return 2 * silence >= values.size() && silence >= kPauses * longest_pause;
 }
 
+// What filled until lately still has rising minima. Its newest eighth tells, where that is long enough for readings
+// that are some steps apart.
+bool has_paused(Values values, double per_step) {
+  constexpr std::size_t kShortest = 16;
+  constexpr double kShare = 0.25;
+  const auto newest = values.size() / 8;
+  if (newest < kShortest) return false;
+  const auto rise = static_cast<double>(values.back() - values[values.size() - 1 - newest]);
+  return rise < kShare * per_step * static_cast<double>(newest);
+}
+
 struct Windows {
   std::array<std::int64_t, kWindows> lowest{};
   std::array<std::int64_t, kWindows> highest{};
@@ -120,6 +131,9 @@ Trend trend_of(Values values, const TrendOptions& options) {
         static_cast<double>(windows.lowest[3] - windows.lowest[0]) / static_cast<double>((kWindows - 1) * trend.window);
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
     if (options.is_exact && !trend.is_growing() && is_full(values)) trend.state = TrendState::flat;
+    if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
+      trend.state = TrendState::undecided;
+    }
   }
   if (trend.is_growing()) trend.since_step = since_step_of(values);
   return trend;

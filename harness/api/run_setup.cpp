@@ -118,8 +118,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own.session.target = options.target;
   own.session.device = own.device;
   own.session.policy = policy_for(options);
-  own.session.facts = {.has_python = surroundings.collector != nullptr,
-                       .declared_period = options.period};
+  own.session.facts = {.has_python = surroundings.collector != nullptr, .declared_period = options.period};
   own.session.observer.collector = surroundings.collector;
   own.session.observer.recorder = surroundings.recorder;
   own.session.stacks = own.stacks.get();

@@ -76,9 +76,8 @@ std::vector<std::string> notes_of_heap(const Trace& trace) {
 }
 
 std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
-  const auto by = outcome.structure.line == 0
-                      ? ""
-                      : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
+  const auto by =
+      outcome.structure.line == 0 ? "" : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
   return fmt::format("{} is bounded at {}{} and full at about step {}, with {}; this run had {}: run --steps {}",
                      outcome.holder, outcome.bound, by, outcome.full_at, format_bytes(outcome.bytes_when_full),
                      record.trace.step_count(), outcome.full_at + outcome.held + record.policy.clean_steps);
@@ -93,9 +92,9 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   if (judgement.outcome.type == Outcome::filling &&
       !is_waited_for_in_vain(judgement.outcome, record.trace.step_count(), record.policy)) {
     result.verdict = Verdict::inconclusive;
-    result.reason = fmt::format("{} is {}, which did not come to pass in {} steps: run more --steps",
-                                judgement.outcome.holder, structure_text(judgement.outcome.structure),
-                                record.trace.step_count());
+    result.reason =
+        fmt::format("{} is {}, which did not come to pass in {} steps: run more --steps", judgement.outcome.holder,
+                    structure_text(judgement.outcome.structure), record.trace.step_count());
     return;
   }
   if (judgement.outcome.type == Outcome::contradicted) {
@@ -104,10 +103,19 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
                                 judged_steps(record.trace).last);
     return;
   }
+  const bool is_recorded = !recording_after_look(record.trace).is_empty();
+  if (!is_recorded && !record.trace.recordings().empty() && !record.failure) {
+    result.verdict = Verdict::inconclusive;
+    result.reason = fmt::format(
+        "after {} steps it still grows, as when a record pass proved nothing, and none is left "
+        "to record: run more --steps",
+        record.trace.step_count());
+    return;
+  }
   result.verdict = Verdict::leak;
   result.losses = losses_of(Trends(record.trace), record.capacities);
   result.findings = std::move(judgement.findings);
-  if (recording_after_look(record.trace).is_empty()) {
+  if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: run more --steps");
   }
 }

@@ -19,9 +19,7 @@ struct Judgement {
   RecordOutcome outcome;          ///< where a record pass followed the look
 
   /// Whether what looks like a leak may still be something that fills.
-  [[nodiscard]] bool is_too_soon() const {
-    return decision.needs_proof && outcome.type == RecordOutcome::Type::open;
-  }
+  [[nodiscard]] bool is_too_soon() const { return decision.needs_proof && outcome.type == RecordOutcome::Type::open; }
 };
 
 /// Judges a trace at its last look. A pure function.

@@ -104,7 +104,8 @@ std::optional<StructureType> parse_structure_type(std::string_view name) {
 }
 
 std::string structure_text(const Structure& structure) {
-  const auto at = structure.line == 0 ? "" : fmt::format(" by {}:{}  {}", structure.file, structure.line, structure.text);
+  const auto at =
+      structure.line == 0 ? "" : fmt::format(" by {}:{}  {}", structure.file, structure.line, structure.text);
   switch (structure.type) {
     case StructureType::unbounded:
       return "nothing in your sources takes anything out of it";

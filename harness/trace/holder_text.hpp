@@ -16,8 +16,8 @@ namespace stepleak {
 [[nodiscard]] std::string_view to_string(StructureType type);
 [[nodiscard]] std::optional<StructureType> parse_structure_type(std::string_view name);
 
-/// What bounds a container, as a clause: "bounded at 700 by train.py:88  if len(self.items) > 700:". Empty where that is
-/// not known.
+/// What bounds a container, as a clause: "bounded at 700 by train.py:88  if len(self.items) > 700:". Empty where that
+/// is not known.
 [[nodiscard]] std::string structure_text(const Structure& structure);
 
 /// A path as a person reads it: "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0".

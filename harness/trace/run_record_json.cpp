@@ -11,12 +11,9 @@ namespace {
 constexpr std::string_view kFormat = "stepleak-trace";
 
 Json policy_to_json(const Policy& policy) {
-  return {{"proof_steps", policy.proof_steps},
-          {"clean_steps", policy.clean_steps},
-          {"leak_steps", policy.leak_steps},
-          {"budget_steps", policy.budget_steps},
-          {"budget_seconds", policy.budget_seconds},
-          {"period", policy.period}};
+  return {{"proof_steps", policy.proof_steps},       {"clean_steps", policy.clean_steps},
+          {"leak_steps", policy.leak_steps},         {"budget_steps", policy.budget_steps},
+          {"budget_seconds", policy.budget_seconds}, {"period", policy.period}};
 }
 
 Policy policy_from_json(const Json& json) {
@@ -65,9 +62,7 @@ Json trace_to_json(const Trace& trace) {
   for (const auto& pass : trace.passes()) passes.push_back(pass_to_json(pass));
   Json recordings = Json::array();
   for (const auto& recording : trace.recordings()) recordings.push_back(recording_to_json(recording));
-  return {{"facts",
-           {{"has_python", trace.facts().has_python},
-            {"declared_period", trace.facts().declared_period}}},
+  return {{"facts", {{"has_python", trace.facts().has_python}, {"declared_period", trace.facts().declared_period}}},
           {"steps", trace.step_count()},
           {"collector_changes", std::move(changes)},
           {"passes", std::move(passes)},

@@ -615,14 +615,15 @@ def test_assert_no_leak_raises_where_the_step_fails() -> None:
 def test_exception_is_a_failure_with_its_step_and_line() -> None:
     def step(index: int) -> None:
         if index == 3:
-            raise ValueError("no more batches")
+            raise ValueError("no more batches")  # in step 4
 
     result = stepleak.check(step)
     assert result.verdict == "failure"
     assert result.steps == 3
     assert "ValueError: no more batches" in result.json["failure"]["what"]
     assert "(in step 4)" in result.json["failure"]["what"]
-    assert f'{HERE}", line {line_of("if index == 3:") + 1}' in result.report
+    line = line_of("# in step 4")
+    assert f'{HERE}", line {line}' in result.report
     assert len(result.json["series"]["live_bytes@cpu"]) == 3
 
 

@@ -107,7 +107,7 @@ def test_ctrl_c_passes_with_what_is_known(loop: Loop) -> None:
 
 def test_ctrl_c_in_the_record_pass_leaves_the_verdict(loop: Loop) -> None:
     def step(index: int) -> None:
-        if index == 70:
+        if index == 30:
             raise KeyboardInterrupt
         loop.history.append(loop.train())
 
@@ -118,7 +118,7 @@ def test_ctrl_c_in_the_record_pass_leaves_the_verdict(loop: Loop) -> None:
 
 
 def test_a_loader_that_ends_in_the_record_pass_leaves_the_verdict(loop: Loop) -> None:
-    batches = iter(range(70))
+    batches = iter(range(30))
 
     def step() -> None:
         next(batches)

@@ -119,6 +119,12 @@ TEST(TrendTest, NeedsEightValuesAndThreeDeclaredPeriods) {
   EXPECT_EQ(trend_of(series(64, [](auto step) { return step; }), {.period = 30}).state, TrendState::too_short);
 }
 
+TEST(TrendTest, DoesNotCallANoisyLedgerGrowingThatHasPaused) {
+  const TrendOptions options{.floor = 512, .is_exact = false};
+  EXPECT_NE(trend_of(series(512, [](auto step) { return std::min<std::int64_t>(step, 400) * 2000; }), options).state,
+            TrendState::growing);
+}
+
 TEST(TrendTest, JudgesANoisyLedgerAboveItsFloorOnly) {
   const TrendOptions options{.floor = 512, .is_exact = false};
   const auto noisy = [](std::int64_t per_step) {

@@ -43,20 +43,21 @@ std::vector<Holder> to_paths(const py::dict& found) {
   for (const auto& holder : found["holders"]) {
     const py::object kept_by = holder["kept_by"];
     const py::object structure = holder["structure"];
-    paths.push_back({.path = holder["path"].cast<std::vector<int>>(),
-                     .held = holder["held"].cast<int>(),
-                     .container = holder["container"].cast<int>(),
-                     .graph = holder["graph"].cast<int>(),
-                     .kept_by = {.file = kept_by["file"].cast<std::string>(),
-                                 .line = kept_by["line"].cast<int>(),
-                                 .text = kept_by["text"].cast<std::string>(),
-                                 .expression = kept_by["expression"].cast<std::string>()},
-                     .structure = {.type = parse_structure_type(structure["kind"].cast<std::string>())
-                                               .value_or(StructureType::unknown),
-                                   .bound = structure["bound"].cast<std::int64_t>(),
-                                   .file = structure["file"].cast<std::string>(),
-                                   .line = structure["line"].cast<int>(),
-                                   .text = structure["text"].cast<std::string>()}});
+    paths.push_back(
+        {.path = holder["path"].cast<std::vector<int>>(),
+         .held = holder["held"].cast<int>(),
+         .container = holder["container"].cast<int>(),
+         .graph = holder["graph"].cast<int>(),
+         .kept_by = {.file = kept_by["file"].cast<std::string>(),
+                     .line = kept_by["line"].cast<int>(),
+                     .text = kept_by["text"].cast<std::string>(),
+                     .expression = kept_by["expression"].cast<std::string>()},
+         .structure = {
+             .type = parse_structure_type(structure["kind"].cast<std::string>()).value_or(StructureType::unknown),
+             .bound = structure["bound"].cast<std::int64_t>(),
+             .file = structure["file"].cast<std::string>(),
+             .line = structure["line"].cast<int>(),
+             .text = structure["text"].cast<std::string>()}});
   }
   return paths;
 }

@@ -33,8 +33,8 @@ void GraphRecord::take_in(const Output& output) {
   // this operator's start is its in-place or `out=` argument and keeps its birth.
   const auto is_born_inside = [&](const Birth& known) { return known.order > output.start_order; };
   if (!output.tensor.expired()) {
-    // Of what an operator was given, and nobody saw before, no more is known than that it was there already; an operator
-    // around this one may know better.
+    // Of what an operator was given, and nobody saw before, no more is known than that it was there already; an
+    // operator around this one may know better.
     const auto birth = output.is_given ? Birth{.order = output.birth.order} : output.birth;
     const auto [tensor, is_new] =
         tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, birth});

@@ -283,12 +283,13 @@ class _Judge:
             and all(self._places.entered(name) == "once" for name in self._slot.names)
             and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
         )
-        return Structure("unbounded") if is_clear and any(self._fills_each_step(f) for f in fills) else UNKNOWN
+        # Which of several fills it once was is not known: one that may cease bounds what it fills.
+        in_steps = [fill for fill in fills if not self._places.is_set_up(fill)]
+        is_endless = bool(in_steps) and all(self._fills_for_ever(fill) for fill in in_steps)
+        return Structure("unbounded") if is_clear and is_endless else UNKNOWN
 
-    def _fills_each_step(self, fill: Use) -> bool:
-        if not fill.is_sure or self._places.is_set_up(fill):
-            return False
-        return not any(may_cease(guard) for _, guard in self._places.guards(fill))
+    def _fills_for_ever(self, fill: Use) -> bool:
+        return fill.is_sure and not any(may_cease(guard) for _, guard in self._places.guards(fill))
 
     def _is_libraries(self) -> bool:
         """Whether code that is not read may know the container: methods of a library's class among the owner's."""
