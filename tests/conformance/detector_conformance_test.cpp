@@ -18,9 +18,9 @@ namespace {
 constexpr std::int64_t kSteps = 274;
 constexpr Device kGpu{DeviceType::cuda, 0};
 
-constexpr Counter kHostCounters[] = {Counter::live_bytes,     Counter::live_blocks, Counter::live_nodes,
-                                     Counter::live_tensors,   Counter::heap_bytes,  Counter::python_objects,
-                                     Counter::resident_bytes, Counter::pinned_bytes};
+constexpr Counter kHostCounters[] = {Counter::live_bytes,     Counter::live_blocks,  Counter::live_nodes,
+                                     Counter::live_tensors,   Counter::heap_bytes,   Counter::python_objects,
+                                     Counter::resident_bytes, Counter::pinned_bytes, Counter::python_blocks};
 constexpr Counter kGpuCounters[] = {Counter::live_bytes,     Counter::live_blocks,        Counter::active_bytes,
                                     Counter::reserved_bytes, Counter::private_pool_bytes, Counter::outside_bytes};
 
