@@ -138,13 +138,13 @@ Move Session::move_after(const Judgement& judgement) const {
   return {.next = Next::stop};
 }
 
-// What a record pass did not settle is recorded again where the trend alone may call it a leak, then as often as the
-// run has doubled, and before the budget ends.
+// What a first record pass did not settle is recorded again where the trend alone may call it a leak, then as often as
+// the run has doubled, and before the budget ends.
 bool Session::is_record_due(const Decision& decision) const {
   const auto recorded = trace_.recording().pass.first_step;
   const auto step = trace_.step_count();
   if (trace_.recordings().empty() || is_out_of_time_ || steps_left() <= kShortestRecord) return true;
-  return step >= 2 * (recorded - 1) || (!decision.needs_proof && recorded <= policy_.leak_steps);
+  return !decision.needs_proof && (recorded <= policy_.leak_steps || step >= 2 * (recorded - 1));
 }
 
 Next Session::follow(const Move& own) {

