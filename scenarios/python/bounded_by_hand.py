@@ -77,8 +77,8 @@ def history_popped_by_hand(device: str) -> Callable[[], None]:
     return History(device).popped
 
 
-@clean(report="BY571/IQN-and-Extensions#3")
-def history_trimmed_by_a_slice(device: str) -> Callable[[], None]:
+@clean(report="microsoft/hi-ml#293")
+def history_never_trimmed_clean(device: str) -> Callable[[], None]:
     """A list that is replaced by its last 150 entries."""
     return TrimmedHistory(device).step
 

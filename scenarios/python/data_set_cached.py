@@ -31,7 +31,7 @@ class CachingReader:
 
 
 @clean(report="pytorch/pytorch#20433")
-def data_set_cached_in_its_first_epoch(device: str) -> Callable[[], None]:
+def data_set_cached_by_step_clean(device: str) -> Callable[[], None]:
     """300 batches are cached in the first epoch and found again in all later ones."""
     return CachingReader(device, 300, has_key_of_its_step=False).step
 

@@ -13,6 +13,8 @@ from conftest import CommandLine
 
 # What `leaks` keeps is no object of the collector's: it shows in the host heap alone.
 STEPS = """\
+    import os
+
     import torch
 
     model = torch.nn.Linear(16, 16)
@@ -26,7 +28,7 @@ STEPS = """\
 
     def leaks():
         clean()
-        kept.append(bytes(3000))
+        kept.append(os.urandom(3000))  # written to: zeroed memory need not be resident
 """
 
 SEEN = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
