@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from stepleak._objects import attributes_of, class_attributes_of, is_a, module_namespace
+from stepleak._objects import all_class_names, attributes_of, class_attributes_of, is_a, module_namespace
 from stepleak._syntax import (
     FUNCTIONS,
     LOOPS,
@@ -94,7 +94,7 @@ class Bounds:
             return closed
         owner = module.class_of_self(node)
         if owner is not None:
-            return next((o for o in self._objects if owner.name in class_names(o)), _NOTHING)
+            return next((o for o in self._objects if owner.name in all_class_names(o)), _NOTHING)
         if is_parameter(scope, node.id):
             return self._passed(module, scope, node.id, depth)
         return self._assigned(module, scope, node.id, depth)
@@ -294,12 +294,6 @@ def may_cease(guard: Guard) -> bool:
     comes_again = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(guard.test))
     is_main = any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(guard.test))
     return not guard.is_loop and not comes_again and not is_main
-
-
-def class_names(item: Any) -> frozenset[str]:
-    """Names of an object's classes; of a class also its own and its bases'."""
-    kinds = [type(item), item] if is_a(item, type) else [type(item)]
-    return frozenset(type.__dict__["__name__"].__get__(b) for k in kinds for b in type.__dict__["__mro__"].__get__(k))
 
 
 def assignments(module: Module, scope: ast.AST, name: str) -> list[ast.expr]:

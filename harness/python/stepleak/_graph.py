@@ -149,7 +149,7 @@ def _access(objects: list[Any], index: int, edge: Edge) -> Access:
         parent = owner
     if is_a(parent, types.ModuleType):
         return Access("variable", label)
-    return Access("attribute", label, frozenset(class_names(parent)))
+    return Access("attribute", label, class_names(parent))
 
 
 def _label(parent: Any, child: Any) -> Edge:

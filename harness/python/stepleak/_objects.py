@@ -46,9 +46,15 @@ def type_name(item: Any) -> str:
     return name
 
 
-def class_names(item: Any) -> list[str]:
+def class_names(item: Any) -> frozenset[str]:
     """The names of all classes that an object is of."""
-    return [_name_of(base) for base in _mro_of(type(item))]
+    return frozenset(_name_of(base) for base in _mro_of(type(item)))
+
+
+def all_class_names(item: Any) -> frozenset[str]:
+    """The same, and of a class also its own name and its bases'."""
+    own = frozenset(_name_of(base) for base in _mro_of(item)) if is_a(item, type) else frozenset()
+    return class_names(item) | own
 
 
 def container_kind(item: Any) -> type | None:

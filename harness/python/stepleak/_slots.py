@@ -10,9 +10,8 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak._bounds import class_names
 from stepleak._frames import frame_of
-from stepleak._objects import attributes_of, container_kind, is_a, module_namespace, namespace_of
+from stepleak._objects import all_class_names, attributes_of, container_kind, is_a, module_namespace, namespace_of
 from stepleak._syntax import FUNCTIONS, Module, is_parameter
 from stepleak._user_code import UserCode
 from stepleak._uses import Keys, Name
@@ -83,7 +82,7 @@ class Slots:
         if type(name) is not str:
             return None
         names = [Name("attribute", name, keys, is_slot=True)]
-        for known in class_names(owner):
+        for known in all_class_names(owner):
             for module, made in self._code.classes(known):
                 if any(isinstance(n, ast.stmt) and _binds(n, name) for n in made.body):
                     names.append(Name("variable", name, keys, module, made, is_slot=True))

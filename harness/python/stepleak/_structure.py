@@ -15,8 +15,9 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak._bounds import Bounds, class_names, may_cease
+from stepleak._bounds import Bounds, may_cease
 from stepleak._objects import (
+    all_class_names,
     attributes_of,
     bound_of,
     cache_info_of,
@@ -85,9 +86,9 @@ def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
         return _of_cache(owner, sources)
     if bound_of(container) >= 0:
         return Structure("bounded", bound_of(container))
-    if class_names(owner) & _WEAK:
+    if all_class_names(owner) & _WEAK:
         return UNKNOWN
-    if is_a(owner, queue.Queue) or class_names(owner) & {"Queue"}:
+    if is_a(owner, queue.Queue) or all_class_names(owner) & {"Queue"}:
         sizes = [v for k, v in attributes_of(owner) if k in _FULL_QUEUES and type(v) is int and v > 0]
         return Structure("bounded", sizes[0]) if sizes else UNKNOWN
     return None
@@ -113,9 +114,9 @@ class _Judge:
         self._code = code
         self._slot = slots[0]
         self._upper = slots[1:]
-        own, methods = class_names(self._container), frozenset(class_attributes_of(self._container))
+        own, methods = all_class_names(self._container), frozenset(class_attributes_of(self._container))
         self._uses = Uses(
-            code, class_names(self._slot.owner) if self._slot.owner is not None else frozenset(), own, methods
+            code, all_class_names(self._slot.owner) if self._slot.owner is not None else frozenset(), own, methods
         )
         self._places = Places(code, self._uses, self._slot.is_closure)
         self._bounds = Bounds(code, objects, self._places.is_length)
@@ -142,7 +143,7 @@ class _Judge:
     def _follow(self) -> None:
         slot = self._slot
         names = list(slot.names)
-        for known in class_names(self._container):
+        for known in all_class_names(self._container):
             names += [Name("self", "", (), m, c) for m, c in self._code.classes(known)]
         self._uses.follow(names)
         for name in slot.names:
@@ -238,7 +239,7 @@ class _Judge:
 
     def _owner_replaced(self) -> Structure | None:
         for slot in self._upper:
-            classes = class_names(slot.owner) if slot.owner is not None else frozenset()
+            classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
             uses = Uses(self._code, classes, frozenset(), frozenset())
             uses.follow(list(slot.names))
             if not uses.is_whole:
