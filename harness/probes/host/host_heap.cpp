@@ -44,6 +44,13 @@ std::int64_t of_tcmalloc() {
   return is_known ? static_cast<std::int64_t>(bytes) : 0;
 }
 
+// sanitizer/allocator_interface.h: what AddressSanitizer and its kin have handed out; what waits in quarantine is
+// freed.
+std::int64_t of_sanitizer() {
+  static auto* const allocated = symbol<std::size_t()>("__sanitizer_get_current_allocated_bytes");
+  return allocated != nullptr ? static_cast<std::int64_t>(allocated()) : 0;
+}
+
 std::int64_t of_glibc() {
   const auto info = ::mallinfo2();
   return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
@@ -74,8 +81,8 @@ HostHeap::HostHeap() {
     const char* allocator;
     BytesInUse bytes;
   };
-  for (const auto& [allocator, bytes] :
-       {Source{"glibc", of_glibc}, Source{"jemalloc", of_jemalloc}, Source{"tcmalloc", of_tcmalloc}}) {
+  for (const auto& [allocator, bytes] : {Source{"glibc", of_glibc}, Source{"jemalloc", of_jemalloc},
+                                         Source{"tcmalloc", of_tcmalloc}, Source{"sanitizer", of_sanitizer}}) {
     if (!sees_a_trial(bytes)) continue;
     bytes_ = bytes;
     allocator_ = allocator;
