@@ -5,10 +5,13 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <optional>
+
+#include "harness/base/descriptor.hpp"
 
 namespace stepleak {
 namespace {
@@ -41,13 +44,18 @@ struct Interpreter {
 // A file in memory, one a thread: written to and read back without a lock.
 class Page {
  public:
-  Page() : file_(::memfd_create("frames", MFD_CLOEXEC)) {}
+  Page() { open(); }
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   ~Page() {
-    if (file_ >= 0) ::close(file_);
+    if (is_ours()) ::close(file_);
   }
-  [[nodiscard]] int file() const { return file_; }
+  /// Negative where there is none. A program may close all descriptors that it finds, and a file of its own then has
+  /// the number: nothing of ours is written there.
+  [[nodiscard]] int file() {
+    if (!is_ours()) open();
+    return file_;
+  }
   [[nodiscard]] std::string take() const {
     const auto length = ::lseek(file_, 0, SEEK_CUR);
     if (length <= 0) return {};
@@ -59,7 +67,17 @@ class Page {
   }
 
  private:
-  int file_;
+  void open() {
+    file_ = moved_up(::memfd_create("frames", MFD_CLOEXEC));
+    if (::fstat(file_, &identity_) != 0) file_ = -1;
+  }
+  [[nodiscard]] bool is_ours() const {
+    struct stat now {};
+    return ::fstat(file_, &now) == 0 && now.st_ino == identity_.st_ino && now.st_dev == identity_.st_dev;
+  }
+
+  int file_ = -1;
+  struct stat identity_ {};
 };
 
 // `  File "train.py", line 12 in step`; nothing for the heading and for a line that was cut.
@@ -91,9 +109,10 @@ std::string write_python_frames() {
   const auto& python = Interpreter::instance();
   auto* own = python.thread_state();
   if (own == nullptr || python.write_frames == nullptr) return {};
-  thread_local const Page page;
-  if (page.file() < 0) return {};
-  python.write_frames(page.file(), own);
+  thread_local Page page;
+  const int file = page.file();
+  if (file < 0) return {};
+  python.write_frames(file, own);
   return page.take();
 }
 

@@ -3,21 +3,20 @@
 
 #include "harness/probes/host/host_probe.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 
+#include "harness/probes/host/proc_file.hpp"
+
 namespace stepleak {
 namespace {
 
-// Read without stdio: a FILE's buffer would be malloc'ed at every boundary.
 std::int64_t resident_bytes() {
-  static const int statm = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   std::array<char, 128> text{};
-  if (::pread(statm, text.data(), text.size() - 1, 0) <= 0) return 0;
+  if (ProcFile("/proc/self/statm").read(text.data(), text.size() - 1) == 0) return 0;
   long long total = 0;
   long long resident = 0;
   return std::sscanf(text.data(), "%lld %lld", &total, &resident) == 2 ? resident * page : 0;

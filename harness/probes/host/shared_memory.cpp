@@ -3,34 +3,15 @@
 
 #include "harness/probes/host/shared_memory.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
+#include "harness/probes/host/proc_file.hpp"
+
 namespace stepleak {
 namespace {
-
-// Without stdio, whose buffers would be malloc'ed at boundaries; opened anew, since a forked child has its own.
-class ProcFile {
- public:
-  explicit ProcFile(const char* path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ProcFile(const ProcFile&) = delete;
-  ProcFile& operator=(const ProcFile&) = delete;
-  ~ProcFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  [[nodiscard]] std::size_t read(char* into, std::size_t size) const {
-    const auto count = file_ >= 0 ? ::read(file_, into, size) : 0;
-    return count > 0 ? static_cast<std::size_t>(count) : 0;
-  }
-
- private:
-  int file_;
-};
 
 std::int64_t mapped_pages() {
   std::array<char, 128> text{};

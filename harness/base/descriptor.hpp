@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace stepleak {
+
+/// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no file of ours takes its number and
+/// gets what is printed.
+void open_standard_streams();
+
+/// The same file under a number from 256 on, close-on-exec: out of the way of the numbers that a program counts on. The
+/// given descriptor is closed. Where there is no such number left, the given descriptor itself; -1 stays -1.
+[[nodiscard]] int moved_up(int descriptor);
+
+}  // namespace stepleak

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/drive/kept_process.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "harness/base/errors.hpp"
+
+namespace stepleak {
+
+struct KeptProcess::Shared {
+  std::atomic<pid_t> process{0};
+  std::atomic<int> status{0};
+  std::atomic<bool> is_ended{false};
+  std::atomic<int> error{0};
+};
+
+namespace {
+
+// `17 (name) S 16 ...`: the name may have any byte in it.
+pid_t parent_of(const char* process) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(fmt::format("/proc/{}/stat", process).c_str(), "re"), std::fclose);
+  if (!file) return 0;
+  std::array<char, 512> text{};
+  const auto size = std::fread(text.data(), 1, text.size() - 1, file.get());
+  const auto* after_name = static_cast<const char*>(::memrchr(text.data(), ')', size));
+  int parent = 0;
+  char state = 0;
+  return after_name != nullptr && std::sscanf(after_name + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+}
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
+  while (const auto* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const auto process = std::atoi(entry->d_name);
+    if (process > 0 && parent_of(entry->d_name) == ::getpid()) found.push_back(process);
+  }
+  return found;
+}
+
+// Each one's own children fall to the keeper in turn. One that hangs in the kernel is not waited for for ever.
+void end_orphans() {
+  constexpr int kMostRounds = 2000;
+  for (int round = 0; round < kMostRounds; ++round) {
+    pid_t reaped = 0;
+    while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (reaped < 0) return;
+    for (const auto child : children()) ::kill(child, SIGKILL);
+    ::usleep(1000);
+  }
+}
+
+sigset_t waited_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGCHLD);
+  ::sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+[[noreturn]] void be_process(const std::function<void()>& body, pid_t keeper, const sigset_t& mask) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != keeper) ::_exit(0);  // it died before this process could ask to be told
+  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  body();
+  ::_exit(0);
+}
+
+}  // namespace
+
+KeptProcess::KeptProcess(const std::function<void()>& body) {
+  void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw failure_error(fmt::format("no memory to share with a worker: {}", std::strerror(errno)), "free some memory");
+  }
+  shared_ = new (memory) Shared;
+  const auto server = ::getpid();
+  const auto waited = waited_signals();
+  sigset_t mask;
+  // From its first instruction on, the keeper is to miss none of them.
+  ::pthread_sigmask(SIG_BLOCK, &waited, &mask);
+  keeper_ = ::fork();
+  if (keeper_ != 0) {
+    const int error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    if (keeper_ > 0) return;
+    ::munmap(shared_, sizeof(Shared));
+    throw failure_error(fmt::format("cannot fork a worker: {}", std::strerror(error)),
+                        "lower --jobs, or raise the limit of processes");
+  }
+
+  ::setpgid(0, 0);  // what the terminal sends is for the server to hand on
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != server) ::_exit(0);
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &action, nullptr);  // ignored, it would take the status away
+  const auto keeper = ::getpid();
+  const auto process = ::fork();
+  if (process == 0) {
+    shared_->process = ::getpid();
+    be_process(body, keeper, mask);
+  }
+  if (process < 0) {
+    shared_->error = errno;
+    ::_exit(0);
+  }
+  ::setpgid(process, process);
+  for (bool is_gone = false; !is_gone;) {
+    if (::sigwaitinfo(&waited, nullptr) == SIGTERM) ::kill(process, SIGKILL);
+    int status = 0;
+    while (const auto reaped = ::waitpid(-1, &status, WNOHANG)) {
+      if (reaped < 0) break;
+      if (reaped != process) continue;
+      shared_->status = status;
+      is_gone = true;
+    }
+  }
+  end_orphans();
+  shared_->is_ended = true;
+  ::_exit(0);
+}
+
+KeptProcess::~KeptProcess() {
+  if (keeper_ > 0) {
+    end();
+    while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  ::munmap(shared_, sizeof(Shared));
+}
+
+void KeptProcess::send(int signal) const {
+  if (const pid_t process = shared_->process; process > 0) ::kill(process, signal);
+}
+
+void KeptProcess::send_to_group(int signal) const {
+  send(signal);
+  if (const pid_t process = shared_->process; process > 0) ::kill(-process, signal);
+}
+
+void KeptProcess::end() const {
+  if (keeper_ > 0) ::kill(keeper_, SIGTERM);
+}
+
+std::optional<int> KeptProcess::status() {
+  if (keeper_ < 0) return shared_->status;
+  int status = 0;
+  const auto waited = ::waitpid(keeper_, &status, WNOHANG);
+  if (waited == 0 || (waited < 0 && errno == EINTR)) return std::nullopt;
+  keeper_ = -1;
+  // A keeper that was killed has told nothing: its end is the process's, which dies with it.
+  if (!shared_->is_ended && shared_->error == 0) shared_->status = status;
+  return shared_->status;
+}
+
+int KeptProcess::error() const { return shared_->error; }
+
+}  // namespace stepleak
