@@ -128,14 +128,14 @@ bool are_of_one_project(const GateOptions& options) {
 
 std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto run_options = with_device(options.run);
-  const Suite suite(observing().scenarios(options.scenario_folder));
+  const auto suite = Suite::of_folder(options.scenario_folder);
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard_of(suite.matching(options.suite, device), options.shard);
   const auto store = store_of(options);
   std::vector<Target> targets;
   for (const auto& scenario : scenarios) {
     (void)store.load(scenario.name);  // a corrupt baseline is reported before minutes of work, not after
-    targets.push_back(Suite::to_target(scenario));
+    targets.push_back(suite.to_target(scenario));
   }
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
     print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict),

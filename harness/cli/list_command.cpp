@@ -14,7 +14,7 @@ namespace stepleak {
 namespace {
 
 ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
-  for (const auto& scenario : Suite(declared_scenarios(folder)).matching(glob, {DeviceType::cuda, 0})) {
+  for (const auto& scenario : Suite::declared_in(folder).matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
     fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", scenario.name, to_string(scenario.expected), kind,
                scenario.needs_cuda ? "gpu" : "", scenario.report);

@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <filesystem>
 
+#include "harness/base/descriptor.hpp"
+#include "harness/base/errors.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/drive/worker.hpp"
 
 namespace {
@@ -28,6 +32,7 @@ int exit_with(stepleak::ExitCode code) { return static_cast<int>(code); }
 }  // namespace
 
 int main(int argc, char** argv) try {
+  stepleak::open_standard_streams();
   CLI::App app("stepleak repeats a training step and tells whether memory that it takes ever stops growing",
                "stepleak");
   app.set_version_flag("--version", "stepleak " STEPLEAK_VERSION);
@@ -50,9 +55,12 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
   }
+  std::error_code gone;
+  (void)std::filesystem::current_path(gone);
+  if (gone) throw stepleak::failure_error("the working folder does not exist any more", "cd to one that does");
   // A reader that goes away must not take the files with it that are still to be written.
   ::signal(SIGPIPE, SIG_IGN);
-  const auto code = chosen();
+  const auto code = stepleak::printed(chosen());
   // As a shell tells of a program that a signal ended.
   return stepleak::stopping_signal() != 0 ? 128 + stepleak::stopping_signal() : exit_with(code);
 } catch (const stepleak::Error& error) {

@@ -29,10 +29,10 @@ class Observing {
  public:
   virtual ~Observing() = default;
 
-  /// Starts the interpreter and imports torch; later calls do nothing. No thread is started before a fork.
+  /// Starts the interpreter and imports torch; later calls do nothing. Starts no thread of its own.
   virtual void start() = 0;
-  /// In a worker, first of all.
-  virtual void after_fork() = 0;
+  /// In a worker, first of all; start() where its server has not.
+  virtual void start_in_worker() = 0;
 
   /// The device that "auto" stands for, or the parsed one; asks CUDA in a child, so that this process can fork.
   [[nodiscard]] virtual Device device_before_fork(const std::string& name) = 0;

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "harness/base/files.hpp"
@@ -18,6 +20,9 @@
 
 namespace stepleak {
 namespace {
+
+// Of what was printed; 0: nothing was lost.
+int print_error = 0;
 
 int rank_of(ExitCode code) {
   static constexpr ExitCode kOrder[] = {ExitCode::clean, ExitCode::inconclusive, ExitCode::leak, ExitCode::failure,
@@ -74,8 +79,15 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
 void print_text(const std::string& text, const ReportOptions& options) {
   const bool is_taken = options.json_file == kStandardOutput || options.junit_file == kStandardOutput;
   auto* stream = is_taken ? stderr : stdout;
-  (void)std::fwrite(text.data(), 1, text.size(), stream);
-  (void)std::fflush(stream);
+  const bool is_whole = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
+  if (!is_whole && errno != EPIPE) print_error = errno;
+}
+
+ExitCode printed(ExitCode code) {
+  if (std::fflush(stdout) != 0 && errno != EPIPE) print_error = errno;
+  if (print_error == 0) return code;
+  fmt::print(stderr, "stepleak: standard output did not take the whole report: {}\n", std::strerror(print_error));
+  return worst_of(code, ExitCode::failure);
 }
 
 bool is_written(const std::function<void()>& write) {

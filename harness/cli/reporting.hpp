@@ -34,6 +34,10 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
 /// result.
 void print_text(const std::string& text, const ReportOptions& options = {});
 
+/// The exit code, made a failure where standard output could not take all that was printed (a full disk): a verdict
+/// that nobody can read is not to pass unseen. A reader that is gone wanted no more of it. Last of all.
+[[nodiscard]] ExitCode printed(ExitCode code);
+
 /// What came of writing one file: says what went wrong on standard error, and whether anything did.
 [[nodiscard]] bool is_written(const std::function<void()>& write);
 

@@ -38,9 +38,9 @@ struct RunCommand {
       }
     }
     if (names.empty()) return resolved;
-    const Suite suite(observing().scenarios(scenario_folder));
+    const auto suite = Suite::of_folder(scenario_folder);
     for (const auto& name : names) {
-      for (const auto& scenario : suite.matching(name, device)) resolved.push_back(Suite::to_target(scenario));
+      for (const auto& scenario : suite.matching(name, device)) resolved.push_back(suite.to_target(scenario));
     }
     return resolved;
   }

@@ -17,8 +17,10 @@
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/base/source_root.hpp"
+#include "harness/cli/declared_scenarios.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
+#include "harness/cli/server_start.hpp"
 #include "harness/trace/run_record_json.hpp"
 
 namespace stepleak {
@@ -30,7 +32,7 @@ constexpr char kErrorTag = 'E';
 constexpr char kSeparator = '\x1f';
 
 std::string payload_of(const Target& target, Options options, FlightRecorder& recorder) {
-  observing().after_fork();
+  observing().start_in_worker();
   options.target = target.name;
   try {
     return kResultTag + to_json(target.record(options, recorder));
@@ -83,7 +85,14 @@ TargetEnd end_of(const Target& target, const RunOptions& options, WorkerEnd end)
 
 }  // namespace
 
-Suite::Suite(std::vector<Scenario> scenarios) : scenarios_(std::move(scenarios)) {
+Suite Suite::of_folder(const std::string& folder) {
+  return starts_in_workers() ? declared_in(folder) : Suite(observing().scenarios(folder), folder);
+}
+
+Suite Suite::declared_in(const std::string& folder) { return {declared_scenarios(folder), folder}; }
+
+Suite::Suite(std::vector<Scenario> scenarios, std::string folder)
+    : scenarios_(std::move(scenarios)), folder_(std::move(folder)) {
   std::sort(scenarios_.begin(), scenarios_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto twice = std::adjacent_find(scenarios_.begin(), scenarios_.end(),
                                         [](const auto& a, const auto& b) { return a.name == b.name; });
@@ -112,8 +121,9 @@ std::vector<Scenario> Suite::matching(const std::string& glob, Device device) co
   return matching;
 }
 
-Target Suite::to_target(const Scenario& scenario) {
-  return {scenario.name, [name = scenario.name](const Options& options, FlightRecorder& recorder) {
+Target Suite::to_target(const Scenario& scenario) const {
+  return {scenario.name, [name = scenario.name, folder = folder_](const Options& options, FlightRecorder& recorder) {
+            if (starts_in_workers()) (void)observing().scenarios(folder);
             return observing().record_scenario(name, options, recorder);
           }};
 }
@@ -146,7 +156,7 @@ Target file_target(const std::string& text) {
 
 std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const RunOptions& options,
                                    const std::function<void(const Result&)>& on_result) {
-  observing().start();
+  start_server();
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;
   for (const auto& target : targets) {

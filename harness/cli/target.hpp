@@ -32,16 +32,21 @@ struct RunOptions {
 /// Scenarios by name.
 class Suite {
  public:
-  /// Throws a failure error for a name used twice.
-  explicit Suite(std::vector<Scenario> scenarios);
+  /// Those of this build and of a folder. Throws a failure error for a name used twice.
+  [[nodiscard]] static Suite of_folder(const std::string& folder);
+  /// The same of those that were read without running any, for a list.
+  [[nodiscard]] static Suite declared_in(const std::string& folder);
   [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }
   /// Those that can run on a device and whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error
   /// where none does.
   [[nodiscard]] std::vector<Scenario> matching(const std::string& glob, Device device) const;
-  [[nodiscard]] static Target to_target(const Scenario& scenario);
+  [[nodiscard]] Target to_target(const Scenario& scenario) const;
 
  private:
+  Suite(std::vector<Scenario> scenarios, std::string folder);
+
   std::vector<Scenario> scenarios_;
+  std::string folder_;
 };
 
 /// The options with "auto" made the device that it stands for here. Throws where the named one cannot be used.

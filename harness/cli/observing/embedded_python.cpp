@@ -7,6 +7,7 @@
 #include <pybind11/embed.h>
 #include <pybind11/stl.h>
 
+#include <csignal>
 #include <cstdlib>
 
 #include "harness/api/python_step.hpp"
@@ -42,6 +43,31 @@ RunRecord record_callable(const py::object& callable, bool takes_index, const Op
   return record_python_run(callable.ptr(), takes_index, options, &recorder);
 }
 
+struct sigaction interrupt_action() {
+  struct sigaction action {};
+  ::sigaction(SIGINT, nullptr, &action);
+  return action;
+}
+
+// Python takes SIGINT for itself where nobody has, and makes an exception of it in the middle of torch's import. Up to
+// the first worker there is nothing to lose: Ctrl-C ends the process, as it does any program.
+class PlainInterrupt {
+ public:
+  PlainInterrupt() {
+    if (before_.sa_handler != SIG_DFL) return;
+    struct sigaction action {};
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    action.sa_handler = [](int signal) { ::raise(signal); };
+    ::sigaction(SIGINT, &action, nullptr);
+  }
+  PlainInterrupt(const PlainInterrupt&) = delete;
+  PlainInterrupt& operator=(const PlainInterrupt&) = delete;
+  ~PlainInterrupt() { ::sigaction(SIGINT, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ = interrupt_action();
+};
+
 void check_status(const PyStatus& status) {
   if (PyStatus_Exception(status) != 0) {
     throw failure_error(fmt::format("Python does not start: {}", status.err_msg != nullptr ? status.err_msg : "?"),
@@ -53,6 +79,7 @@ void check_status(const PyStatus& status) {
 
 void EmbeddedPython::start() {
   if (Py_IsInitialized() != 0) return;
+  const PlainInterrupt plain_interrupt;
   // OpenBLAS would start its threads on import, and a fork copies none of them.
   for (const auto* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(name, "1", 0);
   // torch asks NVML for devices instead of starting CUDA, which would not survive the fork.
@@ -88,8 +115,16 @@ void EmbeddedPython::start() {
   }
 }
 
-void EmbeddedPython::after_fork() {
-  PyOS_AfterFork_Child();
+void EmbeddedPython::start_in_worker() {
+  if (Py_IsInitialized() != 0) {
+    PyOS_AfterFork_Child();
+  } else {
+    start();
+  }
+  if (interrupt_action().sa_handler == SIG_DFL) {
+    const auto signal = py::module_::import("signal");
+    signal.attr("signal")(signal.attr("SIGINT"), signal.attr("default_int_handler"));
+  }
   try {
     py::module_::import("faulthandler").attr("enable")(py::arg("all_threads") = true);
   } catch (py::error_already_set&) {

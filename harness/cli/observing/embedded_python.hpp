@@ -14,14 +14,15 @@
 namespace stepleak {
 
 /// The interpreter inside the command line: the one that the build was made for, with its torch.
-/// Started once, never finalised (torch does not survive it). No thread is started before the fork.
+/// Started once, never finalised (torch does not survive it). It starts no thread of its own.
 class EmbeddedPython {
  public:
   /// Starts the interpreter and imports torch; later calls do nothing. Throws a failure error with the remedy.
   static void start();
 
-  /// In a worker, first of all: tells Python that it was forked, prints stacks on a crash.
-  static void after_fork();
+  /// In a worker, first of all: tells Python that it was forked, or starts it where the server has not; prints stacks
+  /// on a crash.
+  static void start_in_worker();
 
   /// In a worker: runs the set-up of FILE.py and records the run of its callable. Throws usage errors for wrong names;
   /// a failing set-up gives a record with that failure.

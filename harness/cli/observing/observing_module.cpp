@@ -31,7 +31,7 @@ RunRecord record_compiled(const Scenario& scenario, const Options& options, Flig
 class TorchObserving final : public Observing {
  public:
   void start() override { EmbeddedPython::start(); }
-  void after_fork() override { EmbeddedPython::after_fork(); }
+  void start_in_worker() override { EmbeddedPython::start_in_worker(); }
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
   GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
 
