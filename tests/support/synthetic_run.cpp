@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/synthetic_run.hpp"
+
+#include <memory>
+
+#include "detectors/detectors.hpp"
+#include "harness/drive/repeat.hpp"
+#include "harness/explain/conclusion.hpp"
+
+namespace stepleak {
+
+Result run_synthetic(const SyntheticProgram& program, Sources sources, const Policy& policy) {
+  static const auto kDetectors = all_detectors();
+  SyntheticMemory memory;
+  const bool has_python = sources == Sources::read;
+  SyntheticProbe probe(memory, has_python);
+  SyntheticHolderSearch search(memory, program.structure);
+  SessionParts parts{.target = "synthetic", .policy = policy, .facts = {.has_python = has_python}};
+  parts.observer.probes = {&probe};
+  if (has_python) parts.holder_searches = {&search};
+  for (const auto& detector : kDetectors) parts.detectors.push_back(detector.get());
+  Session session(parts);
+  const auto step = [&](std::int64_t index) {
+    memory.begin_step(index + 1);
+    program.step(index + 1, memory);
+  };
+  return conclude(repeat(step, session), parts.detectors);
+}
+
+}  // namespace stepleak

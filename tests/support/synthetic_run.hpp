@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "harness/trace/policy.hpp"
+#include "harness/trace/result.hpp"
+#include "tests/support/synthetic_memory.hpp"
+
+namespace stepleak {
+
+/// A program whose steps only say what they would allocate and free.
+struct SyntheticProgram {
+  std::function<void(std::int64_t step, SyntheticMemory&)> step;  ///< called with 1, 2, 3, ...
+  Structure structure;                                            ///< of its container, as its sources tell it
+};
+
+/// Whether a run has sources to read: a step in Python; or none, as in C++.
+enum class Sources : std::uint8_t { read, none };
+
+/// Runs a program under the session that production uses, with its judge, its looks and all detectors.
+[[nodiscard]] Result run_synthetic(const SyntheticProgram& program, Sources sources, const Policy& policy = {});
+
+}  // namespace stepleak
