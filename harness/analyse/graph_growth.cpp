@@ -63,9 +63,8 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
   if (!growth.sinks.empty()) finding.device = growth.sinks.front()->device;
   finding.bytes_per_step = std::max(0.0, evidence.trends.of({Counter::live_bytes, finding.device}).per_step);
   finding.what = count_text(finding.count_per_step, "autograd node");
-  if (!growth.sinks.empty()) {
-    const auto& sink = *growth.sinks.back();
-    finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink.name, sink.dims);
+  if (const auto* sink = example_of(growth.sinks); sink != nullptr) {
+    finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink->name, sink->dims);
   }
   finding.what += fmt::format(" survive every step since step {}", finding.since_step);
   add_suspects(evidence.recording, growth.sinks, finding);

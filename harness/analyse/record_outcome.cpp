@@ -92,8 +92,14 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   // At the rate at which it filled so far; a container that is full already makes room for what comes.
   const auto rate = static_cast<double>(std::max<std::int64_t>(1, outcome.held)) / static_cast<double>(end);
   const auto missing = std::max<std::int64_t>(0, outcome.bound - outcome.held);
-  // It had been run full before these steps were judged, and they grow all the same.
-  if (missing == 0 && evidence.trends.judged().first > 1) return outcome;
+  if (missing == 0 && evidence.trends.judged().first > 1) {
+    // It had been run full before these steps were judged, and they grow all the same. Where it is no more blocks, and
+    // bytes that never repeat, chance may have put the larger ones last.
+    const bool are_sizes_random = evidence.trends.of({Counter::live_blocks, finding.device}).is_flat() &&
+                                  evidence.trends.of({Counter::live_bytes, finding.device}).period == 0;
+    if (are_sizes_random) outcome.type = RecordOutcome::Type::full;
+    return outcome;
+  }
   outcome.type = RecordOutcome::Type::bounded;
   outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / std::min(rate, 1.0)));
   outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
@@ -122,8 +128,9 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   for (const auto& finding : findings) {
     const auto outcome = bounded_outcome(evidence, finding);
     if (outcome.type == Type::open) return outcome;
-    if (outcome.type == Type::filling || outcome.full_at >= latest.full_at) latest = outcome;
-    if (latest.type == Type::filling) break;
+    const bool is_to_be_waited_for = outcome.type == Type::filling || outcome.type == Type::full;
+    if (is_to_be_waited_for || outcome.full_at >= latest.full_at) latest = outcome;
+    if (is_to_be_waited_for) break;
   }
   return latest;
 }

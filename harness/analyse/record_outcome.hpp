@@ -20,12 +20,13 @@ struct RecordOutcome {
     contradicted,  ///< every exact ledger that had grown stood still: it had stopped
     bounded,       ///< it went on, in a container that fills up to a known length
     filling,       ///< it went on, in one that something bounds or empties, at a time that is not known
+    full,          ///< it went on in bytes alone, in one that holds as many as it may: their sizes vary
   };
   Type type = Type::open;
-  std::string holder;          ///< bounded, filling: the container
-  Structure structure;         ///< bounded, filling: what bounds it
+  std::string holder;          ///< bounded, filling, full: the container
+  Structure structure;         ///< bounded, filling, full: what bounds it
   bool is_decaying = false;    ///< filling: ever more slowly
-  std::int64_t bound = 0;      ///< bounded: the most that it holds
+  std::int64_t bound = 0;      ///< bounded, full: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held
   std::int64_t full_at = 0;    ///< bounded: the step by which it will be full at the rate so far
   double bytes_when_full = 0;  ///< bounded: what it will hold then, at the rate so far

@@ -134,11 +134,10 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   finding.counted = growth.is_shared ? "tensors" : "blocks";
   finding.since_step = growth.bytes.since_step;
   std::string what = count_text(finding.count_per_step, growth.is_shared ? "shared tensor" : "block");
-  if (!suspects.empty() && suspects.back()->type == SurvivorType::tensor) {
-    const auto& example = *suspects.back();
-    what += fmt::format(" of a tensor ({}, {}-dim, {} of {})", example.name, example.dims,
-                        format_bytes(static_cast<double>(example.bytes)),
-                        format_bytes(static_cast<double>(example.storage_bytes)));
+  if (const auto* example = example_of(suspects); example != nullptr && example->type == SurvivorType::tensor) {
+    what += fmt::format(" of a tensor ({}, {}-dim, {} of {})", example->name, example->dims,
+                        format_bytes(static_cast<double>(example->bytes)),
+                        format_bytes(static_cast<double>(example->storage_bytes)));
   }
   finding.what = fmt::format("{} stays of every step since step {}", what, finding.since_step);
   add_suspects(recording, suspects, finding);

@@ -137,6 +137,14 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
   set_holder(recording, example->holder, finding);
 }
 
+const Survivor* example_of(const std::vector<const Survivor*>& suspects) {
+  // Not the last in the list: its place there is that of its allocation in the step.
+  const auto rank = [](const Survivor* s) { return std::tie(s->birth_step, s->storage_bytes, s->bytes, s->name); };
+  const auto example = std::max_element(suspects.begin(), suspects.end(),
+                                        [&](const Survivor* a, const Survivor* b) { return rank(a) < rank(b); });
+  return example == suspects.end() ? nullptr : *example;
+}
+
 void set_holder(const Recording& recording, int index, Finding& finding) {
   const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
   finding.holder_index = index;

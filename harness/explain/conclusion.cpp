@@ -97,6 +97,12 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
                     structure_text(judgement.outcome.structure), record.trace.step_count());
     return;
   }
+  if (judgement.outcome.type == Outcome::full) {
+    result.verdict = Verdict::inconclusive;
+    result.reason = fmt::format("{} is full at {}, and the sizes of what it holds still vary: run more --steps",
+                                judgement.outcome.holder, judgement.outcome.bound);
+    return;
+  }
   if (judgement.outcome.type == Outcome::contradicted) {
     result.verdict = Verdict::inconclusive;
     result.reason = fmt::format("it grew up to step {} and stood still while that was recorded: run more --steps",
@@ -110,6 +116,15 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
         "after {} steps it still grows, as when a record pass proved nothing, and none is left "
         "to record: run more --steps",
         record.trace.step_count());
+    return;
+  }
+  const auto last_to_record = record.policy.budget_steps - kShortestRecord;
+  const auto judged = judged_steps(record.trace);
+  if (!is_recorded && !record.failure && judged.last > last_to_record && last_to_record >= record.policy.leak_steps) {
+    result.verdict = Verdict::inconclusive;
+    result.reason =
+        fmt::format("it grows at step {} and did not at step {}, and none is left to record: run more --steps",
+                    judged.last, last_to_record);
     return;
   }
   result.verdict = Verdict::leak;

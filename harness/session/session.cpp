@@ -111,7 +111,8 @@ Move Session::move_after(const Judgement& judgement) const {
   if (judgement.decision.next == Decision::Next::more_steps) return {};
   if (judgement.decision.next != Decision::Next::leak) return {.next = Next::stop};
   if (recording_after_look(trace_).is_empty()) {
-    if (steps_left() <= 0) return {.next = Next::stop};
+    // A shorter pass would prove nothing.
+    if (steps_left() < kShortestRecord) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
     if (!is_record_due(judgement.decision)) return {};
     return {Next::record, plan_record(trace_, Trends(trace_), parts_.device, parts_.record_stride, steps_left())};
   }
@@ -121,6 +122,7 @@ Move Session::move_after(const Judgement& judgement) const {
       if (is_waited_for_in_vain(judgement.outcome, trace_.step_count(), policy_)) break;
       [[fallthrough]];
     case Outcome::contradicted:
+    case Outcome::full:
       return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
     case Outcome::open:
       if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
@@ -163,9 +165,18 @@ Next Session::follow(const Move& own) {
       break;
   }
   observer_.freeze_again();
-  const auto before = judged_from(trace_) - 1;
-  next_look_ = std::min(before + policy_.look_after(trace_.step_count() - before), policy_.budget_steps);
+  next_look_ = look_after(trace_.step_count());
   return move.next;
+}
+
+// Looks count from where the judging began; the last that leaves room for a record pass, and the last of all, do not.
+std::int64_t Session::look_after(std::int64_t step) const {
+  const auto before = judged_from(trace_) - 1;
+  auto next = before + policy_.look_after(step - before);
+  for (const auto last : {policy_.budget_steps - kShortestRecord, policy_.budget_steps}) {
+    if (last > step) next = std::min(next, last);
+  }
+  return next;
 }
 
 void Session::begin_record(const Pass& pass) {

@@ -66,6 +66,7 @@ class Session {
   [[nodiscard]] Next end_pass();
   [[nodiscard]] Next follow(const Move& move);
   [[nodiscard]] bool is_record_due(const Decision& decision) const;
+  [[nodiscard]] std::int64_t look_after(std::int64_t step) const;
   [[nodiscard]] Move move_after(const Judgement& judgement) const;
   [[nodiscard]] std::int64_t steps_left() const { return parts_.policy.budget_steps - trace_.step_count(); }
   void begin_record(const Pass& pass);

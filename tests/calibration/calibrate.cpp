@@ -45,7 +45,7 @@ Cell cell_of(const CalibrationCase& known, Sources sources, std::int64_t draws, 
   for (std::int64_t draw = 0; draw < draws; ++draw) {
     Draws numbers(seed_of(known.name, draw));
     const auto program = with_noise(known.draw(numbers), numbers);
-    const auto result = run_synthetic(program, sources, policy);
+    const auto result = run_synthetic(program, {.sources = sources, .policy = policy});
     cell.outcomes.push_back(static_cast<char>(outcome_of(known, result)));
     steps.push_back(result.steps);
   }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/synthetic_memory.hpp"
 
+#include <set>
+
 namespace stepleak {
 namespace {
 
@@ -64,8 +66,8 @@ void SyntheticProbe::end_record(Recording& recording) {
   for (const auto& [block, tensor] : memory_.tensors_) {
     if (!recording.is_recorded(tensor.birth_step)) continue;
     Survivor survivor{.birth_step = tensor.birth_step,
-                      .identity = block,
-                      .storage = block,
+                      .identity = memory_.address_of(block),
+                      .storage = memory_.address_of(block),
                       .bytes = tensor.bytes,
                       .storage_bytes = tensor.bytes};
     recording.survivors.push_back(survivor);
@@ -79,9 +81,12 @@ void SyntheticProbe::end_record(Recording& recording) {
 void SyntheticHolderSearch::search(Recording& recording) {
   recording.objects.nodes.push_back({.type = "list", .name = "train.kept", .length = memory_.kept_count_});
   recording.holders.push_back({.held = 0, .container = 0, .structure = structure_});
+  std::set<std::uint64_t> kept;
+  for (const auto& [block, tensor] : memory_.tensors_) {
+    if (tensor.is_kept) kept.insert(memory_.address_of(block));
+  }
   for (auto& survivor : recording.survivors) {
-    const auto known = memory_.tensors_.find(survivor.identity);
-    if (known != memory_.tensors_.end() && known->second.is_kept) survivor.holder = 0;
+    if (kept.contains(survivor.identity)) survivor.holder = 0;
   }
 }
 

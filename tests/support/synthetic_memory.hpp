@@ -17,6 +17,9 @@ class SyntheticMemory {
  public:
   using Block = std::uint64_t;
 
+  /// `addresses` says where the blocks lie: another number, other addresses in another order.
+  explicit SyntheticMemory(std::uint64_t addresses = 0) : addresses_(addresses) {}
+
   /// A tensor that the program's container holds: its sources tell what bounds that.
   Block keep(std::int64_t bytes) { return add(bytes, true); }
   /// Any other tensor.
@@ -40,7 +43,10 @@ class SyntheticMemory {
   };
 
   Block add(std::int64_t bytes, bool is_kept);
+  // Odd factors make no two blocks one.
+  [[nodiscard]] std::uint64_t address_of(Block block) const { return (2 * addresses_ + 1) * block; }
 
+  std::uint64_t addresses_;
   std::map<Block, Tensor> tensors_;  // in the order of their births
   Block last_ = 0;
   std::int64_t step_ = 0;

@@ -10,13 +10,16 @@
 
 namespace stepleak {
 
-Result run_synthetic(const SyntheticProgram& program, Sources sources, const Policy& policy) {
+Result run_synthetic(const SyntheticProgram& program, const SyntheticRun& run) {
   static const auto kDetectors = all_detectors();
-  SyntheticMemory memory;
-  const bool has_python = sources == Sources::read;
+  SyntheticMemory memory(run.addresses);
+  memory.take_heap(run.set_up);
+  memory.take_objects(run.set_up);
+  if (run.set_up > 0) memory.hold(run.set_up);
+  const bool has_python = run.sources == Sources::read;
   SyntheticProbe probe(memory, has_python);
   SyntheticHolderSearch search(memory, program.structure);
-  SessionParts parts{.target = "synthetic", .policy = policy, .facts = {.has_python = has_python}};
+  SessionParts parts{.target = "synthetic", .policy = run.policy, .facts = {.has_python = has_python}};
   parts.observer.probes = {&probe};
   if (has_python) parts.holder_searches = {&search};
   for (const auto& detector : kDetectors) parts.detectors.push_back(detector.get());

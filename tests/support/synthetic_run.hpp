@@ -19,7 +19,14 @@ struct SyntheticProgram {
 /// Whether a run has sources to read: a step in Python; or none, as in C++.
 enum class Sources : std::uint8_t { read, none };
 
+struct SyntheticRun {
+  Sources sources = Sources::read;
+  Policy policy;
+  std::uint64_t addresses = 0;  ///< where blocks lie
+  std::int64_t set_up = 0;      ///< what the set-up made: bytes of one tensor, bytes of heap, and objects
+};
+
 /// Runs a program under the session that production uses, with its judge, its looks and all detectors.
-[[nodiscard]] Result run_synthetic(const SyntheticProgram& program, Sources sources, const Policy& policy = {});
+[[nodiscard]] Result run_synthetic(const SyntheticProgram& program, const SyntheticRun& run = {});
 
 }  // namespace stepleak

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// Containers that hold as many entries as they may, whose bytes still rise.
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "tests/support/draws.hpp"
+#include "tests/support/synthetic_run.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::size_t kBound = 55;
+
+// One entry every second step, of the size that `size` says of the step.
+Result run_full(const std::function<std::int64_t(std::int64_t)>& size, Effort effort) {
+  const auto step = [=, kept = std::deque<SyntheticMemory::Block>()](std::int64_t step,
+                                                                     SyntheticMemory& memory) mutable {
+    if (step % 2 != 0) return;
+    kept.push_back(memory.keep(size(step)));
+    if (kept.size() <= kBound) return;
+    memory.drop(kept.front());
+    kept.pop_front();
+  };
+  return run_synthetic({.step = step, .structure = {.type = StructureType::bounded, .bound = kBound}},
+                       {.policy = policy_of(effort)});
+}
+
+// Of these draws the sizes rise by chance for a while.
+TEST(FullContainerTest, IsNoLeakWhereItsSizesVary) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto result =
+        run_full([draws = Draws(seed)](std::int64_t) mutable { return draws.between(1, 4); }, Effort::quick);
+    EXPECT_NE(result.verdict, Verdict::leak) << seed;
+  }
+}
+
+TEST(FullContainerTest, IsALeakWhereEachEntryIsLargerThanTheLast) {
+  EXPECT_EQ(run_full([](std::int64_t step) { return 64 * step; }, Effort::standard).verdict, Verdict::leak);
+}
+
+// The last look leaves no room for a record pass, and a shorter one would prove nothing.
+TEST(FullContainerTest, RecordsNoPassThatIsTooShortToProve) {
+  const auto result = run_full([draws = Draws(1)](std::int64_t) mutable { return draws.between(1, 4); }, Effort::quick);
+  for (const auto& recording : result.trace.recordings()) EXPECT_GE(recording.steps, kShortestRecord);
+  EXPECT_FALSE(result.trace.recordings().empty());
+}
+
+}  // namespace
+}  // namespace stepleak
