@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/analyse/ages.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/host_growth.hpp"
 
@@ -16,28 +17,27 @@ namespace {
 struct LedgerTrend {
   std::string name;
   Trend trend;
+  std::string_view doubt;  // growing: why it may be none; else empty
 };
 
-// Blocks born in the second quarter of the judged steps that still live. What a container of fewer than half of them
-// replaces is younger, and what was made once is older.
-std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
-  const auto* table = trace.cohorts_of(device);
-  if (table == nullptr) return -1;
-  std::int64_t blocks = 0;
-  for (const auto& cohort : table->cohorts) {
-    const auto age = cohort.birth_step - judged.first + 1;
-    if (age > judged.count() / 4 && age <= judged.count() / 2) blocks += cohort.blocks;
-  }
-  return blocks;
+// Tensors and nodes may hold blocks of any device.
+std::vector<Device> devices_of(const Trace& trace, const SeriesKey& key) {
+  return key.counter == Counter::live_bytes ? std::vector{key.device} : trace.devices();
 }
 
 // The cohorts are the second witness of live bytes. Where all of the middle have died, what moves the ledger
-// is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise).
+// is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise). Where what was
+// to be cleared was not all cleared, a level that seems flat hides a remainder.
 Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) {
   auto trend = trends.of(key);
+  const auto devices = devices_of(trace, key);
+  if (trend.is_flat() && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+        return has_remainder(trace, device, trends.judged());
+      })) {
+    trend.state = TrendState::undecided;
+    return trend;
+  }
   if (trend.state != TrendState::undecided) return trend;
-  // Tensors and nodes may hold blocks of any device.
-  const auto devices = key.counter == Counter::live_bytes ? std::vector{key.device} : trace.devices();
   const bool are_all_young = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     return middle_aged_blocks(trace, device, trends.judged()) == 0;
   });
@@ -45,7 +45,25 @@ Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) 
   return trend;
 }
 
-std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends) {
+// What speaks against a growth that its trend shows. A list that was cleared once or twice is about to be cleared
+// again: until twice the confirmation a tooth is no line.
+std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
+  constexpr std::size_t kFewTeeth = 2;
+  const auto judged = trends.judged();
+  if (!trends.of(key).is_growing()) return {};
+  for (const auto& device : devices_of(trace, key)) {
+    // Entries that are replaced by larger ones die, too, and are no more of them.
+    const bool are_more = !trends.of({Counter::live_blocks, device}).is_flat();
+    if (are_more && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
+    const auto clearings = clearings_of(trace, device, judged).size();
+    if (clearings > 0 && clearings <= kFewTeeth && judged.count() < 2 * policy.leak_steps) {
+      return "what it consists of has been cleared before";
+    }
+  }
+  return {};
+}
+
+std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, const Policy& policy) {
   std::vector<LedgerTrend> exact;
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
@@ -54,12 +72,12 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends) 
         key.counter != Counter::live_tensors) {
       continue;
     }
-    exact.push_back({to_string(key), witnessed(trace, key, trends)});
+    exact.push_back({to_string(key), witnessed(trace, key, trends), doubt_of(trace, key, trends, policy)});
   }
   if (trace.facts().has_python && !trace.is_collector_enabled()) {
     for (const auto& device : trace.devices()) {
       if (!trace.has({Counter::live_bytes, device, Moment::before_collection})) continue;
-      exact.push_back({fmt::format("uncollected bytes on {}", to_string(device)), trends.collected(device)});
+      exact.push_back({fmt::format("uncollected bytes on {}", to_string(device)), trends.collected(device), {}});
     }
   }
   return exact;
@@ -74,8 +92,8 @@ std::string_view unsettled_of(const Trace& trace, bool are_devices_settled) {
 
 Limit limit_of(const std::vector<LedgerTrend>& trends) {
   Limit limit;
-  for (const auto& [name, trend] : trends) {
-    if (trend.window > 0) limit.period_steps = std::max(limit.period_steps, trend.window);
+  for (const auto& ledger : trends) {
+    if (ledger.trend.window > 0) limit.period_steps = std::max(limit.period_steps, ledger.trend.window);
   }
   limit.bytes_per_step = 1;  // exact ledgers see every byte; the host heap's floor stands in the docs
   return limit;
@@ -84,7 +102,7 @@ Limit limit_of(const std::vector<LedgerTrend>& trends) {
 }  // namespace
 
 Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
-  const auto exact = exact_trends(trace, trends);
+  const auto exact = exact_trends(trace, trends, policy);
   const auto host = host_growth_of(trace, trends);
   const auto devices = device_growths_of(trends);
   const auto pinned = pinned_trend(trends);
@@ -97,9 +115,10 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
       pinned.is_growing();
   Decision decision{.limit = limit_of(exact)};
   const auto steps = trends.judged().count();
-  const auto has_state = [&](TrendState state) {
-    return std::any_of(exact.begin(), exact.end(), [&](const auto& ledger) { return ledger.trend.state == state; });
-  };
+  const bool is_growing =
+      std::any_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_growing(); });
+  const bool is_growing_beyond_doubt = std::any_of(
+      exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_growing() && ledger.doubt.empty(); });
   const bool is_flat =
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
   // Alone the heap is noisy: it has to go on for twice as long.
@@ -109,20 +128,20 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
-             (has_state(TrendState::growing) || is_host_leak || is_device_leak || shared.is_growing())) {
+             (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing())) {
     decision.next = Decision::Next::leak;
-  } else if (steps >= policy.proof_steps && has_state(TrendState::growing)) {
+  } else if (steps >= policy.proof_steps && is_growing && trends.judged().last < policy.budget_steps) {
     decision.next = Decision::Next::leak;
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
     decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, are_devices_settled));
-    for (const auto& [name, trend] : exact) {
+    for (const auto& [name, trend, doubt] : exact) {
       if (trend.is_flat()) continue;
       decision.reason = fmt::format(
-          "after {} steps {} has not settled ({:+.1f} a step): run more --steps, or declare "
+          "after {} steps {} has not settled ({:+.1f} a step{}{}): run more --steps, or declare "
           "the --period of the step",
-          steps, name, trend.per_step);
+          steps, name, trend.per_step, doubt.empty() ? "" : "; ", doubt);
       break;
     }
   }

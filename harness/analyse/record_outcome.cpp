@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/analyse/suspects.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -83,6 +85,8 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   outcome.bound = bound_of(*container, finding.structure);
   if (outcome.bound <= 0) {
     if (is_bounded_some_time(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
+    outcome.has_repeated = finding.kept_count < finding.explained_steps &&
+                           evidence.trends.of({Counter::live_blocks, finding.device}).period == 0;
     outcome.is_decaying =
         is_decaying(values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
     return outcome;
@@ -106,12 +110,22 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   return outcome;
 }
 
+// Blocks that are said to stay, and of all that was born in the recorded steps none did. Where the growth repeats
+// exactly, a pass that is shorter than its period may have missed it.
+bool is_refuted(const Evidence& evidence, const Finding& finding) {
+  const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
+  const auto proof_steps = evidence.recording.proof_steps();
+  const auto period = evidence.trends.of({Counter::live_bytes, finding.device}).period;
+  return are_blocks && proof_steps > 0 && period <= proof_steps &&
+         old_blocks(evidence.recording, finding.device).empty();
+}
+
 }  // namespace
 
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
   if (outcome.type != RecordOutcome::Type::filling) return false;
   if (outcome.structure.type == StructureType::reset) return steps >= 2 * policy.leak_steps;
-  return outcome.structure.type == StructureType::keyed && !outcome.is_decaying &&
+  return outcome.structure.type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying &&
          steps + kShortestRecord >= policy.budget_steps;
 }
 
@@ -125,14 +139,17 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   if (has_stopped(evidence)) return {.type = Type::contradicted};
   if (std::any_of(findings.begin(), findings.end(), is_proven)) return {.type = Type::proven};
   RecordOutcome latest;
+  bool is_any_left = findings.empty();
   for (const auto& finding : findings) {
+    if (is_refuted(evidence, finding)) continue;
+    is_any_left = true;
     const auto outcome = bounded_outcome(evidence, finding);
     if (outcome.type == Type::open) return outcome;
     const bool is_to_be_waited_for = outcome.type == Type::filling || outcome.type == Type::full;
     if (is_to_be_waited_for || outcome.full_at >= latest.full_at) latest = outcome;
     if (is_to_be_waited_for) break;
   }
-  return latest;
+  return is_any_left ? latest : RecordOutcome{.type = Type::contradicted};
 }
 
 }  // namespace stepleak

@@ -17,7 +17,7 @@ struct RecordOutcome {
   enum class Type : std::uint8_t {
     open,          ///< it went on, and what keeps it decides nothing: trend and ages do
     proven,        ///< it went on, in a container that nothing bounds
-    contradicted,  ///< every exact ledger that had grown stood still: it had stopped
+    contradicted,  ///< every exact ledger that had grown stood still, or of all births none stayed: it had stopped
     bounded,       ///< it went on, in a container that fills up to a known length
     filling,       ///< it went on, in one that something bounds or empties, at a time that is not known
     full,          ///< it went on in bytes alone, in one that holds as many as it may: their sizes vary
@@ -25,6 +25,7 @@ struct RecordOutcome {
   Type type = Type::open;
   std::string holder;          ///< bounded, filling, full: the container
   Structure structure;         ///< bounded, filling, full: what bounds it
+  bool has_repeated = false;   ///< filling: some steps added nothing, now one and now another: they asked for old keys
   bool is_decaying = false;    ///< filling: ever more slowly
   std::int64_t bound = 0;      ///< bounded, full: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -39,6 +41,16 @@ Outcome outcome_of(const CalibrationCase& known, const Result& result) {
   return known.is_leak && is_excluded ? Outcome::unseen : Outcome::wrong;
 }
 
+std::string line_of(const Cell& cell, std::int64_t draw, const Result& result) {
+  auto line = fmt::format("{}, draw {}: {} after {} steps ({} recorded passes)", cell.key(), draw,
+                          to_string(result.verdict), result.steps, result.trace.recordings().size());
+  for (const auto& finding : result.findings) {
+    line += fmt::format("; {}: {} ({} of {} steps kept some)", to_string(finding.kind), finding.what,
+                        finding.kept_count, finding.explained_steps);
+  }
+  return line;
+}
+
 Cell cell_of(const CalibrationCase& known, Sources sources, std::int64_t draws, const Policy& policy) {
   Cell cell{.name = known.name, .sources = sources, .is_leak = known.is_leak};
   std::vector<std::int64_t> steps;
@@ -46,7 +58,9 @@ Cell cell_of(const CalibrationCase& known, Sources sources, std::int64_t draws, 
     Draws numbers(seed_of(known.name, draw));
     const auto program = with_noise(known.draw(numbers), numbers);
     const auto result = run_synthetic(program, {.sources = sources, .policy = policy});
-    cell.outcomes.push_back(static_cast<char>(outcome_of(known, result)));
+    const auto outcome = outcome_of(known, result);
+    cell.outcomes.push_back(static_cast<char>(outcome));
+    if (outcome == Outcome::wrong) cell.wrong.push_back(line_of(cell, draw, result));
     steps.push_back(result.steps);
   }
   std::nth_element(steps.begin(), steps.begin() + draws / 2, steps.end());

@@ -20,10 +20,17 @@ int main(int argc, char** argv) {
   app.add_option("--effort", effort, "quick, standard or nightly");
   app.add_option("--compare", compared, "fail where a cell is worse than in this FILE");
   app.add_option("--store", stored, "write the cells to this FILE");
+  bool is_explained = false;
+  app.add_flag("--explain", is_explained, "a line for each draw that is wrong: what its result says");
   CLI11_PARSE(app, argc, argv);
 
   const auto cells = calibrate(draws, part, policy_of(parse_effort(effort)));
   fmt::print("{}", markdown_of(cells));
+  for (const auto& cell : cells) {
+    for (const auto& line : cell.wrong) {
+      if (is_explained) fmt::print("{}\n", line);
+    }
+  }
   if (!stored.empty()) write_file(stored, json_of(cells));
   if (compared.empty()) return 0;
   const auto worse = worse_than(read_cells(compared), cells);

@@ -26,6 +26,7 @@ struct Cell {
   bool is_leak = false;
   std::string outcomes;
   std::int64_t median_steps = 0;
+  std::vector<std::string> wrong;  ///< a line a wrong draw: what its result said
 
   [[nodiscard]] std::string key() const;
   /// Among the first `draws`.

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/ages.hpp"
+
+#include <algorithm>
+
+#include "harness/analyse/trends.hpp"
+
+namespace stepleak {
+namespace {
+
+const CohortTable* table_of(const Look& look, Device device) {
+  const auto table = std::find_if(look.cohorts.begin(), look.cohorts.end(),
+                                  [&](const CohortTable& table) { return table.device == device; });
+  return table == look.cohorts.end() ? nullptr : &*table;
+}
+
+// Of those that were born in these steps.
+std::int64_t blocks_born(const CohortTable& table, StepRange births) {
+  std::int64_t blocks = 0;
+  for (const auto& cohort : table.cohorts) {
+    if (births.first <= cohort.birth_step && cohort.birth_step <= births.last) blocks += cohort.blocks;
+  }
+  return blocks;
+}
+
+StepRange second_quarter(StepRange steps) {
+  return {steps.first + steps.count() / 4, steps.first + steps.count() / 2 - 1};
+}
+
+}  // namespace
+
+std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
+  const auto* table = trace.cohorts_of(device);
+  return table == nullptr ? -1 : blocks_born(*table, second_quarter(judged));
+}
+
+bool are_old_dying(const Trace& trace, Device device, StepRange judged) {
+  constexpr std::int64_t kFewest = 4;
+  const auto* now = trace.cohorts_of(device);
+  const auto half = judged.first + judged.count() / 2 - 1;
+  const Look* earlier = nullptr;
+  for (const auto& look : trace.looks()) {
+    if (judged.first <= look.step && look.step <= half) earlier = &look;
+  }
+  if (now == nullptr || earlier == nullptr) return false;
+  const auto* then = table_of(*earlier, device);
+  if (then == nullptr) return false;
+  // Neither what was made once, nor what is young even for what is replaced soon.
+  const auto steps = earlier->step - judged.first + 1;
+  const StepRange births{judged.first + steps / 8, judged.first + steps * 3 / 4 - 1};
+  const auto were_alive = blocks_born(*then, births);
+  return were_alive >= kFewest && 3 * blocks_born(*now, births) < 2 * were_alive;
+}
+
+std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged) {
+  constexpr std::int64_t kFewest = 8;
+  const auto blocks = values_of(trace, {Counter::live_blocks, device}, judged);
+  std::vector<std::int64_t> clearings;
+  for (std::size_t i = 1, lowest = 0; i < blocks.size(); ++i) {
+    const auto collected = blocks[i - 1] - blocks[lowest];
+    if (collected >= kFewest && 2 * (blocks[i - 1] - blocks[i]) >= collected) {
+      clearings.push_back(judged.first + static_cast<std::int64_t>(i));
+      lowest = i;
+    }
+    if (blocks[i] < blocks[lowest]) lowest = i;
+  }
+  return clearings;
+}
+
+bool has_remainder(const Trace& trace, Device device, StepRange judged) {
+  const auto clearings = clearings_of(trace, device, judged);
+  const auto* table = trace.cohorts_of(device);
+  if (clearings.empty() || table == nullptr) return false;
+  // Before the first clearing the warm-up makes what stays.
+  const auto begin = clearings.size() > 1 ? clearings[clearings.size() - 2] : judged.first + judged.count() / 4;
+  return blocks_born(*table, {begin, clearings.back() - 1}) > 0;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/trace/trace.hpp"
+
+namespace stepleak {
+
+/// What the births of the blocks that live at the looks say, beside the trend of their bytes. Pure functions; a device
+/// without known births says nothing.
+
+/// Blocks born in the second quarter of the judged steps that still live; -1 where births are not known. What a
+/// container of fewer than half of them replaces is younger, and what was made once is older.
+[[nodiscard]] std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged);
+
+/// Whether blocks die that had lived for long: of those that lived at an earlier look, half as far, and were born there
+/// between the first eighth and the last quarter, more than a third are gone by now. Requests that stay for hundreds of
+/// steps, and a buffer whose entries are replaced at random, do that; a leak never.
+[[nodiscard]] bool are_old_dying(const Trace& trace, Device device, StepRange judged);
+
+/// Steps in which half or more of all blocks that had been collected since the one before (eight at least) were dropped
+/// at once: a list that is cleared.
+[[nodiscard]] std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged);
+
+/// Whether something that was born between the last two clearings outlived the last: it should have been cleared too.
+[[nodiscard]] bool has_remainder(const Trace& trace, Device device, StepRange judged);
+
+}  // namespace stepleak

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/ages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/support/draws.hpp"
+#include "tests/support/synthetic_run.hpp"
+
+namespace stepleak {
+namespace {
+
+using Step = std::function<void(std::int64_t, SyntheticMemory&)>;
+using Block = SyntheticMemory::Block;
+
+// What a run of so many steps leaves, without sources; its looks are those of production.
+Trace trace_of(const Step& step, std::int64_t steps) {
+  return run_synthetic({.step = step}, {.sources = Sources::none, .policy = with_minimum({}, steps)}).trace;
+}
+
+StepRange all_of(const Trace& trace) { return {1, trace.looks().back().step}; }
+
+// Collects `a_step` blocks a step, and drops `part` of them every so many steps; `stays` is kept for good then.
+Step saw_tooth(std::int64_t teeth, std::size_t a_step, double part, bool stays = false) {
+  return [=, kept = std::vector<Block>()](std::int64_t step, SyntheticMemory& memory) mutable {
+    for (std::size_t i = 0; i < a_step; ++i) kept.push_back(memory.hold(64));
+    if (stays && step % teeth == teeth / 2) memory.hold(64);
+    if (step % teeth != 0) return;
+    for (auto count = static_cast<std::size_t>(part * static_cast<double>(kept.size())); count > 0; --count) {
+      memory.drop(kept.back());
+      kept.pop_back();
+    }
+  };
+}
+
+TEST(ClearingsTest, AreWhereAListIsCleared) {
+  const auto trace = trace_of(saw_tooth(20, 1, 1.0), 64);
+  EXPECT_EQ(clearings_of(trace, kHost, {1, 64}), (std::vector<std::int64_t>{20, 40, 60}));
+}
+
+TEST(ClearingsTest, AreNotWhereFewBlocksComeAndGoOrAPartIsDropped) {
+  EXPECT_TRUE(clearings_of(trace_of(saw_tooth(7, 1, 1.0), 64), kHost, {1, 64}).empty());
+  EXPECT_TRUE(clearings_of(trace_of(saw_tooth(20, 2, 0.2), 64), kHost, {1, 64}).empty());
+}
+
+TEST(RemainderTest, IsWhatAClearingLeft) {
+  const auto trace = trace_of(saw_tooth(20, 1, 1.0, true), 64);
+  EXPECT_TRUE(has_remainder(trace, kHost, all_of(trace)));
+}
+
+TEST(RemainderTest, IsNotWhatHasYetToBeClearedNorWhatTheWarmUpMade) {
+  const auto trace = trace_of(saw_tooth(20, 1, 1.0), 64);
+  EXPECT_FALSE(has_remainder(trace, kHost, all_of(trace)));
+  const auto step = [tooth = saw_tooth(20, 1, 1.0)](std::int64_t step, SyntheticMemory& memory) mutable {
+    if (step < 4) memory.hold(4096);
+    tooth(step, memory);
+  };
+  const auto warmed = trace_of(step, 64);
+  EXPECT_FALSE(has_remainder(warmed, kHost, all_of(warmed)));
+}
+
+// Blocks that stay for 60 to 120 steps.
+Step long_requests() {
+  return [draws = Draws(3), open = std::multimap<std::int64_t, Block>()](std::int64_t step,
+                                                                         SyntheticMemory& memory) mutable {
+    while (!open.empty() && open.begin()->first <= step) {
+      memory.drop(open.begin()->second);
+      open.erase(open.begin());
+    }
+    open.emplace(step + draws.between(60, 120), memory.hold(64));
+  };
+}
+
+TEST(OldBlocksTest, DieWhereRequestsStayForLong) {
+  const auto trace = trace_of(long_requests(), 256);
+  EXPECT_TRUE(are_old_dying(trace, kHost, {1, 256}));
+}
+
+TEST(OldBlocksTest, DoNotDieWhereAllOfThemLeakBesideABatch) {
+  const auto step = [last = Block{0}](std::int64_t, SyntheticMemory& memory) mutable {
+    memory.keep(64);
+    memory.drop(std::exchange(last, memory.hold(1 << 20)));
+  };
+  const auto trace = trace_of(step, 256);
+  EXPECT_FALSE(are_old_dying(trace, kHost, {1, 256}));
+}
+
+// A dictionary that is asked for one of `keys`, or for a new one each time.
+Result run_keyed(std::int64_t keys) {
+  const auto step = [=, draws = Draws(5), known = std::map<std::int64_t, Block>()](std::int64_t step,
+                                                                                   SyntheticMemory& memory) mutable {
+    const auto key = keys == 0 ? step : draws.between(1, keys);
+    if (!known.contains(key)) known[key] = memory.keep(512);
+  };
+  return run_synthetic({.step = step, .structure = {.type = StructureType::keyed}});
+}
+
+TEST(KeyedContainerTest, IsUndecidedWhereKeysRepeat) { EXPECT_EQ(run_keyed(600).verdict, Verdict::inconclusive); }
+
+TEST(KeyedContainerTest, IsALeakWhereNoKeyRepeatedInAllOfTheBudget) { EXPECT_EQ(run_keyed(0).verdict, Verdict::leak); }
+
+}  // namespace
+}  // namespace stepleak
