@@ -10,6 +10,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/subprocess.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
 
 namespace stepleak {
@@ -36,7 +37,8 @@ Scenario to_scenario(const Json& json) {
 // Read, not imported: a scenario's file imports torch, which takes seconds. Empty where a declaration must be run to be
 // known.
 std::optional<Json> python_declarations(const std::string& folder) {
-  const auto answer = run_program({STEPLEAK_PYTHON, "-I", "-S", STEPLEAK_DECLARATIONS, folder});
+  const auto answer = run_program(
+      {layout().python, "-I", "-S", (layout().package_folder / "stepleak/_declarations.py").string(), folder});
   if (!answer.is_success()) return std::nullopt;
   return Json::parse(answer.output);
 }
@@ -50,7 +52,8 @@ std::vector<Scenario> declared_scenarios(const std::string& folder) {
     scenarios = observing().scenarios(folder);
   } else {
     for (const auto& json : *python) scenarios.push_back(to_scenario(json));
-    for (const auto& json : Json::parse(read_file(STEPLEAK_COMPILED_SCENARIOS))) {
+    if (layout().compiled_scenarios.empty()) return scenarios;
+    for (const auto& json : Json::parse(read_file(layout().compiled_scenarios))) {
       scenarios.push_back(to_scenario(json));
     }
   }

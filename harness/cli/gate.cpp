@@ -13,10 +13,11 @@
 
 #include "harness/api/result_of.hpp"
 #include "harness/base/files.hpp"
-#include "harness/base/source_root.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/cli/settings.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -28,25 +29,6 @@ std::optional<std::size_t> number_from(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
   return is_whole ? std::optional(number) : std::nullopt;
-}
-
-// The nearest folder above the scenarios that is the root of something; else the folder that they lie in.
-std::filesystem::path project_of(const std::string& scenario_folder) {
-  std::error_code ignored;
-  const auto folder = std::filesystem::weakly_canonical(scenario_folder, ignored);
-  for (auto above = folder; above.has_relative_path(); above = above.parent_path()) {
-    if (std::filesystem::exists(above / ".git", ignored) ||
-        std::filesystem::exists(above / "pyproject.toml", ignored)) {
-      return above;
-    }
-  }
-  return folder.parent_path();
-}
-
-std::filesystem::path baseline_folder_of(const GateOptions& options) {
-  if (!options.baseline_folder.empty()) return options.baseline_folder;
-  if (options.scenario_folder == default_scenario_folder()) return default_baseline_folder();
-  return project_of(options.scenario_folder) / "baselines";
 }
 
 std::vector<Scenario> shard_of(std::vector<Scenario> scenarios, const std::string& text) {
@@ -65,9 +47,8 @@ std::vector<Scenario> shard_of(std::vector<Scenario> scenarios, const std::strin
 
 // A changed scenario is another scenario: its old behaviour says nothing about it.
 std::string scenario_hash(const Scenario& scenario) {
-  const auto file = std::filesystem::path(scenario.file).is_absolute()
-                        ? std::filesystem::path(scenario.file)
-                        : std::filesystem::path(STEPLEAK_SOURCE_ROOT) / scenario.file;
+  const auto file = std::filesystem::path(scenario.file).is_absolute() ? std::filesystem::path(scenario.file)
+                                                                       : layout().suite / scenario.file;
   return fnv1a_hex(read_file(file));
 }
 
@@ -116,19 +97,20 @@ BaselineStore store_of(const GateOptions& options) {
       return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
     });
   }
-  return BaselineStore(baseline_folder_of(options) / device_class);
+  return BaselineStore(baseline_folder_of(options.baseline_folder, options.scenario_folder) / device_class);
 }
 
 bool are_of_one_project(const GateOptions& options) {
   std::error_code ignored;
-  const auto baselines = std::filesystem::weakly_canonical(baseline_folder_of(options), ignored);
-  const auto inside = baselines.lexically_relative(project_of(options.scenario_folder));
+  const auto baselines =
+      std::filesystem::weakly_canonical(baseline_folder_of(options.baseline_folder, options.scenario_folder), ignored);
+  const auto inside = baselines.lexically_relative(project_of(scenario_folder_of(options.scenario_folder)));
   return !inside.empty() && *inside.begin() != "..";
 }
 
 std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto run_options = with_device(options.run);
-  const auto suite = Suite::of_folder(options.scenario_folder);
+  const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder));
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard_of(suite.matching(options.suite, device), options.shard);
   const auto store = store_of(options);
@@ -163,9 +145,11 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
 void add_gate_options(CLI::App& verb, GateOptions& options) {
   add_run_options(verb, options.run);
   verb.add_option("--suite", options.suite, "glob over scenario names")->capture_default_str();
-  verb.add_option("--baselines", options.baseline_folder,
-                  "folder with one folder a device class; none given: baselines/ in the project of the scenarios");
-  verb.add_option("--scenarios", options.scenario_folder, "folder of Python scenarios")->capture_default_str();
+  verb.add_option(
+      "--baselines", options.baseline_folder,
+      "folder with one folder a device class; none given: [tool.stepleak] in pyproject.toml, else baselines/ "
+      "in the project of the scenarios");
+  verb.add_option("--scenarios", options.scenario_folder, kScenarioFolderHelp);
   verb.add_option("--shard", options.shard, "i/n: every n-th scenario, from the i-th on")->capture_default_str();
 }
 

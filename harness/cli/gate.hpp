@@ -27,8 +27,8 @@ struct GateEntry {
 struct GateOptions {
   RunOptions run;
   std::string suite = "*";
-  std::string baseline_folder;  ///< empty: that of the project that the scenarios are in
-  std::string scenario_folder = default_scenario_folder();
+  std::string baseline_folder;  ///< empty: see baseline_folder_of()
+  std::string scenario_folder;  ///< empty: see scenario_folder_of()
   std::string shard = "1/1";
   std::string junit_file;  ///< "-": the standard output is taken
 };

@@ -8,13 +8,15 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/declared_scenarios.hpp"
+#include "harness/cli/settings.hpp"
 #include "harness/cli/target.hpp"
 
 namespace stepleak {
 namespace {
 
 ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
-  for (const auto& scenario : Suite::declared_in(folder).matching(glob, {DeviceType::cuda, 0})) {
+  const auto suite = Suite::declared_in(scenario_folder_of(folder));
+  for (const auto& scenario : suite.matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
     fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", scenario.name, to_string(scenario.expected), kind,
                scenario.needs_cuda ? "gpu" : "", scenario.report);
@@ -30,11 +32,11 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
 void add_list_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand(
       "list", "List the scenarios with their truth and the report that they reproduce; gpu: needs one");
-  auto folder = std::make_shared<std::string>(default_scenario_folder());
+  auto folder = std::make_shared<std::string>();
   auto glob = std::make_shared<std::string>("*");
   auto stories = std::make_shared<bool>(false);
   verb->add_option("glob", *glob, "names to list")->capture_default_str();
-  verb->add_option("--scenarios", *folder, "folder of Python scenarios")->capture_default_str();
+  verb->add_option("--scenarios", *folder, kScenarioFolderHelp);
   verb->add_flag("--stories", *stories, "print each scenario's story too");
   verb->footer("Example: stepleak list 'loss_*' --stories");
   verb->callback([=, &chosen] { chosen = [=] { return list(*folder, *glob, *stories); }; });

@@ -6,22 +6,22 @@
 #include <fmt/format.h>
 
 #include "harness/base/errors.hpp"
+#include "harness/cli/layout.hpp"
 
 namespace stepleak {
 
 Observing& observing() {
   static Observing* const loaded = [] {
-    // Global: Python's extension modules look for the interpreter's symbols among those of the program.
-    void* library = ::dlopen(STEPLEAK_OBSERVING, RTLD_NOW | RTLD_GLOBAL);
+    if (layout().before_observing) layout().before_observing();
+    void* library = ::dlopen(layout().observing.c_str(), RTLD_NOW);
     if (library == nullptr) {
-      throw failure_error(fmt::format("what observes steps cannot be loaded: {}", ::dlerror()),
-                          "is torch where it was when this was built? run ci/setup, then ci/build");
+      throw failure_error(fmt::format("what observes steps cannot be loaded: {}", ::dlerror()), layout().repair);
     }
-    auto* make = reinterpret_cast<Observing* (*)()>(::dlsym(library, "stepleak_observing"));
+    auto* make = reinterpret_cast<Observing* (*)(const Layout&)>(::dlsym(library, "stepleak_observing"));
     if (make == nullptr) {
-      throw failure_error(fmt::format("{} is another stepleak's", STEPLEAK_OBSERVING), "build it again: ci/build");
+      throw failure_error(fmt::format("{} is another stepleak's", layout().observing.string()), layout().repair);
     }
-    return make();
+    return make(layout());
   }();
   return *loaded;
 }

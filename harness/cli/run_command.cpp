@@ -11,6 +11,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/cli/settings.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/trace/trace_file.hpp"
 
@@ -22,7 +23,7 @@ struct RunCommand {
   ReportOptions reports;
   std::vector<std::string> targets;
   std::string trace_file;
-  std::string scenario_folder = default_scenario_folder();
+  std::string scenario_folder;
 
   [[nodiscard]] std::vector<Target> resolved(Device device) const {
     std::vector<Target> resolved;
@@ -38,7 +39,7 @@ struct RunCommand {
       }
     }
     if (names.empty()) return resolved;
-    const auto suite = Suite::of_folder(scenario_folder);
+    const auto suite = Suite::of_folder(scenario_folder_of(scenario_folder));
     for (const auto& name : names) {
       for (const auto& scenario : suite.matching(name, device)) resolved.push_back(suite.to_target(scenario));
     }
@@ -123,7 +124,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
   add_run_options(*verb, command->options);
   add_report_options(*verb, command->reports);
   verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
-  verb->add_option("--scenarios", command->scenario_folder, "folder of Python scenarios")->capture_default_str();
+  verb->add_option("--scenarios", command->scenario_folder, kScenarioFolderHelp);
   verb->footer(
       "The file's top level is the set-up; the callable takes nothing, or the step index.\n"
       "Example: stepleak run train.py:step --json result.json");

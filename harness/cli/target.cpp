@@ -16,7 +16,6 @@
 #include "harness/api/result_of.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
-#include "harness/base/source_root.hpp"
 #include "harness/cli/declared_scenarios.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
@@ -195,8 +194,5 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
   std::erase_if(ends, [](const TargetEnd& end) { return end.record.target.empty(); });
   return ends;
 }
-
-std::string default_scenario_folder() { return STEPLEAK_SOURCE_ROOT "/scenarios/python"; }
-std::string default_baseline_folder() { return STEPLEAK_SOURCE_ROOT "/baselines"; }
 
 }  // namespace stepleak

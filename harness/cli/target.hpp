@@ -68,8 +68,4 @@ struct TargetEnd {
 std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const RunOptions& options,
                                    const std::function<void(const Result&)>& on_result);
 
-/// Where the scenarios and baselines of this source tree lie, unless the user names others.
-[[nodiscard]] std::string default_scenario_folder();
-[[nodiscard]] std::string default_baseline_folder();
-
 }  // namespace stepleak

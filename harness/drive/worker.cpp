@@ -217,7 +217,7 @@ int stopping_signal() { return StopSignals::stopped_by(); }
 void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events) {
   if (const int threads = thread_count(); threads != 1) {
     throw failure_error(fmt::format("the server has {} threads and cannot fork safely", threads),
-                        "start no thread before the workers");
+                        "a thread was started before them: set OPENBLAS_NUM_THREADS=1, look into sitecustomize.py");
   }
   const StopSignals signals;
   std::vector<std::unique_ptr<Running>> running;

@@ -13,13 +13,13 @@
 namespace stepleak {
 namespace {
 
-// Where a path begins: our sources as they were compiled, the system's headers, what glibc was built from.
-constexpr std::array<std::string_view, 6> kRuntimeRoots{STEPLEAK_SOURCE_ROOT "/harness",
-                                                        STEPLEAK_SOURCE_ROOT "/scenarios/cpp/scenario_of.hpp",
-                                                        "/usr/include",
-                                                        "csu",
-                                                        "sysdeps",
-                                                        "nptl"};
+// Where a path begins: the system's headers, what glibc was built from.
+constexpr std::array<std::string_view, 4> kRuntimeRoots{"/usr/include", "csu", "sysdeps", "nptl"};
+
+// The same of our sources as they were compiled, where a checkout is known.
+constexpr std::array<std::string_view, 2> kOwnRoots{STEPLEAK_SOURCE_ROOT "/harness",
+                                                    STEPLEAK_SOURCE_ROOT "/scenarios/cpp/scenario_of.hpp"};
+constexpr bool kHasCheckout = !std::string_view(STEPLEAK_SOURCE_ROOT).empty();
 
 // Wherever they are installed or built: torch and stepleak as packages, and headers, which lie in include/NAME, of
 // torch, the bindings, the test framework and ours.
@@ -64,6 +64,9 @@ std::size_t depth_inside_standard_headers(std::string_view path) {
 
 Depths depths_of(std::string_view path, const CodeFolders& folders) {
   Depths depths{.runtime = depth_inside_standard_headers(path), .library = depth_below(path, kInstalledHeaders)};
+  if (kHasCheckout) {
+    for (const auto root : kOwnRoots) depths.runtime = std::max(depths.runtime, depth_below(path, root));
+  }
   for (const auto root : kRuntimeRoots) depths.runtime = std::max(depths.runtime, depth_below(path, root));
   for (const auto folder : kRuntimeFolders) depths.runtime = std::max(depths.runtime, depth_inside(path, folder));
   for (const auto& folder : folders.runtime) depths.runtime = std::max(depths.runtime, depth_below(path, folder));

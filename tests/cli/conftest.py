@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import textwrap
 from dataclasses import dataclass
@@ -45,9 +46,12 @@ class CommandLine:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._executable = os.environ.get("STEPLEAK_CLI", "")
-        if not self._executable:
-            pytest.skip("STEPLEAK_CLI names no executable; run by: ci/test cli")
+        self._command = shlex.split(os.environ.get("STEPLEAK_CLI", ""))
+        if not self._command:
+            pytest.skip("STEPLEAK_CLI names no command; run by: ci/test cli")
+        # An installed stepleak has no scenarios of its own: it gets the checkout's as a user's.
+        if scenarios := os.environ.get("STEPLEAK_TEST_SCENARIOS"):
+            self.write("pyproject.toml", f"[tool.stepleak]\nscenarios = {json.dumps(scenarios)}\n")
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -58,7 +62,7 @@ class CommandLine:
     def __call__(self, *arguments: str, switches: dict[str, str] | None = None) -> Outcome:
         """`switches`: environment variables that the step reads."""
         done = subprocess.run(
-            [self._executable, *arguments],
+            [*self._command, *arguments],
             cwd=self.folder,
             env={**os.environ, **(switches or {})},
             capture_output=True,
@@ -72,7 +76,7 @@ class CommandLine:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """The same, and does not wait for the end."""
         return subprocess.Popen(
-            [self._executable, *arguments],
+            [*self._command, *arguments],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -68,18 +68,15 @@ class PlainInterrupt {
   struct sigaction before_ = interrupt_action();
 };
 
-void check_status(const PyStatus& status) {
+void check_status(const PyStatus& status, const Layout& layout) {
   if (PyStatus_Exception(status) != 0) {
     throw failure_error(fmt::format("Python does not start: {}", status.err_msg != nullptr ? status.err_msg : "?"),
-                        "is " STEPLEAK_PYTHON " still there? run ci/setup, then build again");
+                        fmt::format("is {} still there? {}", layout.python, layout.repair));
   }
 }
 
-}  // namespace
-
-void EmbeddedPython::start() {
-  if (Py_IsInitialized() != 0) return;
-  const PlainInterrupt plain_interrupt;
+// stepleak/__main__.py does the same for an interpreter that is there already.
+void start_interpreter(const Layout& layout) {
   // OpenBLAS would start its threads on import, and a fork copies none of them.
   for (const auto* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(name, "1", 0);
   // torch asks NVML for devices instead of starting CUDA, which would not survive the fork.
@@ -88,7 +85,7 @@ void EmbeddedPython::start() {
   PyPreConfig_InitPythonConfig(&before);
   // malloc for all objects: the host heap's ledger then sees them.
   before.allocator = PYMEM_ALLOCATOR_MALLOC;
-  check_status(Py_PreInitialize(&before));
+  check_status(Py_PreInitialize(&before), layout);
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
   config.parse_argv = 0;
@@ -96,12 +93,22 @@ void EmbeddedPython::start() {
   config.buffered_stdio = 0;  // what a step printed must not be lost where its worker ends or dies
   config.use_hash_seed = 1;
   config.hash_seed = 0;
-  const auto* python = std::getenv("STEPLEAK_PYTHON");
-  check_status(PyConfig_SetBytesString(&config, &config.executable, python != nullptr ? python : STEPLEAK_PYTHON));
-  check_status(Py_InitializeFromConfig(&config));
+  check_status(PyConfig_SetBytesString(&config, &config.executable, layout.python.c_str()), layout);
+  check_status(Py_InitializeFromConfig(&config), layout);
   PyConfig_Clear(&config);
+  py::module_::import("sys").attr("path").attr("insert")(0, layout.package_folder.string());
+}
+
+bool is_started = false;
+
+}  // namespace
+
+void EmbeddedPython::start(const Layout& layout) {
+  if (is_started) return;
+  is_started = true;
+  const PlainInterrupt plain_interrupt;
+  if (Py_IsInitialized() == 0) start_interpreter(layout);
   try {
-    py::module_::import("sys").attr("path").attr("insert")(0, STEPLEAK_PACKAGE_FOLDER);
     py::module_::import("torch");
     // Every optimizer imports it, which takes seconds: once here instead of once a worker.
     py::module_::import("torch._dynamo");
@@ -111,15 +118,15 @@ void EmbeddedPython::start() {
     gc.attr("collect")();
     gc.attr("freeze")();
   } catch (py::error_already_set& error) {
-    throw failure_error(fmt::format("torch does not import: {}", error.what()), "run ci/setup, then ci/build");
+    throw failure_error(fmt::format("torch does not import: {}", error.what()), layout.repair);
   }
 }
 
-void EmbeddedPython::start_in_worker() {
-  if (Py_IsInitialized() != 0) {
+void EmbeddedPython::start_in_worker(const Layout& layout) {
+  if (is_started) {
     PyOS_AfterFork_Child();
   } else {
-    start();
+    start(layout);
   }
   if (interrupt_action().sa_handler == SIG_DFL) {
     const auto signal = py::module_::import("signal");

@@ -8,21 +8,23 @@
 #include <vector>
 
 #include "harness/api/check.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/observe/flight_recorder.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace stepleak {
 
-/// The interpreter inside the command line: the one that the build was made for, with its torch.
+/// The interpreter inside the command line, or around it, with its torch.
 /// Started once, never finalised (torch does not survive it). It starts no thread of its own.
 class EmbeddedPython {
  public:
-  /// Starts the interpreter and imports torch; later calls do nothing. Throws a failure error with the remedy.
-  static void start();
+  /// Starts the interpreter where the host is none, and imports torch; later calls do nothing. Throws a failure error
+  /// with the remedy.
+  static void start(const Layout& layout);
 
   /// In a worker, first of all: tells Python that it was forked, or starts it where the server has not; prints stacks
   /// on a crash.
-  static void start_in_worker();
+  static void start_in_worker(const Layout& layout);
 
   /// In a worker: runs the set-up of FILE.py and records the run of its callable. Throws usage errors for wrong names;
   /// a failing set-up gives a record with that failure.

@@ -6,6 +6,7 @@
 
 #include "harness/api/check.hpp"
 #include "harness/base/errors.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/observing/embedded_python.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
@@ -30,13 +31,15 @@ RunRecord record_compiled(const Scenario& scenario, const Options& options, Flig
 
 class TorchObserving final : public Observing {
  public:
-  void start() override { EmbeddedPython::start(); }
-  void start_in_worker() override { EmbeddedPython::start_in_worker(); }
+  explicit TorchObserving(Layout layout) : layout_(std::move(layout)) {}
+
+  void start() override { EmbeddedPython::start(layout_); }
+  void start_in_worker() override { EmbeddedPython::start_in_worker(layout_); }
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
   GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
 
   std::vector<Scenario> scenarios(const std::string& folder) override {
-    EmbeddedPython::start();
+    start();
     auto all = EmbeddedPython::load_scenarios(folder);
     for (auto scenario : ScenarioRegistry::instance().all()) {
       scenario.set_up = nullptr;
@@ -72,12 +75,15 @@ class TorchObserving final : public Observing {
   }
   GpuAnswer gpus() override { return to_answer(ask_cuda()); }
   Facts gpu_facts() override { return cuda_facts(); }
+
+ private:
+  Layout layout_;
 };
 
 }  // namespace
 }  // namespace stepleak
 
-extern "C" [[gnu::visibility("default")]] stepleak::Observing* stepleak_observing() {
-  static stepleak::TorchObserving observing;
+extern "C" [[gnu::visibility("default")]] stepleak::Observing* stepleak_observing(const stepleak::Layout& layout) {
+  static stepleak::TorchObserving observing(layout);
   return &observing;
 }

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from stepleak import _torch
 from stepleak._load import UsageError
 
 __all__ = ["Interrupted", "LeakError", "Result", "UsageError", "Watch", "assert_no_leak", "check", "watch"]
@@ -89,7 +90,7 @@ def check(
     Raises UsageError for wrong options and for a step that returns a generator, Interrupted (a KeyboardInterrupt) with
     the result so far on Ctrl-C.
     """
-    import torch  # noqa: F401  # the C++ core is linked to torch's own libraries
+    _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
 
@@ -183,7 +184,7 @@ def watch(
     Observes until it has decided, at the latest to the end of the `with`; then the process is as it was. What lies
     between two calls of `step()` is one step.
     """
-    import torch  # noqa: F401  # the C++ core is linked to torch's own libraries
+    _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
 

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "harness/cli/command_line.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -31,8 +33,8 @@ int exit_with(stepleak::ExitCode code) { return static_cast<int>(code); }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  stepleak::open_standard_streams();
+int stepleak::command_line(int argc, char** argv) try {
+  open_standard_streams();
   CLI::App app("stepleak repeats a training step and tells whether memory that it takes ever stops growing",
                "stepleak");
   app.set_version_flag("--version", "stepleak " STEPLEAK_VERSION);

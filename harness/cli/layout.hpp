@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace stepleak {
+
+/// Where the parts of the command line lie, and what its host adds.
+struct Layout {
+  std::filesystem::path package_folder;      ///< holds the Python package stepleak/
+  std::filesystem::path observing;           ///< the library that faces torch
+  std::filesystem::path compiled_scenarios;  ///< what the C++ scenarios of a build declare; empty: there are none
+  std::filesystem::path suite;               ///< the checkout whose scenarios and baselines are meant; empty: none
+  std::string python;                        ///< the interpreter; STEPLEAK_PYTHON goes before
+  std::string repair;                        ///< what to do where a part is missing
+  std::function<void()> before_observing;    ///< makes the interpreter's symbols, or torch, be there
+};
+
+/// Where they lie beside the calling program or library: one definition a kind of installation (tree_layout.cpp,
+/// package_layout.cpp, prefix_layout.cpp), chosen by the build.
+[[nodiscard]] Layout own_layout();
+
+/// Called by the host, once and before all.
+void set_layout(Layout layout);
+[[nodiscard]] const Layout& layout();
+
+}  // namespace stepleak

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// The command line as a program of its own, which embeds an interpreter where a step is observed.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "harness/base/errors.hpp"
+#include "harness/cli/command_line.hpp"
+#include "harness/cli/layout.hpp"
+
+namespace {
+
+// Global: Python's extension modules look for the interpreter's symbols among those of the program.
+void load_interpreter() {
+  if (::dlopen(STEPLEAK_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+  throw stepleak::failure_error(fmt::format("Python cannot be embedded: {}", ::dlerror()), stepleak::layout().repair);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto layout = stepleak::own_layout();
+  layout.before_observing = load_interpreter;
+  stepleak::set_layout(std::move(layout));
+  return stepleak::command_line(argc, argv);
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/settings.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/errors.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/subprocess.hpp"
+#include "harness/cli/layout.hpp"
+
+namespace stepleak {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTable = "[tool.stepleak]";
+
+// Empty where no file on the way up has the table. Most have none, and an interpreter need not start to see that.
+fs::path file_with_settings() {
+  std::error_code ignored;
+  for (auto folder = fs::current_path(ignored); !folder.empty(); folder = folder.parent_path()) {
+    const auto file = folder / "pyproject.toml";
+    if (fs::is_regular_file(file, ignored) && read_file(file).find("tool.stepleak") != std::string::npos) return file;
+    if (fs::exists(folder / ".git", ignored) || !folder.has_relative_path()) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Settings project_settings() {
+  const auto file = file_with_settings();
+  if (file.empty()) return {};
+  const auto reader = layout().package_folder / "stepleak/_settings.py";
+  const auto answer = run_program({layout().python, "-I", reader.string(), file.string()});
+  if (!answer.is_success()) {
+    throw usage_error(fmt::format("{} cannot be read: {}", file.string(), answer.error),
+                      "mend it, or remove its table");
+  }
+  const auto json = nlohmann::json::parse(answer.output);
+  if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));
+  if (json.empty()) return {};
+  return {.file = file,
+          .scenarios = json.at("scenarios").get<std::string>(),
+          .baselines = json.at("baselines").get<std::string>()};
+}
+
+std::string scenario_folder_of(const std::string& given) {
+  if (!given.empty()) return given;
+  if (const auto settings = project_settings(); !settings.scenarios.empty()) return settings.scenarios.string();
+  if (!layout().suite.empty()) return (layout().suite / "scenarios/python").string();
+  throw usage_error(
+      fmt::format("no folder of scenarios is named: {} has no scenarios here", kTable),
+      fmt::format("give --scenarios DIR, or write scenarios = \"DIR\" below {} in pyproject.toml", kTable));
+}
+
+fs::path project_of(const std::string& scenario_folder) {
+  std::error_code ignored;
+  const auto folder = fs::weakly_canonical(scenario_folder, ignored);
+  for (auto above = folder; above.has_relative_path(); above = above.parent_path()) {
+    if (fs::exists(above / ".git", ignored) || fs::exists(above / "pyproject.toml", ignored)) return above;
+  }
+  return folder.parent_path();
+}
+
+fs::path baseline_folder_of(const std::string& given, const std::string& given_scenarios) {
+  if (!given.empty()) return given;
+  if (!given_scenarios.empty()) return project_of(given_scenarios) / "baselines";
+  const auto settings = project_settings();
+  if (!settings.baselines.empty()) return settings.baselines;
+  const auto scenarios = scenario_folder_of({});
+  if (settings.scenarios.empty() && !layout().suite.empty()) return layout().suite / "baselines";
+  return project_of(scenarios) / "baselines";
+}
+
+}  // namespace stepleak

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line in this interpreter: the command `stepleak`, and `python -m stepleak`.
+
+It judges memory, so the process is made for that: Python uses malloc for all objects and a fixed hash seed, as the
+program of the build tree sets for the interpreter that it embeds. Both can only be chosen before Python starts: the
+interpreter replaces itself once, so that process id, terminal, signals and exit code stay those of one command.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import sys
+import types
+from pathlib import Path
+from typing import NoReturn
+
+# Where the process stands: set by the first interpreter for the second, with what the variables were before.
+_BEFORE = "_STEPLEAK_BEFORE"
+# For the start of Python only: steps and their results see the user's own.
+_FOR_THE_START = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
+# OpenBLAS would start its threads on import, and a fork copies none of them. torch asks NVML for devices instead of
+# starting CUDA, which would not survive the fork.
+_DEFAULTS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+
+
+def main() -> NoReturn:
+    before = os.environ.pop(_BEFORE, None)
+    if before is None:
+        _start_again()
+    _undo(json.loads(before))
+    _leave_no_trace()
+    _find_own_package()
+    from stepleak import _cli  # type: ignore[attr-defined]  # built, not written
+
+    # As bytes: a file may have any name.
+    code = _cli.main([b"stepleak", *map(os.fsencode, sys.argv[1:])], sys.executable)
+    # torch does not survive the end of an interpreter that has forked workers and embedded us.
+    os._exit(code)
+
+
+def _start_again() -> NoReturn:
+    before = {name: os.environ.get(name) for name in _FOR_THE_START}
+    environment = {**_DEFAULTS, **os.environ, **_FOR_THE_START, _BEFORE: json.dumps(before)}
+    # Unbuffered: what a step printed must not be lost where its worker ends or dies.
+    os.execve(sys.executable, [sys.executable, "-u", os.path.abspath(__file__), *sys.argv[1:]], environment)
+
+
+def _undo(before: dict[str, str | None]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _leave_no_trace() -> None:
+    """A step finds the process as another program's: no file of ours as the main module. Ctrl-C ends what runs before
+    the first worker at once; a worker has Python's own handler again."""
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    # Spawned children would import it again.
+    sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def _find_own_package() -> None:
+    """Our own folder, which Python puts first for a file that it runs, would hide modules of the user's."""
+    here = Path(__file__).resolve().parent
+    if sys.path and Path(sys.path[0]).resolve() == here:
+        del sys.path[0]
+    found = importlib.util.find_spec("stepleak")
+    if found is None or found.origin is None or Path(found.origin).resolve().parent != here:
+        sys.path.insert(0, str(here.parent))
+
+
+if __name__ == "__main__":
+    main()

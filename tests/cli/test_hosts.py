@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line in the user's interpreter: `python -m stepleak` says and does what the program does."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine, Outcome
+
+TRAIN = """
+    import os
+    import sys
+    import torch
+
+    kept = []
+
+    def leaks():
+        kept.append(torch.ones(64))
+
+    def keeps_nothing():
+        torch.ones(64)
+
+    def raises():
+        raise ValueError("no batch")
+
+    def tells():
+        environment = {name: os.environ.get(name) for name in ("PYTHONMALLOC", "PYTHONHASHSEED", "_STEPLEAK_BEFORE")}
+        names = [type(handler).__name__ for handler in map(__import__("signal").getsignal, (2, 13))]
+        raise ValueError(f"{environment} {names} {hash('a')} {getattr(sys.modules['__main__'], '__file__', None)} "
+                         f"{[path for path in sys.path if path.endswith('/stepleak')]}")
+"""
+
+
+class PythonHost(CommandLine):
+    """`python -m stepleak` with the package that PYTHONPATH or the environment offers."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._command = [sys.executable, "-m", "stepleak"]
+
+
+@pytest.fixture
+def in_python(stepleak: CommandLine) -> PythonHost:
+    stepleak.write("train.py", TRAIN)
+    return PythonHost(stepleak.folder)
+
+
+def without_figures(outcome: Outcome) -> tuple[int, list[str], list[str]]:
+    """Times and rates of the host heap differ between any two runs."""
+    return outcome.code, *(re.sub(r"\d[\d.]*", "N", text).splitlines() for text in (outcome.out, outcome.err))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["--version"],
+        ["nothing"],
+        ["run"],
+        ["list", "loss_sum_*"],
+        ["list", "no_such_*"],
+        ["run", "missing.py:step"],
+        ["run", *(f"train.py:{name}" for name in ("leaks", "keeps_nothing", "raises")), "-j1", "--device", "cpu"],
+    ],
+    ids=" ".join,
+)
+def test_both_hosts_say_the_same(arguments: list[str], stepleak: CommandLine, in_python: PythonHost) -> None:
+    assert without_figures(in_python(*arguments)) == without_figures(stepleak(*arguments))
+
+
+def test_a_step_finds_the_same_process_in_both(stepleak: CommandLine, in_python: PythonHost) -> None:
+    own = {"PYTHONHASHSEED": "7", "_STEPLEAK_UNUSED": ""}
+    told = [host("run", "train.py:tells", "--device", "cpu", switches=own) for host in (stepleak, in_python)]
+    said = [next(line for line in outcome.out.splitlines() if "ValueError" in line) for outcome in told]
+    assert said[0] == said[1]
+    assert "'PYTHONHASHSEED': '7'" in said[0]
+    assert "'PYTHONMALLOC': None" in said[0]
+
+
+def test_a_folder_with_a_module_of_our_name_is_no_trouble(in_python: PythonHost) -> None:
+    in_python.write("stepleak.py", "raise SystemExit('the wrong one')\n")
+    in_python.write("scenario.py", "raise SystemExit('the wrong one')\n")
+    command = "import sys; sys.argv[0] = 'stepleak'; from stepleak.__main__ import main; main()"
+    # As the console script does: its own folder comes first, and not the user's.
+    in_python._command = [sys.executable, "-c", f"import sys; sys.path.remove(''); {command}"]
+    outcome = in_python("run", "train.py:keeps_nothing", "--device", "cpu", "--effort", "quick")
+    assert outcome.code == 0, outcome.text
+
+
+def test_a_signal_ends_it_as_it_ends_the_program(in_python: PythonHost) -> None:
+    in_python.write("slow.py", "import time\ndef step():\n    time.sleep(0.05)\n")
+    process = in_python.start("run", "slow.py:step", "--device", "cpu", "--steps", "1000")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    until = time.monotonic() + 60
+    while not children.read_text() and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT, err
+    assert "stopped by SIGINT" in err
+
+
+def test_another_torch_than_that_of_the_build_is_refused(in_python: PythonHost) -> None:
+    in_python.write(
+        "sitecustomize.py",
+        """
+        import sys, types
+        stand_in = types.ModuleType("stepleak._built_for")
+        stand_in.TORCH = "1.0.0"
+        sys.modules["stepleak._built_for"] = stand_in
+        """,
+    )
+    path = os.pathsep.join(filter(None, [str(in_python.folder), os.environ.get("PYTHONPATH")]))
+    outcome = in_python("run", "train.py:leaks", switches={"PYTHONPATH": path})
+    assert outcome.code == 3, outcome.text
+    assert "stepleak was built against torch 1.0.0, and torch 2." in outcome.err
+    assert "pip install 'torch==1.0.*'" in outcome.err
+
+
+def test_importing_the_package_imports_no_torch() -> None:
+    code = "import sys, stepleak; print([name for name in ('torch', 'numpy', 'stepleak._core') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
