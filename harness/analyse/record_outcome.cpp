@@ -125,8 +125,10 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
   if (outcome.type != RecordOutcome::Type::filling) return false;
   if (outcome.structure.type == StructureType::reset) return steps >= 2 * policy.leak_steps;
+  // A data set has hundreds of samples before the first comes again: few steps say nothing of keys.
+  constexpr std::int64_t kFewKeys = Policy{}.budget_steps - kShortestRecord;
   return outcome.structure.type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying &&
-         steps + kShortestRecord >= policy.budget_steps;
+         steps >= kFewKeys && steps + kShortestRecord >= policy.budget_steps;
 }
 
 bool is_proven(const Finding& finding) {

@@ -37,7 +37,8 @@ struct RecordOutcome {
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
 
 /// Whether what was to end the growth has not come: the line that empties the container for twice as many steps as a
-/// trend alone needs, a key that repeats for all of the budget. Then the run shows a leak, with that line beside it.
+/// trend alone needs, a key that repeats for all of the budget, of a thousand steps at least. Then the run shows a
+/// leak, with that line beside it.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a

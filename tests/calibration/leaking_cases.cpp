@@ -159,7 +159,8 @@ std::vector<CalibrationCase> leaking_cases() {
   }
   add("dictionary whose keys never repeat", new_keys);
   add("host heap, every step", [](Draws& draws) { return heap(1, draws); });
-  add("host heap, every 10th step", [](Draws& draws) { return heap(10, draws); });
+  add(
+      "host heap, every 10th step", [](Draws& draws) { return heap(10, draws); }, 10);
   add("Python objects, 4 to 200 a step", python_objects);
   return cases;
 }

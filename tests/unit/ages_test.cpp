@@ -89,16 +89,20 @@ TEST(OldBlocksTest, DoNotDieWhereAllOfThemLeakBesideABatch) {
 }
 
 // A dictionary that is asked for one of `keys`, or for a new one each time.
-Result run_keyed(std::int64_t keys) {
+Result run_keyed(std::int64_t keys, Effort effort = Effort::standard) {
   const auto step = [=, draws = Draws(5), known = std::map<std::int64_t, Block>()](std::int64_t step,
                                                                                    SyntheticMemory& memory) mutable {
     const auto key = keys == 0 ? step : draws.between(1, keys);
     if (!known.contains(key)) known[key] = memory.keep(512);
   };
-  return run_synthetic({.step = step, .structure = {.type = StructureType::keyed}});
+  return run_synthetic({.step = step, .structure = {.type = StructureType::keyed}}, {.policy = policy_of(effort)});
 }
 
 TEST(KeyedContainerTest, IsUndecidedWhereKeysRepeat) { EXPECT_EQ(run_keyed(600).verdict, Verdict::inconclusive); }
+
+TEST(KeyedContainerTest, IsUndecidedWhereTheBudgetIsShorterThanADataSet) {
+  EXPECT_EQ(run_keyed(0, Effort::quick).verdict, Verdict::inconclusive);
+}
 
 TEST(KeyedContainerTest, IsALeakWhereNoKeyRepeatedInAllOfTheBudget) { EXPECT_EQ(run_keyed(0).verdict, Verdict::leak); }
 
