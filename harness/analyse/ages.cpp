@@ -71,10 +71,12 @@ std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRa
 bool has_remainder(const Trace& trace, Device device, StepRange judged) {
   const auto clearings = clearings_of(trace, device, judged);
   const auto* table = trace.cohorts_of(device);
-  if (clearings.empty() || table == nullptr) return false;
-  // Before the first clearing the warm-up makes what stays.
-  const auto begin = clearings.size() > 1 ? clearings[clearings.size() - 2] : judged.first + judged.count() / 4;
-  return blocks_born(*table, {begin, clearings.back() - 1}) > 0;
+  if (clearings.size() < 2 || table == nullptr) return false;
+  const auto last = clearings[clearings.size() - 1];
+  const auto before = clearings[clearings.size() - 2];
+  if (blocks_born(*table, {before, last - 1}) == 0) return false;
+  // Before the first clearing the warm-up makes what stays, too: that the third clears it will show.
+  return clearings.size() == 2 || blocks_born(*table, {clearings[clearings.size() - 3], before - 1}) > 0;
 }
 
 }  // namespace stepleak

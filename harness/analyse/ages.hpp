@@ -25,7 +25,9 @@ namespace stepleak {
 /// at once: a list that is cleared.
 [[nodiscard]] std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged);
 
-/// Whether something that was born between the last two clearings outlived the last: it should have been cleared too.
+/// Whether of both of the last two stretches from one clearing to the next something outlived the last clearing: it
+/// should have been cleared too. (Of the newest alone something may wait to be replaced: an example, a best result.
+/// While there were two clearings, that is not known, and the newest counts.)
 [[nodiscard]] bool has_remainder(const Trace& trace, Device device, StepRange judged);
 
 }  // namespace stepleak

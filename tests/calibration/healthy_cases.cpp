@@ -131,6 +131,21 @@ SyntheticProgram saw_tooth(std::int64_t teeth, Draws& draws) {
   return {.step = step, .structure = {.type = StructureType::reset}};
 }
 
+// Of each tooth one block stays until that of the next takes its place.
+SyntheticProgram newest_example(Draws& draws) {
+  const auto teeth = draws.between(20, 120);
+  const auto phase = draws.between(0, teeth - 1);
+  const auto step = [=, kept = std::vector<Block>(), example = Block{0}](std::int64_t step,
+                                                                         SyntheticMemory& memory) mutable {
+    kept.push_back(memory.keep(1024));
+    if ((step + phase) % teeth != 0) return;
+    memory.drop(std::exchange(example, kept.front()));
+    kept.erase(kept.begin());
+    for (const auto block : std::exchange(kept, {})) memory.drop(block);
+  };
+  return {.step = step, .structure = {.type = StructureType::reset}};
+}
+
 // One entry a key, where `key` draws what each step asks for.
 SyntheticProgram keyed_by(const std::function<std::int64_t(std::int64_t, Draws&)>& key, Draws& draws) {
   const auto bytes = draws.magnitude(kSmallest, kLargest);
@@ -278,6 +293,7 @@ std::vector<CalibrationCase> healthy_cases() {
     cases.push_back(
         healthy(fmt::format("saw-tooth of {}", teeth), [=](Draws& draws) { return saw_tooth(teeth, draws); }));
   }
+  cases.push_back(healthy("saw-tooth of 20 to 120 with its newest example", newest_example));
   for (const std::int64_t count : {20, 200}) {
     cases.push_back(
         healthy(fmt::format("dictionary of {} shapes", count), [=](Draws& draws) { return shapes(count, draws); }));

@@ -62,6 +62,18 @@ TEST(RemainderTest, IsNotWhatHasYetToBeClearedNorWhatTheWarmUpMade) {
   EXPECT_FALSE(has_remainder(warmed, kHost, all_of(warmed)));
 }
 
+TEST(RemainderTest, IsNotWhatTheNextOneReplaces) {
+  const auto step = [tooth = saw_tooth(20, 1, 1.0), newest = Block{0}](std::int64_t step,
+                                                                       SyntheticMemory& memory) mutable {
+    if (step % 20 == 10) memory.drop(std::exchange(newest, memory.hold(4096)));
+    tooth(step, memory);
+  };
+  const auto undecided = trace_of(step, 48);
+  EXPECT_TRUE(has_remainder(undecided, kHost, {1, 48}));
+  const auto decided = trace_of(step, 64);
+  EXPECT_FALSE(has_remainder(decided, kHost, {1, 64}));
+}
+
 // Blocks that stay for 60 to 120 steps.
 Step long_requests() {
   return [draws = Draws(3), open = std::multimap<std::int64_t, Block>()](std::int64_t step,
