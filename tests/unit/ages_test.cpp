@@ -18,7 +18,9 @@ using Block = SyntheticMemory::Block;
 
 // What a run of so many steps leaves, without sources; its looks are those of production.
 Trace trace_of(const Step& step, std::int64_t steps) {
-  return run_synthetic({.step = step}, {.sources = Sources::none, .policy = with_minimum({}, steps)}).trace;
+  return run_synthetic({.step = step},
+                       {.sources = Sources::none, .policy = with_budget(with_minimum({}, steps), steps)})
+      .trace;
 }
 
 StepRange all_of(const Trace& trace) { return {1, trace.looks().back().step}; }
