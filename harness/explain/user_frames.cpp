@@ -23,10 +23,11 @@ constexpr bool kHasCheckout = !std::string_view(STEPLEAK_SOURCE_ROOT).empty();
 
 // Wherever they are installed or built: torch and stepleak as packages, and headers, which lie in include/NAME, of
 // torch, the bindings, the test framework and ours.
-constexpr std::array<std::string_view, 12> kRuntimeFolders{
-    "/site-packages/torch", "/dist-packages/torch", "/site-packages/stepleak", "/dist-packages/stepleak",
-    "/include/ATen",        "/include/c10",         "/include/torch/csrc",     "/libtorch/include",
-    "/include/pybind11",    "/include/gtest",       "/googletest/src",         "/include/stepleak"};
+constexpr std::array<std::string_view, 13> kRuntimeFolders{
+    "/site-packages/torch",   "/dist-packages/torch", "/site-packages/stepleak", "/dist-packages/stepleak",
+    "/include/ATen",          "/include/c10",         "/include/torch/csrc",     "/libtorch/include",
+    "/include/pybind11",      "/include/gtest",       "/googletest/src",         "/include/stepleak",
+    "/harness/gtest/stepleak"};
 
 constexpr std::array<std::string_view, 2> kPackageFolders{"/site-packages", "/dist-packages"};
 constexpr std::string_view kInstalledHeaders = "/usr/local/include";

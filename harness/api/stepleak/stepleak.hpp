@@ -14,7 +14,72 @@
 ///   if (watch.finish().verdict == stepleak::Verdict::leak) ...
 ///
 /// For assertions in GoogleTest see stepleak/gtest.hpp. One run at a time: the memory that is watched is the process's.
+/// C++17 and later.
 
-#include "harness/api/check.hpp"
-#include "harness/api/watch.hpp"
-#include "harness/trace/result.hpp"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "stepleak/result.hpp"
+
+namespace stepleak {
+namespace v0 {
+
+/// Called once a step, always from the same thread, with the index of the step from 0 on. What it throws fails the run.
+using Step = std::function<void(std::int64_t index)>;
+
+/// How a step is judged.
+struct Options {
+  std::string target = "step";      ///< the name in reports
+  std::string device = "auto";      ///< "auto": the first visible GPU, else the host; "cpu"; "cuda:N"
+  std::string effort = "standard";  ///< "quick", "standard" or "nightly": clean after 16, 64, 512 steps at least
+  std::int64_t steps = 0;           ///< the most steps to run, in all passes; 0: the effort's budget
+  std::int64_t minimum_steps = 0;   ///< no verdict before these; 0: the effort's minimum
+  std::int64_t period = 0;          ///< the step repeats after so many calls (accumulation, evaluation); 0: found
+  double budget_seconds = 0;        ///< the most time to run, in all passes; 0: unlimited
+  std::uint64_t seed = 0;           ///< of torch
+  int threads = 0;                  ///< torch's intra-op threads; 0: as they are
+  bool with_cuda_objects = false;   ///< name raw CUDA memory, streams, events and graphs too; a torch.profiler that
+                                    ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
+};
+
+/// Repeats a step in this process, judges it and explains what it finds. The set-up has run before. Seeds torch's
+/// generators, and leaves them as the step left them. Throws Error for wrong options, a device that is not there, and
+/// another run under way; a step that throws gives the verdict `failure`.
+[[nodiscard]] Result check(const Step& step, const Options& options = {});
+
+/// Watches a loop of your own from construction until it has decided, at the latest to its destructor; then the process
+/// is as it was. What lies between two calls of step() is one step; locals of the loop are alive at its boundary, which
+/// is a level and no growth. All calls from one thread.
+class Watch {
+ public:
+  /// Throws Error as check() does.
+  explicit Watch(const Options& options = {});
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();
+
+  /// The boundary after a step. False once a verdict stands, or the run's budget is used up; later calls do nothing.
+  bool step();
+  [[nodiscard]] bool is_decided() const;
+  /// Your loop failed: what it keeps of the evidence. `what`: as a person reads it.
+  void fail(const std::string& what);
+  /// Ends the observation and judges what was seen. Later calls give the same result.
+  [[nodiscard]] const Result& finish();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> own_;
+};
+
+}  // namespace v0
+
+#ifndef STEPLEAK_BUILDS_ITSELF
+using v0::check;
+using v0::Options;
+using v0::Step;
+using v0::Watch;
+#endif
+
+}  // namespace stepleak

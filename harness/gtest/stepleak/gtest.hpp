@@ -19,31 +19,74 @@
 /// Where no GPU is visible they judge CPU memory and the message says so. A step takes nothing, or the step
 /// index (std::int64_t). Fails also where no verdict is reached. Not to be used from two threads at once.
 
+/// C++17 and later. All of it is in this header, so it is for whichever GoogleTest you have.
+
 #include <gtest/gtest.h>
 
-#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
 #include <utility>
 
-#include "harness/api/check.hpp"
-#include "harness/trace/finding.hpp"
+#include "stepleak/stepleak.hpp"
 
 namespace stepleak {
 
 /// Makes a step of a callable that takes nothing, or the step index.
 template <typename Callable>
 [[nodiscard]] Step to_step(Callable&& callable) {
-  if constexpr (std::invocable<Callable&, std::int64_t>) {
+  if constexpr (std::is_invocable_v<Callable&, std::int64_t>) {
     return Step(std::forward<Callable>(callable));
   } else {
     return [callable = std::forward<Callable>(callable)](std::int64_t) mutable { callable(); };
   }
 }
 
+namespace assertion {
+
+inline std::string name_of(const char* text) {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return test == nullptr ? text : std::string(test->test_suite_name()) + "." + test->name();
+}
+
+inline std::string report_of(const Result& result) {
+  const char* note = result.device == "cpu" ? "  (no GPU was watched: CPU memory was judged)\n" : "";
+  return "\n" + result.report + note;
+}
+
+inline testing::AssertionResult failure_of(const Error& error) {
+  return testing::AssertionFailure() << "\nstepleak: " << error.what() << "; " << error.remedy() << "\n";
+}
+
+}  // namespace assertion
+
 /// Success where the step is clean. `text`: the assertion's own text, unused where a test is running.
-[[nodiscard]] testing::AssertionResult judge_no_leak(const char* text, const Step& step, Options options = {});
+[[nodiscard]] inline testing::AssertionResult judge_no_leak(const char* text, const Step& step, Options options = {}) {
+  try {
+    options.target = assertion::name_of(text);
+    const auto result = check(step, options);
+    if (result.is_clean()) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << assertion::report_of(result);
+  } catch (const Error& error) {
+    return assertion::failure_of(error);
+  }
+}
 
 /// Success where the step leaks and `kind` is among its findings.
-[[nodiscard]] testing::AssertionResult judge_leak(const char* text, const Step& step, Kind kind, Options options = {});
+[[nodiscard]] inline testing::AssertionResult judge_leak(const char* text, const Step& step, Kind kind,
+                                                         Options options = {}) {
+  try {
+    options.target = assertion::name_of(text);
+    const auto result = check(step, options);
+    for (const auto& finding : result.findings) {
+      if (result.verdict == Verdict::leak && finding.kind == kind) return testing::AssertionSuccess();
+    }
+    return testing::AssertionFailure() << "\nexpected a leak of kind " << to_string(kind)
+                                       << ", but:" << assertion::report_of(result);
+  } catch (const Error& error) {
+    return assertion::failure_of(error);
+  }
+}
 
 namespace assertion {
 

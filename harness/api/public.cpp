@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// The public interface in terms of the harness's own types, which may change from release to release.
+
+#define STEPLEAK_BUILDS_ITSELF
+#include <optional>
+
+#include "harness/api/check.hpp"
+#include "harness/api/stepleak/stepleak.hpp"
+#include "harness/api/watch.hpp"
+#include "harness/report/console.hpp"
+#include "harness/trace/serialise.hpp"
+
+namespace stepleak::v0 {
+namespace {
+
+// Both list the same, in the same order.
+static_assert(static_cast<int>(Kind::host_heap) + 1 == kKindCount);
+static_assert(static_cast<int>(Verdict::failure) == static_cast<int>(stepleak::Verdict::failure));
+
+stepleak::Options own_options(const Options& given) {
+  return {.target = given.target,
+          .device = given.device,
+          .effort = given.effort,
+          .steps = given.steps,
+          .minimum_steps = given.minimum_steps,
+          .period = given.period,
+          .budget_seconds = given.budget_seconds,
+          .seed = given.seed,
+          .threads = given.threads,
+          .with_cuda_objects = given.with_cuda_objects};
+}
+
+Finding public_finding(const stepleak::Finding& own) {
+  Finding finding;
+  finding.kind = static_cast<Kind>(own.kind);
+  finding.device = stepleak::to_string(own.device);
+  finding.bytes_per_step = own.bytes_per_step;
+  finding.since_step = own.since_step;
+  finding.what = own.what;
+  for (const auto& frame : own.where) finding.where.push_back({frame.file, frame.line, frame.function});
+  finding.holder = own.holder;
+  finding.fix = own.fix;
+  finding.fingerprint = own.fingerprint;
+  return finding;
+}
+
+Result public_result(const stepleak::Result& own) {
+  Result result;
+  result.verdict = static_cast<Verdict>(own.verdict);
+  result.device = stepleak::to_string(own.device);
+  result.reason = own.reason;
+  if (own.failure) result.failure = own.failure->what;
+  result.steps = own.steps;
+  result.seconds = own.seconds;
+  for (const auto& finding : own.findings) result.findings.push_back(public_finding(finding));
+  result.notes = own.notes;
+  result.report = to_console(own);
+  result.json = to_json(own);
+  return result;
+}
+
+template <typename Action>
+auto with_public_errors(const Action& action) try {
+  return action();
+} catch (const stepleak::Error& error) {
+  throw Error(error.what(), error.remedy());
+}
+
+}  // namespace
+
+const char* to_string(Kind kind) { return stepleak::to_string(static_cast<stepleak::Kind>(kind)).data(); }
+const char* to_string(Verdict verdict) { return stepleak::to_string(static_cast<stepleak::Verdict>(verdict)).data(); }
+
+Result check(const Step& step, const Options& options) {
+  return with_public_errors([&] { return public_result(stepleak::check(step, own_options(options))); });
+}
+
+struct Watch::Parts {
+  explicit Parts(const Options& options) : watch(own_options(options)) {}
+
+  stepleak::Watch watch;
+  std::optional<Result> result;
+};
+
+Watch::Watch(const Options& options) : own_(with_public_errors([&] { return std::make_unique<Parts>(options); })) {}
+
+Watch::~Watch() = default;
+
+bool Watch::step() { return own_->watch.step(); }
+
+bool Watch::is_decided() const { return own_->watch.is_decided(); }
+
+void Watch::fail(const std::string& what) { own_->watch.fail(what); }
+
+const Result& Watch::finish() {
+  if (!own_->result) own_->result = public_result(own_->watch.finish());
+  return *own_->result;
+}
+
+}  // namespace stepleak::v0
