@@ -109,10 +109,10 @@ Step python_step(void* callable, bool takes_index) {
   };
 }
 
-PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds)
-    // Only a worker has a recorder, and it ends after its one run.
-    : collector_(std::make_unique<PythonCollector>(recorder == nullptr ? PythonCollector::Undo::restore
-                                                                       : PythonCollector::Undo::leave)),
+PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
+                                       AfterRun after)
+    : collector_(std::make_unique<PythonCollector>(after == AfterRun::ends ? PythonCollector::Undo::leave
+                                                                           : PythonCollector::Undo::restore)),
       objects_(std::make_unique<PythonProbe>(*collector_)),
       holders_(std::make_unique<PythonHolderSearch>(root, *collector_)),
       peers_(PythonPeers::find(peer_timeout_seconds)),
@@ -134,7 +134,9 @@ Surroundings PythonSurroundings::get() const {
 Result PythonSurroundings::joined(Result own) const { return peers_ == nullptr ? own : peers_->joined(std::move(own)); }
 
 RunRecord record_python_run(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
-  const PythonSurroundings python(callable, recorder, options.peer_timeout_seconds);
+  // Only a worker has a recorder, and it ends after its one run.
+  const PythonSurroundings python(callable, recorder, options.peer_timeout_seconds,
+                                  recorder == nullptr ? AfterRun::goes_on : AfterRun::ends);
   return record_run(python_step(callable, takes_index), options, python.get());
 }
 

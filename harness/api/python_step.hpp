@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,11 +30,18 @@ class PythonProbe;
 /// it returns is run to its end, all in one event loop; a generator that it returns unstarted is wrong use.
 [[nodiscard]] Step python_step(void* callable, bool takes_index);
 
+/// What becomes of the process after a run.
+enum class AfterRun : std::uint8_t {
+  goes_on,  ///< all is undone
+  ends,     ///< what takes time to undo is left
+};
+
 /// What an interpreter adds to a run: its collector, its objects, who holds them. `root`: the step or the loop's owner
 /// as a `PyObject*`, whose name paths start with; null: none. Made and dropped without the GIL, or with it.
 class PythonSurroundings {
  public:
-  PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds);
+  PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
+                     AfterRun after = AfterRun::goes_on);
   PythonSurroundings(const PythonSurroundings&) = delete;
   PythonSurroundings& operator=(const PythonSurroundings&) = delete;
   ~PythonSurroundings();

@@ -106,7 +106,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own_ = std::make_unique<Parts>(device_of(options.device));
   auto& own = *own_;
   const bool is_on_gpu = own.device.type == DeviceType::cuda;
-  apply_torch_conditions({.seed = options.seed, .threads = options.threads});
+  if (options.seeds) apply_torch_conditions({.seed = options.seed, .threads = options.threads});
   // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
   set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);
   auto& probes = own.session.observer.probes;
@@ -130,7 +130,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   if (is_on_gpu) own.session.conditions.merge(cuda_conditions(own.device));
   own.session.conditions.insert(surroundings.conditions.begin(), surroundings.conditions.end());
   own.session.conditions["malloc"] = own.host.heap().allocator();
-  own.session.conditions["seed"] = std::to_string(options.seed);
+  own.session.conditions["seed"] = options.seeds ? std::to_string(options.seed) : "the user's";
   own.session.conditions["effort"] = options.effort;
 }
 

@@ -50,9 +50,13 @@ void Watch::fail(const std::string& what) {
 }
 
 const Result& Watch::finish() {
-  if (!is_decided()) end();
-  if (!result_) result_ = result_of(*record_);
+  if (!result_) result_ = result_of(record());
   return *result_;
+}
+
+const RunRecord& Watch::record() {
+  if (!is_decided()) end();
+  return *record_;
 }
 
 void Watch::end() {

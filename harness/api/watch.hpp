@@ -39,6 +39,8 @@ class Watch {
   void fail(const std::string& what);
   /// Ends the observation and judges what was seen. Later calls give the same result.
   [[nodiscard]] const Result& finish();
+  /// Ends the observation, and gives what the result rests on.
+  [[nodiscard]] const RunRecord& record();
 
  private:
   void end();

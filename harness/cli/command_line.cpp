@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   stepleak run train.py:step                   judge a callable of your own file
   stepleak run loss_sum_attached               judge a scenario by name
+  stepleak watch train.py --its --args         judge an unchanged script while it runs
   stepleak run train.py:step --trace T         and keep what the result rests on
   stepleak analyze T                           judge that again, without torch
   stepleak gate                                all scenarios against their baselines
@@ -42,6 +43,7 @@ int stepleak::command_line(int argc, char** argv) try {
   app.footer(kExamples);
   stepleak::Command chosen;
   stepleak::add_run_command(app, chosen);
+  stepleak::add_watch_command(app, chosen);
   stepleak::add_gate_command(app, chosen);
   stepleak::add_baseline_command(app, chosen);
   stepleak::add_analyze_command(app, chosen);

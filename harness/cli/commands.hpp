@@ -18,16 +18,21 @@ using Command = std::function<ExitCode()>;
 
 /// Each adds one verb to the application and sets `chosen` when the user picks it.
 void add_run_command(CLI::App& app, Command& chosen);
+void add_watch_command(CLI::App& app, Command& chosen);
 void add_gate_command(CLI::App& app, Command& chosen);
 void add_baseline_command(CLI::App& app, Command& chosen);
 void add_list_command(CLI::App& app, Command& chosen);
 void add_doctor_command(CLI::App& app, Command& chosen);
 void add_analyze_command(CLI::App& app, Command& chosen);
 
+struct Options;
 struct RunOptions;
 
 /// A trace keeps a value a ledger and step: more would fill any machine's memory.
 inline constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+/// The options of every verb that judges steps: --device, --effort, --steps, --min-steps, --period, --budget.
+void add_judging_options(CLI::App& verb, Options& options);
 
 /// The options of every verb that runs targets: --device, --effort, --steps, --timeout, ...
 void add_run_options(CLI::App& verb, RunOptions& options);

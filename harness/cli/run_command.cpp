@@ -83,26 +83,30 @@ CLI::Validator finite() {
 
 }  // namespace
 
-void add_run_options(CLI::App& verb, RunOptions& options) {
-  verb.add_option("--device", options.options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  verb.add_option("--effort", options.options.effort, "clean after 16, 64 or 512 steps at least")
+void add_judging_options(CLI::App& verb, Options& options) {
+  verb.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  verb.add_option("--effort", options.effort, "clean after 16, 64 or 512 steps at least")
       ->check(CLI::IsMember({"quick", "standard", "nightly"}))
       ->capture_default_str();
   const auto steps = CLI::Range(std::int64_t{0}, kMostSteps);
+  verb.add_option("--steps", options.steps, "the most steps to judge; 0: the effort's budget")
+      ->check(steps)
+      ->capture_default_str();
+  verb.add_option("--min-steps", options.minimum_steps, "no verdict before these; 0: the effort's minimum")
+      ->check(steps)
+      ->capture_default_str();
+  verb.add_option("--period", options.period, "steps after which yours repeats; 0: found")
+      ->check(steps)
+      ->capture_default_str();
+  verb.add_option("--budget", options.budget_seconds, "the most seconds to run steps; 0: unlimited")
+      ->check(CLI::Range(0.0, 1e9) & finite())
+      ->capture_default_str();
+}
+
+void add_run_options(CLI::App& verb, RunOptions& options) {
+  add_judging_options(verb, options.options);
   const auto seconds = CLI::Range(0.0, 1e9) & finite();
   const auto threads = CLI::Range(0, kMostThreads);
-  verb.add_option("--steps", options.options.steps, "the most steps to run; 0: the effort's budget")
-      ->check(steps)
-      ->capture_default_str();
-  verb.add_option("--min-steps", options.options.minimum_steps, "no verdict before these; 0: the effort's minimum")
-      ->check(steps)
-      ->capture_default_str();
-  verb.add_option("--period", options.options.period, "steps after which yours repeats; 0: found")
-      ->check(steps)
-      ->capture_default_str();
-  verb.add_option("--budget", options.options.budget_seconds, "the most seconds to run steps; 0: unlimited")
-      ->check(seconds)
-      ->capture_default_str();
   verb.add_option("--seed", options.options.seed, "of torch, Python and NumPy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -5,9 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,8 +20,8 @@
 #include <thread>
 #include <utility>
 
-#include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
+#include "harness/base/memory_file.hpp"
 #include "harness/drive/kept_process.hpp"
 #include "harness/drive/mailbox.hpp"
 #include "harness/drive/stop_signals.hpp"
@@ -35,40 +33,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// What a worker prints: an anonymous file that outlives its writer, of which only the end is kept.
-class Output {
- public:
-  Output() : descriptor_(moved_up(::memfd_create("stepleak-output", MFD_CLOEXEC))) {
-    if (descriptor_ < 0) throw failure_error(fmt::format("memfd_create: {}", std::strerror(errno)), "free some memory");
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  ~Output() { ::close(descriptor_); }
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] std::string tail(std::size_t most) const {
-    const auto size = this->size();
-    std::string text(std::min(size, most), '\0');
-    const auto got = ::pread(descriptor_, text.data(), text.size(), static_cast<off_t>(size - text.size()));
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    return text;
-  }
-  /// Gives back the memory of all but the end; the worker goes on writing behind it.
-  void forget_beginning() const {
-    constexpr std::size_t kKept = std::size_t{1} << 20;
-    if (size() <= kKept) return;
-    ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size() - kKept));
-  }
-
- private:
-  [[nodiscard]] std::size_t size() const {
-    struct stat status {};
-    ::fstat(descriptor_, &status);
-    return static_cast<std::size_t>(status.st_size);
-  }
-
-  int descriptor_;
-};
+// Of what a worker prints; a step that prints in each of a million steps does not fill the memory.
+constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 
 struct Running {
   std::size_t task = 0;
@@ -78,7 +44,7 @@ struct Running {
   bool is_interrupted = false;
   FlightRecorder recorder;
   Mailbox mailbox;
-  Output output;
+  MemoryFile output{"stepleak-output"};  ///< what it prints
   std::optional<KeptProcess> process;
 };
 
@@ -255,7 +221,7 @@ void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEve
     });
     if (!running.empty() && seconds_since(last_progress) > 0.1) {
       last_progress = Clock::now();
-      for (const auto& worker : running) worker->output.forget_beginning();
+      for (const auto& worker : running) worker->output.forget_all_but(kMostOutput);
       if (events.on_progress) events.on_progress(ended, running.back()->task, running.back()->recorder.step());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -4,6 +4,7 @@
 #include "harness/observe/flight_recorder.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -52,14 +53,24 @@ constexpr std::int64_t rows_that_fit(std::size_t key_count) {
 }
 static_assert(rows_that_fit(FlightRecorder::kFullKeys) == FlightRecorder::kCapacityRows);
 
+Error no_memory() { return failure_error("no memory for the flight recorder", "free some memory"); }
+
+void* map_shared(int flags, int descriptor) {
+  void* memory =
+      ::mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | flags, descriptor, 0);
+  if (memory == MAP_FAILED) throw no_memory();
+  return memory;
+}
+
 }  // namespace
 
-FlightRecorder::FlightRecorder() {
+FlightRecorder::FlightRecorder() : shared_(new(map_shared(MAP_ANONYMOUS, -1)) Shared) {
   static_assert(sizeof(Shared) <= kHeaderBytes);
-  void* memory =
-      ::mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw failure_error("no memory for the flight recorder", "free some memory");
-  shared_ = new (memory) Shared;
+}
+
+FlightRecorder::FlightRecorder(int memory_file) {
+  if (::ftruncate(memory_file, kMappedBytes) != 0) throw no_memory();
+  shared_ = new (map_shared(0, memory_file)) Shared;
 }
 
 FlightRecorder::~FlightRecorder() { ::munmap(shared_, kMappedBytes); }

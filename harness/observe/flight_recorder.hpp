@@ -22,7 +22,10 @@ class FlightRecorder {
   static constexpr std::int64_t kCapacityRows = 1 << 16;
   static constexpr std::size_t kFullKeys = 256;
 
+  /// Shared with children that are forked from here.
   FlightRecorder();
+  /// In a memory file, shared with whoever has its descriptor, also across exec(). Starts empty.
+  explicit FlightRecorder(int memory_file);
   FlightRecorder(const FlightRecorder&) = delete;
   FlightRecorder& operator=(const FlightRecorder&) = delete;
   ~FlightRecorder();

@@ -6,10 +6,12 @@
 #include "harness/api/python_step.hpp"
 #include "harness/api/watch.hpp"
 #include "harness/base/errors.hpp"
+#include "harness/observe/flight_recorder.hpp"
 #include "harness/probes/fork_guard.hpp"
 #include "harness/probes/python/frame_locals.hpp"
 #include "harness/probes/tensor_references.hpp"
 #include "harness/report/console.hpp"
+#include "harness/trace/run_record_json.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace py = pybind11;
@@ -46,6 +48,8 @@ stepleak::Options options_of(const py::dict& given) {
   read("period", options.period);
   read("budget", options.budget_seconds);
   read("seed", options.seed);
+  read("seeds", options.seeds);
+  read("min_steps", options.minimum_steps);
   read("with_cuda_objects", options.with_cuda_objects);
   read("peer_timeout", options.peer_timeout_seconds);
   return options;
@@ -69,11 +73,12 @@ void observe(const py::object& step, const std::string& device, std::int64_t scr
 /// A watch with what the interpreter adds; what it holds is dropped without the GIL, as probes take it themselves.
 class PythonWatch {
  public:
-  explicit PythonWatch(const py::dict& given) {
+  PythonWatch(const py::dict& given, int memory_file) {
     const auto options = options_of(given);
     with_python_errors([&] {
       const py::gil_scoped_release without_gil;
-      python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, nullptr, options.peer_timeout_seconds);
+      if (memory_file >= 0) recorder_ = std::make_unique<stepleak::FlightRecorder>(memory_file);
+      python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, recorder_.get(), options.peer_timeout_seconds);
       watch_ = std::make_unique<stepleak::Watch>(options, python_->get());
     });
   }
@@ -83,6 +88,7 @@ class PythonWatch {
     const py::gil_scoped_release without_gil;
     watch_.reset();
     python_.reset();
+    recorder_.reset();
   }
 
   bool step() {
@@ -102,7 +108,16 @@ class PythonWatch {
     return to_python(result);
   }
 
+  /// As a trace file has it: one line.
+  std::string record() {
+    return with_python_errors([&] {
+      const py::gil_scoped_release without_gil;
+      return stepleak::to_json(watch_->record());
+    });
+  }
+
  private:
+  std::unique_ptr<stepleak::FlightRecorder> recorder_;  // outlives what stands below
   std::unique_ptr<stepleak::PythonSurroundings> python_;
   std::unique_ptr<stepleak::Watch> watch_;
 };
@@ -127,10 +142,11 @@ PYBIND11_MODULE(_core, module) {
              py::arg("record_steps") = 0, py::arg("record_stride") = 1,
              "Repeats a step in the screen and the record pass, judging nothing: for benchmarks.");
   py::class_<PythonWatch>(module, "Watch")
-      .def(py::init<const py::dict&>())
+      .def(py::init<const py::dict&, int>(), py::arg("options"), py::kw_only(), py::arg("memory_file") = -1)
       .def("step", &PythonWatch::step)
       .def("fail", &PythonWatch::fail)
       .def_property_readonly("is_decided", &PythonWatch::is_decided)
+      .def("record", &PythonWatch::record)
       .def("finish", &PythonWatch::finish);
   module.def("attachments", &attachments, "What of ours is attached to this process at this moment: for tests.");
 }

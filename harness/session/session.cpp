@@ -238,6 +238,10 @@ void Session::end_early(const std::string& what, const std::string& remedy, bool
 }
 
 RunRecord Session::finish() {
+  // A loop of the user's may end in the middle of the record pass.
+  if (is_in_record_ && !failure_ && trace_.step_count() >= trace_.passes().back().first_step) {
+    attempt([&] { end_record(); }, record_notes_);
+  }
   observer_.detach();
   return {.target = parts_.target,
           .device = parts_.device,

@@ -41,6 +41,10 @@ class Outcome:
         return "\n".join(block)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "default: run with the tests of each day (test_scripts.py)")
+
+
 class CommandLine:
     """Calls stepleak in a folder of its own."""
 

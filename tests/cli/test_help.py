@@ -9,6 +9,7 @@ from conftest import CommandLine
 
 VERBS = [
     ["run"],
+    ["watch"],
     ["gate"],
     ["baseline"],
     ["baseline", "update"],
@@ -22,7 +23,7 @@ VERBS = [
 def test_help_shows_verbs_examples_and_exit_codes(stepleak: CommandLine) -> None:
     outcome = stepleak("--help")
     assert outcome.code == 0
-    for verb in ("run", "gate", "baseline", "list", "doctor"):
+    for verb in ("run", "watch", "gate", "baseline", "list", "doctor"):
         assert f"\n  {verb} " in outcome.out
     assert "Examples:" in outcome.out
     assert "Exit codes: 0 clean" in outcome.out

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -136,3 +138,75 @@ def test_a_loader_that_ends_in_the_record_pass_leaves_the_verdict(loop: Loop) ->
 def test_refuses_wrong_options() -> None:
     with pytest.raises(stepleak.UsageError, match="16"):
         stepleak.watch(steps=3)
+
+
+def test_a_watched_loader_ends_steps_with_its_items_over_all_epochs(loop: Loop) -> None:
+    batches = stepleak.watch(list(range(10)), effort="quick")
+    assert len(batches) == 10
+    for _ in range(20):
+        for _batch in batches:
+            loop.train()
+    assert batches.result.is_clean
+    assert batches.result.steps >= 16
+
+
+def test_warns_once_of_a_leak_at_the_users_line(loop: Loop) -> None:
+    batches = stepleak.watch(range(200), name="my loop", effort="quick")
+    with pytest.warns(stepleak.LeakWarning, match="my loop leaks") as caught:
+        for _ in batches:
+            loop.history.append(loop.train())
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert batches.result.verdict == "leak"
+
+
+def test_raises_where_it_shall_and_hands_the_result_to_a_function(loop: Loop) -> None:
+    with pytest.raises(stepleak.LeakError, match="leaks"):
+        for _ in stepleak.watch(range(200), on_leak="raise", effort="quick"):
+            loop.history.append(loop.train())
+    found: list[stepleak.Result] = []
+    for _ in stepleak.watch(range(200), on_leak=found.append, effort="quick"):
+        loop.history.append(loop.train())
+    assert [result.verdict for result in found] == ["leak"]
+    with pytest.raises(stepleak.UsageError, match="on_leak"):
+        stepleak.watch(on_leak="shout")
+
+
+def test_a_clean_loop_calls_nothing(loop: Loop, recwarn: pytest.WarningsRecorder) -> None:
+    for _ in stepleak.watch(range(100), on_leak="raise", effort="quick"):
+        loop.train()
+    assert not [w for w in recwarn if issubclass(w.category, stepleak.LeakWarning)]
+
+
+def test_the_loops_own_error_wins_over_the_leak(loop: Loop) -> None:
+    with pytest.raises(ZeroDivisionError), stepleak.watch(on_leak="raise", effort="quick") as w:  # noqa: PT012
+        for step in range(60):
+            loop.history.append(loop.train())
+            if step == 30:
+                raise ZeroDivisionError
+            w.step()
+
+
+def test_a_loop_that_ends_in_the_record_pass_keeps_what_was_recorded(loop: Loop) -> None:
+    with pytest.warns(stepleak.LeakWarning), stepleak.watch() as w:
+        for _ in range(44):  # the record pass of steps 33 to 50 is under way
+            loop.history.append(loop.train())
+            w.step()
+    assert w.result.verdict == "leak"
+    assert "history" in w.result.findings[0]["holder"]
+
+
+def test_says_at_exit_what_nobody_asked_for() -> None:
+    script = """
+import torch, stepleak
+w = torch.ones(2, requires_grad=True)
+for _ in stepleak.watch(range(40), name="unread", effort="quick"):
+    (w * 2).sum().backward()
+read = stepleak.watch(range(40), name="read", effort="quick")
+for _ in read:
+    (w * 2).sum().backward()
+assert read.result.is_clean
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stderr.startswith("unread is clean")
+    assert "read is clean" not in done.stderr.partition("\n")[2]

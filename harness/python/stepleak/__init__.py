@@ -14,14 +14,25 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak import _torch
+from stepleak import _on_leak, _torch
 from stepleak._load import UsageError
+from stepleak._on_leak import LeakWarning, OnLeak
 
-__all__ = ["Interrupted", "LeakError", "Result", "UsageError", "Watch", "assert_no_leak", "check", "watch"]
+__all__ = [
+    "Interrupted",
+    "LeakError",
+    "LeakWarning",
+    "Result",
+    "UsageError",
+    "Watch",
+    "assert_no_leak",
+    "check",
+    "watch",
+]
 
 
 class LeakError(AssertionError):
@@ -133,13 +144,31 @@ def _result(text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]
 class Watch:
     """A watch over a loop of your own; made by watch(). Not to be used from two threads."""
 
-    def __init__(self, core: Any) -> None:
+    def __init__(self, core: Any, loader: Iterable[Any] | None = None, on_leak: OnLeak = "warn") -> None:
         self._core = core
+        self._loader = loader
+        self._on_leak = on_leak
         self._result: Result | None = None
+        self._is_told = False
+        _on_leak.follow(self)
 
     def step(self) -> bool:
         """The end of a step. False once a verdict stands or the budget is used up; later calls do nothing."""
-        return bool(self._core.step())
+        if self._result is not None or self._core.step():
+            return self._result is None
+        self._finish()
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        """The items of the loader; a step ends where the next one is asked for. Once more for each epoch."""
+        if self._loader is None:
+            raise UsageError("this watch has no loader", "for batch in stepleak.watch(loader): ...")
+        for item in self._loader:
+            yield item
+            self.step()
+
+    def __len__(self) -> int:
+        return len(self._loader)  # type: ignore[arg-type]  # its own error, where it has no length
 
     @property
     def is_decided(self) -> bool:
@@ -148,9 +177,25 @@ class Watch:
     @property
     def result(self) -> Result:
         """Ends the watch, where it has not decided yet, and judges what was seen."""
+        self._is_told = True
+        return self._finish()
+
+    def _finish(self) -> Result:
         if self._result is None:
             self._result = _result(*self._core.finish())[0]
+            if self._result.verdict == "leak":
+                self._is_told = True
+                _on_leak.act(self._on_leak, self._result, LeakError)
         return self._result
+
+    def headline(self) -> str:
+        """The verdict in one line, ending the watch; empty where it was said or asked for before."""
+        report = self._finish().report
+        return "" if self._is_told else report.partition("\n")[0]
+
+    def __del__(self) -> None:
+        # A loop over the watch itself drops it at its end.
+        _on_leak.say_at_exit(self.headline())
 
     def __enter__(self) -> Watch:
         return self
@@ -158,11 +203,15 @@ class Watch:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None:
             self._core.fail(f"the loop raised {type(error).__name__}")
-        _ = self.result  # detaches
+            if self._on_leak == "raise":
+                self._on_leak = "warn"  # the loop's own error is on its way
+        self._finish()  # detaches
 
 
 def watch(
+    loader: Iterable[Any] | None = None,
     *,
+    on_leak: OnLeak = "warn",
     name: str = "loop",
     device: str = "auto",
     effort: str = "standard",
@@ -173,7 +222,7 @@ def watch(
     with_cuda_objects: bool = False,
     peer_timeout: float = 300.0,
 ) -> Watch:
-    """Watches a loop of your own: it ends each step with `w.step()`. Options as in check().
+    """Watches a loop of your own, whose steps end with `w.step()`, or with the items of a loader. Options as in check().
 
         with stepleak.watch() as w:
             for batch in loader:
@@ -181,9 +230,17 @@ def watch(
                 w.step()
         print(w.result)
 
-    Observes until it has decided, at the latest to the end of the `with`; then the process is as it was. What lies
-    between two calls of `step()` is one step.
+        batches = stepleak.watch(loader)
+        for epoch in range(10):
+            for batch in batches:
+                train(batch)
+
+    Observes until it has decided, at the latest to the end of the `with` or of the program; then the process is as it
+    was. What lies between two calls of `step()` is one step. `on_leak`: "warn" gives a LeakWarning with the report,
+    "raise" a LeakError out of `step()`, a function is called with the result; each once. At the program's end a verdict
+    is said that nobody asked for.
     """
+    _on_leak.checked(on_leak)
     _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
@@ -201,11 +258,12 @@ def watch(
         "peer_timeout": peer_timeout,
     }
     with _usage_errors():
-        return Watch(_core.Watch(options))
+        return Watch(_core.Watch(options), loader, on_leak)
 
 
 def assert_no_leak(step: Callable[..., Any], **options: Any) -> None:
     """check() that raises LeakError unless the verdict is clean. Options as in check()."""
+    __tracebackhide__ = True
     result = check(step, **options)
     if not result.is_clean:
-        raise LeakError("\n" + result.report, result)
+        raise LeakError(result.report, result)

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace stepleak {
+
+/// An anonymous file in memory that outlives its writer, closed where a program is started unless `share()`d.
+class MemoryFile {
+ public:
+  /// Throws a failure error where there is no memory for it. `name`: for whoever looks into /proc.
+  explicit MemoryFile(const char* name);
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile();
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// The program that this process becomes inherits it.
+  void share() const;
+  /// The last bytes, `most` at most.
+  [[nodiscard]] std::string tail(std::size_t most) const;
+
+  /// Gives back the memory of all but the last bytes. Who writes goes on behind them; what is given back reads as zeros.
+  void forget_all_but(std::size_t most) const;
+
+ private:
+  [[nodiscard]] std::size_t size() const;
+
+  int descriptor_;
+};
+
+}  // namespace stepleak

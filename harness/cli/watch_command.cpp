@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/api/options.hpp"
+#include "harness/api/result_of.hpp"
+#include "harness/base/errors.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/memory_file.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/layout.hpp"
+#include "harness/cli/reporting.hpp"
+#include "harness/cli/script_record.hpp"
+#include "harness/drive/script.hpp"
+#include "harness/observe/flight_recorder.hpp"
+#include "harness/report/console.hpp"
+#include "harness/trace/device.hpp"
+#include "harness/trace/policy.hpp"
+#include "harness/trace/trace_file.hpp"
+
+namespace stepleak {
+namespace {
+
+struct WatchCommand {
+  Options options;
+  ReportOptions reports;
+  std::vector<std::string> script;  ///< FILE.py ARGS..., or -m MODULE ARGS...
+  std::string trace_file;
+  std::int64_t most_steps = 0;
+  bool stops = false;
+  bool gives_exit_code = false;
+
+  void check() const {
+    if (script.empty()) throw usage_error("no script was named", "write: stepleak watch train.py --its --args");
+    const auto& first = script.front();
+    if (first == "-m") {
+      if (script.size() < 2) throw usage_error("-m names no module", "write: stepleak watch -m package.module --args");
+    } else if (first.starts_with("-")) {
+      throw usage_error(fmt::format("there is no option {}", first), "see stepleak watch --help");
+    } else if (std::error_code unusable; !std::filesystem::is_regular_file(first, unusable)) {
+      throw usage_error(fmt::format("there is no file {}", first),
+                        "name a Python file, or a module: stepleak watch -m package.module");
+    }
+    if (options.steps != 0 && options.steps < kFewestSteps) {
+      throw usage_error(fmt::format("{} steps are too few to judge", options.steps),
+                        fmt::format("give {} steps at least", kFewestSteps));
+    }
+    (void)parse_effort(options.effort);
+    if (options.device != "auto") (void)parse_device(options.device);
+    for (const auto& output : {reports.json_file, reports.junit_file, trace_file}) {
+      if (output == kStandardOutput) throw usage_error("the standard output is the script's", "name a file");
+    }
+    check_outputs({reports.json_file, reports.junit_file, trace_file}, {first});
+  }
+
+  [[nodiscard]] std::string name() const { return script.front() == "-m" ? "-m " + script[1] : script.front(); }
+
+  // As harness/python/stepleak/_script.py reads it.
+  [[nodiscard]] std::string request(const MemoryFile& recorder, const MemoryFile& messages) const {
+    const nlohmann::json options_of_watch{{"target", name()},
+                                          {"device", options.device},
+                                          {"effort", options.effort},
+                                          {"steps", options.steps},
+                                          {"min_steps", options.minimum_steps},
+                                          {"period", options.period},
+                                          {"budget", options.budget_seconds}};
+    return nlohmann::json{{"options", options_of_watch},
+                          {"recorder", recorder.descriptor()},
+                          {"messages", messages.descriptor()},
+                          {"stops", stops},
+                          {"most_steps", most_steps}}
+        .dump();
+  }
+
+  ExitCode operator()() const {
+    check();
+    const MemoryFile recorder_file("stepleak-recorder");
+    const MemoryFile messages("stepleak-messages");
+    const FlightRecorder recorder(recorder_file.descriptor());
+    std::vector<std::string> command{layout().python, layout().package_folder / "stepleak/_script.py",
+                                     request(recorder_file, messages)};
+    command.insert(command.end(), script.begin(), script.end());
+    const auto end = run_script(command, [&] {
+      recorder_file.share();
+      messages.share();
+    });
+    const auto told = read_messages(messages.tail(std::size_t{1} << 30));
+    const auto code = report(recorded(told, recorder, end), told);
+    if (end.signal != 0) end_by_signal(end.signal);
+    if (end.exit_code != 0) std::exit(end.exit_code);
+    return code;
+  }
+
+  [[nodiscard]] RunRecord recorded(const ScriptMessages& told, const FlightRecorder& recorder,
+                                   const ScriptEnd& end) const {
+    auto record = told.record ? *told.record : record_of_end(recorder, end);
+    record.target = name();
+    if (told.record && record.failure) record.failure->reason = "the script ended by an exception";
+    if (!told.how.empty()) record.conditions["steps found by"] = told.how;
+    return record;
+  }
+
+  [[nodiscard]] ExitCode report(const RunRecord& record, const ScriptMessages& told) const {
+    auto result = result_of(record);
+    if (result.verdict == Verdict::inconclusive && !told.why_none.empty()) result.reason = told.why_none;
+    auto text = to_console(result, {has_colours(), reports.json_file});
+    if (!told.how.empty()) text += fmt::format("  steps   {}\n", told.how);
+    fmt::print(stderr, "{}", text);
+    auto code = report_results({result}, "stepleak watch", reports);
+    if (!trace_file.empty() && !is_written([&] { write_trace_file(trace_file, {record}); })) code = ExitCode::failure;
+    const bool is_written_all = code != ExitCode::failure || result.verdict == Verdict::failure;
+    return stops || gives_exit_code || !is_written_all ? code : ExitCode::clean;
+  }
+
+  // The report goes to standard error: the other stream is the script's.
+  [[nodiscard]] bool has_colours() const {
+    if (reports.colours != "auto") return reports.colours == "always";
+    return ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  }
+};
+
+}  // namespace
+
+void add_watch_command(CLI::App& app, Command& chosen) {
+  auto* verb = app.add_subcommand("watch", "Judge an unchanged script while it runs");
+  auto command = std::make_shared<WatchCommand>();
+  // The first word that is none of ours, and all behind it, is the script and what belongs to it.
+  verb->prefix_command();
+  add_judging_options(*verb, command->options);
+  verb->add_flag("--stop", command->stops, "end the script at a boundary once it is decided; exit with the verdict");
+  verb->add_option("--max-steps", command->most_steps, "end the script after so many steps; 0: do not")
+      ->check(CLI::Range(std::int64_t{0}, kMostSteps))
+      ->capture_default_str();
+  verb->add_flag("--exit-code", command->gives_exit_code, "exit with the verdict where the script exits with 0");
+  add_report_options(*verb, command->reports);
+  verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
+  verb->footer(
+      "Then the script and its arguments: FILE.py ARGS... or -m MODULE ARGS...\n"
+      "It runs as under python; its exit code is kept, and the report goes to stderr.\n"
+      "Example: stepleak watch --json result.json train.py --epochs 3");
+  verb->callback([&chosen, command, verb] {
+    command->script = verb->remaining();
+    chosen = *command;
+  });
+}
+
+}  // namespace stepleak

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/drive/script.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "harness/base/errors.hpp"
+
+namespace stepleak {
+namespace {
+
+// What ends a program, or is a word between programs. Not those that a terminal stops and continues a group with.
+constexpr std::array kPassedOn{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+
+volatile std::sig_atomic_t script_process = 0;
+
+// The kernel sends a terminal's signals to the whole group, so to the program as well: that is not done twice.
+void pass_on(int signal, siginfo_t* info, void* /*context*/) {
+  const int kept = errno;
+  if (info->si_code <= 0 && script_process > 0) ::kill(static_cast<pid_t>(script_process), signal);
+  errno = kept;
+}
+
+/// Keeps signals from ending this process while the program runs.
+class PassedOnSignals {
+ public:
+  PassedOnSignals() {
+    struct sigaction action {};
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
+      ::sigaction(kPassedOn[i], nullptr, &before_[i]);
+      // Who is started with it ignored (nohup) wants both to outlive it.
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kPassedOn[i], &action, nullptr);
+    }
+  }
+  PassedOnSignals(const PassedOnSignals&) = delete;
+  PassedOnSignals& operator=(const PassedOnSignals&) = delete;
+  ~PassedOnSignals() { restore(); }
+  void restore() const {
+    for (std::size_t i = 0; i < kPassedOn.size(); ++i) ::sigaction(kPassedOn[i], &before_[i], nullptr);
+  }
+
+ private:
+  std::array<struct sigaction, kPassedOn.size()> before_{};
+};
+
+constexpr int kCannotStart = 127;
+
+[[noreturn]] void become(const std::vector<std::string>& command, const std::function<void()>& before_exec) {
+  ::signal(SIGPIPE, SIG_DFL);  // the command line ignores it
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  before_exec();
+  std::vector<char*> arguments;
+  for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+  fmt::print(stderr, "stepleak: {} cannot be started: {}\n", command.front(), std::strerror(errno));
+  ::_exit(kCannotStart);
+}
+
+}  // namespace
+
+ScriptEnd run_script(const std::vector<std::string>& command, const std::function<void()>& before_exec) {
+  STEPLEAK_EXPECTS(!command.empty());
+  script_process = 0;
+  const PassedOnSignals signals;
+  std::fflush(nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  const auto process = ::fork();
+  if (process < 0) {
+    throw failure_error(fmt::format("cannot fork: {}", std::strerror(errno)), "raise the limit of processes");
+  }
+  if (process == 0) {
+    signals.restore();
+    become(command, before_exec);
+  }
+  script_process = process;
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  script_process = 0;
+  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .seconds = seconds};
+  return {.exit_code = WEXITSTATUS(status), .seconds = seconds};
+}
+
+void end_by_signal(int signal) {
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace stepleak

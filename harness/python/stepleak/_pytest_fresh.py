@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a test in a process of its own, and hands its reports on as if it had run here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HELP = "where a fresh process of --stepleak writes its reports: not for users"
+
+
+class ReportWriter:
+    """In the fresh process: writes each report as a line of JSON."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._file = Path(config.getoption("--stepleak-reports"))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(data) + "\n")
+
+
+def run(item: pytest.Item) -> None:
+    """With all that pytest says of a test to other plugins."""
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in _reports_of(item):
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _reports_of(item: pytest.Item) -> list[pytest.TestReport]:
+    with tempfile.TemporaryDirectory(prefix="stepleak-") as folder:
+        file = Path(folder) / "reports"
+        file.touch()
+        done = subprocess.run(
+            _command(item.config, item.nodeid, file),
+            cwd=item.config.rootpath,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        lines = file.read_text(encoding="utf-8").splitlines()
+    reports = [
+        item.config.hook.pytest_report_from_serializable(config=item.config, data=json.loads(line)) for line in lines
+    ]
+    if not any(report.when == "teardown" for report in reports):
+        reports.append(_died(item, done))
+    return reports
+
+
+def _command(config: pytest.Config, nodeid: str, file: Path) -> list[str]:
+    command = [sys.executable, "-m", "pytest", nodeid, "--stepleak", f"--stepleak-reports={file}"]
+    command += [f"--stepleak-effort={config.getoption('--stepleak-effort')}", f"--rootdir={config.rootpath}"]
+    command += ["-p", "no:cacheprovider", f"--import-mode={config.getoption('importmode')}"]
+    if config.inipath is not None:
+        command += ["-c", str(config.inipath)]
+    for plugin in dict.fromkeys([*(config.getoption("plugins") or []), "stepleak.pytest_plugin"]):
+        command += ["-p", plugin]
+    for setting in config.getoption("override_ini") or []:
+        command += ["-o", setting]
+    return command
+
+
+def _died(item: pytest.Item, done: subprocess.CompletedProcess[str]) -> pytest.TestReport:
+    how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else f"exited with {done.returncode}"
+    output: Any = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+    return pytest.TestReport(
+        nodeid=item.nodeid,
+        location=item.location,
+        keywords={},
+        outcome="failed",
+        longrepr=f"the test's process {how} before the test had ended\n{output}",
+        when="call",
+        sections=[],
+        duration=0,
+    )

@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Judges a step of a test, and tells pytest what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raises LeakError unless the step is clean; what the step raised before there was a verdict is raised again."""
+    __tracebackhide__ = True
+    import stepleak
+
+    raised: list[BaseException] = []
+    try:
+        result = stepleak.check(_keeping(step, raised), **options)
+    except stepleak.Interrupted:
+        raise KeyboardInterrupt from None
+    item.user_properties.append(("stepleak", result.verdict))
+    item.user_properties.append(("stepleak.steps", result.steps))
+    item.add_report_section("call", "stepleak", result.report)
+    if result.verdict == "failure" and raised:
+        raise raised[0]
+    if not result.is_clean:
+        raise stepleak.LeakError(result.report, result)
+
+
+def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
+    def call() -> Any:
+        try:
+            return step()
+        # pytest's own outcomes (skip, fail) are no Exceptions.
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    return call

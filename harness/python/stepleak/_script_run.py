@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a script as `python` would, with a watch over it."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import io
+import os
+import runpy
+import sys
+import threading
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stepleak._script_watch import Request, ScriptWatch
+
+_OURS = str(Path(__file__).parent / "_script")
+
+
+def run(request: Request, command: list[str]) -> None:
+    """`command`: FILE.py ARGS..., or -m MODULE ARGS... Ends as the script ends: returns, or raises what it raised."""
+    for descriptor in (request.recorder, request.messages):
+        os.set_inheritable(descriptor, False)
+    watch = ScriptWatch(request)
+    sys.meta_path.insert(0, _AfterImport("torch", watch.attach))
+    try:
+        _run_module(command[1:]) if command[0] == "-m" else _run_file(command)
+        # As at Python's own exit; there may be steps in them.
+        for thread in threading.enumerate():
+            if thread is not threading.main_thread() and not thread.daemon:
+                thread.join()
+    except SystemExit:
+        watch.end()
+        raise
+    except BaseException as error:
+        watch.end(_failure_of(error))
+        _show(error)
+        raise
+    watch.end()
+
+
+def _run_file(command: list[str]) -> None:
+    path = os.path.abspath(command[0])
+    sys.argv = command
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    main = _fresh_main()
+    vars(main).update(
+        __file__=path,
+        __cached__=None,
+        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+        __builtins__=sys.modules["builtins"],
+        __annotations__={},
+    )
+    with io.open_code(path) as source:
+        code = compile(source.read(), path, "exec", dont_inherit=True)
+    exec(code, vars(main))
+
+
+def _run_module(command: list[str]) -> None:
+    sys.argv = ["-m", *command[1:]]
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, os.getcwd())
+    _fresh_main()
+    # What `python -m` itself calls, with its messages and its frames.
+    runpy._run_module_as_main(command[0])  # type: ignore[attr-defined]  # not documented, and unchanged since 2.6
+
+
+def _fresh_main() -> types.ModuleType:
+    main = types.ModuleType("__main__")
+    main.__builtins__ = sys.modules["builtins"]  # type: ignore[attr-defined]  # of each namespace that code runs in
+    sys.modules["__main__"] = main
+    return main
+
+
+def _failure_of(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "the script was interrupted"
+    first = str(error).partition("\n")[0]
+    return f"the script raised {type(error).__name__}" + (f": {first}" if first else "")
+
+
+def _show(error: BaseException) -> None:
+    """As Python shows it, without our frames; nothing is left for Python to show."""
+    trace = _without_ours(error.__traceback__)
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
+    sys.excepthook = lambda *_: None
+
+
+def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(trace)
+        trace = trace.tb_next
+    result = None
+    for part in reversed(kept):
+        result = types.TracebackType(result, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return result
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    """Calls `action` once when a module was imported: what the script sets before that (the environment) counts."""
+
+    def __init__(self, name: str, action: Callable[[], None]) -> None:
+        self._name = name
+        self._action = action
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        loader: Any = spec.loader
+        execute = loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            del loader.exec_module
+            execute(module)
+            self._action()
+
+        loader.exec_module = exec_module
+        return spec

@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The watch over an unchanged script: events of its loop become steps, and what it comes to is told at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from stepleak._script_events import ScriptEvents, Source
+from stepleak._step_cycle import StepCycle
+
+# Batches and calls that no optimizer's step follows, before they are steps of their own.
+_WAIT = {Source.CALL: 4, Source.BATCH: 4}
+# The same where the script has made an optimizer: it may accumulate, or check its evaluation first.
+_WAIT_FOR_OPTIMIZER = 64
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line wants of a script."""
+
+    options: dict[str, Any]
+    """Of the core's watch."""
+    recorder: int
+    """Descriptor of the file in memory that the ledgers go to, so that they outlive a crash."""
+    messages: int
+    """Descriptor of the file that the results go to."""
+    stops: bool
+    """End the script once it is decided."""
+    most_steps: int
+    """End it after so many steps; 0: never."""
+
+
+class Stopped(SystemExit):
+    """Ends the script at a boundary, as the user asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class ScriptWatch:
+    """Begins once steps repeat, and anew where surer ones come up; is quiet once it has decided."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._process = os.getpid()
+        self._thread: int | None = None
+        self._events: ScriptEvents | None = None
+        self._cycles = {source: StepCycle() for source in Source}
+        self._seen: Counter[Source] = Counter()
+        self._source: Source | None = None
+        self._closing: Any = None
+        self._core: Any = None
+        self._steps = 0
+        self._is_ended = False
+        self._is_busy = False
+
+    def attach(self) -> None:
+        """Once torch is imported."""
+        if self._events is None and not self._is_ended:
+            self._events = ScriptEvents(self._on_event)
+
+    def end(self, failed: str = "") -> None:
+        """The script has ended; `failed`: by what exception. Later calls do nothing, nor those of a forked child."""
+        if self._is_ended or os.getpid() != self._process:
+            return
+        self._is_ended = True
+        if self._events is not None:
+            self._events.detach()
+        if self._core is None:
+            self._tell("W", self._why_none())
+            return
+        if failed:
+            self._core.fail(failed)
+        self._tell("H", self._how())
+        self._tell("R", self._core.record())
+        self._core = None
+
+    def _on_event(self, source: Source, name: str) -> None:
+        if self._is_ended or self._is_busy or os.getpid() != self._process:
+            return
+        # One thread has steps; what others do beside it lies within them.
+        if self._thread is None:
+            self._thread = threading.get_ident()
+        if self._thread != threading.get_ident():
+            return
+        self._is_busy = True
+        try:
+            if self._ends_step(source, name):
+                self._boundary()
+        finally:
+            self._is_busy = False
+
+    def _ends_step(self, source: Source, name: str) -> bool:
+        self._seen[source] += 1
+        cycle = self._cycles[source]
+        if not cycle.ends_step(name) or source < (self._source or source):
+            return False
+        if (source, cycle.closing) == (self._source, self._closing):
+            return True
+        if self._seen[source] < self._wait_of(source):
+            return False
+        # Surer steps than those so far, or another pattern of them: what was seen of the others does not count.
+        self._source, self._closing, self._core, self._steps = source, cycle.closing, None, 0
+        return True
+
+    def _wait_of(self, source: Source) -> int:
+        if source == Source.OPTIMIZER:
+            return 0
+        has_optimizer = self._events is not None and self._events.has_optimizer
+        return _WAIT_FOR_OPTIMIZER if has_optimizer else _WAIT[source]
+
+    def _boundary(self) -> None:
+        if self._core is None:
+            self._core = self._guarded(self._begin)
+            return
+        self._steps += 1
+        goes_on = self._guarded(self._core.step)
+        is_enough = 0 < self._request.most_steps <= self._steps
+        if goes_on and not is_enough:
+            return
+        self.end()
+        if is_enough or self._request.stops:
+            raise Stopped
+
+    def _guarded(self, action: Callable[[], Any]) -> Any:
+        # What goes wrong in watching is none of the script's business.
+        try:
+            return action()
+        except Exception as error:  # noqa: BLE001
+            self._is_ended = True
+            if self._events is not None:
+                self._events.detach()
+            self._tell("W", f"stepleak itself failed: {error}")
+            return None
+
+    def _begin(self) -> Any:
+        import torch
+
+        from stepleak import _core  # type: ignore[attr-defined]  # built, not written
+
+        options = dict(self._request.options)
+        if options["device"] == "auto":
+            # The one that the script uses, which may be none where there is one.
+            is_on_gpu = torch.cuda.is_initialized()
+            options["device"] = f"cuda:{torch.cuda.current_device()}" if is_on_gpu else "cpu"
+        return _core.Watch({**options, "seeds": False}, memory_file=self._request.recorder)
+
+    def _how(self) -> str:
+        cycle = self._cycles[self._source or Source.CALL]
+        counts = Counter(str(event) for event in cycle.pattern)
+        if not cycle.is_regular:
+            return f"{self._steps}, each ended by {self._closing}; those of others follow no pattern"
+        if counts.total() == 1:
+            return f"{self._steps}, each ended by {self._closing}"
+        parts = ", ".join(f"{count} x {event}" for event, count in counts.items())
+        return f"{self._steps}, each of {parts}"
+
+    def _why_none(self) -> str:
+        if "torch" not in sys.modules:
+            return "no step was found: the script imported no torch"
+        seen = f"{self._seen[Source.OPTIMIZER]} optimizer steps, {self._seen[Source.BATCH]} batches of a DataLoader"
+        if not (self._events is not None and self._events.has_optimizer):
+            seen += f" and {self._seen[Source.CALL]} calls of a module"
+        return f"no step was found to repeat: there were {seen}; let it run longer, or mark its steps: stepleak.watch()"
+
+    def _tell(self, kind: str, text: str) -> None:
+        data = f"{kind}{text}".replace("\n", " ").encode() + b"\n"
+        while data:
+            data = data[os.write(self._request.messages, data) :]

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""stepleak in pytest: the fixture and the marker `no_leak`, and `pytest --stepleak`."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stepleak import _pytest_fresh, _pytest_judge
+
+_MARKER = """no_leak(**options): the test's body is a step: it is repeated, and fails where memory that it takes never \
+stops growing. Fixtures are set up once. Options as of stepleak.check: effort, steps, period, device, ..."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("stepleak", "memory that never stops growing")
+    group.addoption("--stepleak", action="store_true", help="judge every test by repetition, each in a fresh process")
+    group.addoption(
+        "--stepleak-select",
+        metavar="GLOB",
+        default="*",
+        help="the tests that --stepleak judges, by their ids, such as '*test_train*'; others run as ever",
+    )
+    group.addoption(
+        "--stepleak-effort",
+        choices=("quick", "standard", "nightly"),
+        default="quick",
+        help="of the tests that --stepleak judges: clean after 16, 64 or 512 repetitions (default: quick)",
+    )
+    group.addoption("--stepleak-reports", metavar="FILE", help=_pytest_fresh.HELP)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _MARKER)
+    if config.getoption("--stepleak-reports"):
+        config.pluginmanager.register(_pytest_fresh.ReportWriter(config), "stepleak-reports")
+
+
+@pytest.fixture
+def no_leak(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Judges a step of the test's: no_leak(step, effort="quick"). Options as of stepleak.check."""
+
+    def judge(step: Callable[..., Any], **options: Any) -> None:
+        __tracebackhide__ = True
+        _pytest_judge.judge(request.node, step, {"name": request.node.name, **options})
+
+    return judge
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    __tracebackhide__ = True
+    options = _options_of(pyfuncitem)
+    if options is None or (_is_judged_afresh(pyfuncitem) and not _is_fresh(pyfuncitem)):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    _pytest_judge.judge(pyfuncitem, lambda: pyfuncitem.obj(**arguments), {"name": pyfuncitem.name, **options})
+    return True
+
+
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    if not _is_judged_afresh(item) or _is_fresh(item):
+        return None
+    _pytest_fresh.run(item)
+    return True
+
+
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    verdict = dict(getattr(report, "user_properties", [])).get("stepleak")
+    if getattr(report, "when", "") != "call" or verdict is None:
+        return None
+    if report.passed:
+        return "passed", ".", "PASSED (no leak)"
+    words = {"leak": ("failed", "L", "LEAK"), "inconclusive": ("failed", "I", "INCONCLUSIVE")}
+    return words.get(str(verdict))
+
+
+def _options_of(item: pytest.Item) -> dict[str, Any] | None:
+    """How a test is judged; None: it is not."""
+    marker = item.get_closest_marker("no_leak")
+    if marker is not None:
+        return dict(marker.kwargs)
+    return {"effort": item.config.getoption("--stepleak-effort")} if _is_judged_afresh(item) else None
+
+
+def _is_judged_afresh(item: pytest.Item) -> bool:
+    wanted = item.config.getoption("--stepleak") and isinstance(item, pytest.Function)
+    # One that judges a step of its own is repeated by that already.
+    if not wanted or "no_leak" in getattr(item, "fixturenames", ()):
+        return False
+    return fnmatch.fnmatchcase(item.nodeid, item.config.getoption("--stepleak-select"))
+
+
+def _is_fresh(item: pytest.Item) -> bool:
+    return bool(item.config.getoption("--stepleak-reports"))
+
+

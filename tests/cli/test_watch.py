@@ -1,0 +1,208 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""A watched script behaves as it does without us, and its verdict outlives whatever becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine
+
+TRAIN = '''
+"""Trains, and ends as its arguments say."""
+import os
+import sys
+
+import torch
+from torch import nn
+
+
+def main(steps, end="", keeps="numbers"):
+    model = nn.Linear(16, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    history = []
+    for _ in range(int(steps)):
+        loss = model(torch.randn(8, 16)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history.append(loss if keeps == "losses" else loss.item())
+    print(len(history), flush=True)
+    print(__name__, __file__, __spec__ is None, sys.argv, sys.path[0], type(__loader__).__name__)
+    if end.isdigit():
+        sys.exit(int(end))
+    if end.startswith("SIG"):
+        os.kill(os.getpid(), getattr(__import__("signal"), end))
+    if end == "raise":
+        raise ValueError("as it is")
+    if end == "_exit":
+        os._exit(9)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+'''
+
+
+@pytest.fixture(name="folder")
+def write_scripts(stepleak: CommandLine) -> CommandLine:
+    stepleak.write("train.py", TRAIN)
+    stepleak.write("package/__init__.py", "")
+    stepleak.write("package/module.py", TRAIN)
+    return stepleak
+
+
+def natively(folder: CommandLine, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder.folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["train.py", "70", "raise"], ["-m", "package.module", "20", "raise"], ["train.py", "70", "SIGINT"]],
+    ids=" ".join,
+)
+def test_an_exception_looks_and_ends_as_without_us(command: list[str], folder: CommandLine) -> None:
+    native = natively(folder, *command)
+    watched = folder("watch", *command)
+    assert watched.out == native.stdout
+    assert watched.err.startswith(native.stderr)
+    assert watched.err != native.stderr, "the report is missing"
+    assert watched.code == native.returncode
+
+
+@pytest.mark.parametrize(("end", "code"), [("7", 7), ("SIGKILL", -9), ("SIGTERM", -15), ("_exit", 9), ("", 0)])
+def test_the_verdict_and_the_exit_code_survive_every_end(end: str, code: int, folder: CommandLine) -> None:
+    watched = folder("watch", "--json", "out.json", "train.py", "70", end)
+    assert watched.code == code, watched.text
+    result = folder.results("out.json")["train.py"]
+    assert result["verdict"] == "clean", watched.text
+    assert "SGD.step (train.py:" in result["conditions"]["steps found by"]
+
+
+def test_what_a_killed_script_did_before_a_verdict_is_kept(folder: CommandLine) -> None:
+    watched = folder("watch", "--json", "out.json", "train.py", "40", "SIGKILL")
+    assert watched.code == -signal.SIGKILL
+    result = folder.results("out.json")["train.py"]
+    assert result["verdict"] == "failure"
+    assert "killed by SIGKILL in step" in result["failure"]["what"]
+    assert result["steps"] > 30
+    assert len(result["series"]["live_bytes"]) == result["steps"]
+
+
+def test_too_few_steps_are_inconclusive_and_it_says_how_many_are_needed(folder: CommandLine) -> None:
+    watched = folder("watch", "--exit-code", "train.py", "30")
+    assert watched.code == 2
+    assert "before it could be judged: let it run 64 at least" in watched.err
+
+
+def test_stop_ends_the_script_once_it_is_decided(folder: CommandLine) -> None:
+    watched = folder("watch", "--stop", "--trace", "kept.trace", "train.py", "100000000", "", "losses")
+    assert watched.code == 1, watched.text
+    assert watched.out == ""
+    assert "train.py leaks" in watched.err
+    again = folder("analyze", "kept.trace")
+    assert again.code == 1
+    assert "history" in again.out
+
+
+def test_max_steps_ends_the_script(folder: CommandLine) -> None:
+    watched = folder("watch", "--max-steps", "20", "--json", "out.json", "train.py", "100000000")
+    assert watched.code == 0
+    assert folder.results("out.json")["train.py"]["steps"] == 20
+
+
+def test_a_signal_reaches_the_script(folder: CommandLine) -> None:
+    folder.write(
+        "serve.py",
+        """
+        import signal, sys, time
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(11))
+        print("ready", flush=True)
+        time.sleep(60)
+        """,
+    )
+    process = folder.start("watch", "serve.py")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 11
+    assert "no step was found: the script imported no torch" in err
+
+
+def test_the_script_dies_with_the_command_line(folder: CommandLine) -> None:
+    folder.write("sleep.py", "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
+    process = folder.start("watch", "sleep.py")
+    assert process.stdout is not None
+    script = int(process.stdout.readline())
+    process.kill()
+    process.communicate(timeout=60)
+    for _ in range(100):
+        if not Path(f"/proc/{script}").exists() or "Z" in Path(f"/proc/{script}/stat").read_text().split()[2]:
+            return
+        time.sleep(0.1)
+    os.kill(script, signal.SIGKILL)
+    pytest.fail("the script outlived it")
+
+
+def test_random_numbers_and_the_environment_are_the_scripts(folder: CommandLine) -> None:
+    folder.write(
+        "draw.py",
+        """
+        import os, sys
+        assert "torch" not in sys.modules
+        os.environ["OMP_NUM_THREADS"] = "1"
+        import random, torch
+        torch.manual_seed(5); random.seed(5)
+        w = torch.ones(2, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        for _ in range(20):
+            (w * torch.rand(2)).sum().backward()
+            optimizer.step()
+        print(w.tolist(), random.random(), torch.get_num_threads())
+        """,
+    )
+    native = natively(folder, "draw.py")
+    watched = folder("watch", "draw.py")
+    assert native.returncode == 0, native.stderr
+    assert watched.out == native.stdout
+
+
+def test_a_script_that_never_repeats_says_what_was_seen(folder: CommandLine) -> None:
+    folder.write("once.py", "import torch\ntorch.nn.Linear(2, 2)(torch.ones(1, 2))\n")
+    watched = folder("watch", "--json", "out.json", "once.py")
+    assert watched.code == 0
+    result = folder.results("out.json")["once.py"]
+    assert result["verdict"] == "inconclusive"
+    assert "0 optimizer steps, 0 batches of a DataLoader and 1 calls of a module" in result["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "no script was named"),
+        (["-m"], "-m names no module"),
+        (["--speed", "train.py"], "there is no option --speed"),
+        (["absent.py"], "there is no file absent.py"),
+        (["--json", "-", "train.py"], "the standard output is the script's"),
+        (["--steps", "3", "train.py"], "3 steps are too few"),
+    ],
+)
+def test_wrong_use_is_refused_before_the_script_runs(arguments: list[str], said: str, folder: CommandLine) -> None:
+    watched = folder("watch", *arguments)
+    assert watched.code == 64
+    assert said in watched.err
+    assert watched.out == ""
+
+
+def test_junit_has_the_verdict(folder: CommandLine) -> None:
+    assert folder("watch", "--junit", "out.xml", "train.py", "70").code == 0
+    assert 'name="train.py"' in (folder.folder / "out.xml").read_text()
