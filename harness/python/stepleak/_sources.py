@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._objects import key_text
+from stepleak._syntax import SCOPES
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ class Sources:
                 continue
 
     def statement_keeping(self, place: Place) -> dict[str, Any]:
-        """The likeliest statement inside a function that keeps something at a place; empty where none is known.
+        """The likeliest statement that keeps something at a place; empty where none is known.
+
+        Inside a function, or inside a loop of a script's top level: what runs once keeps one thing.
 
         Its target must lead to the place by the same attributes and keys; one that has only the name in common may
         mean another object, and is taken where it is the only one. Adding beats assigning (`self.history = []` in the
@@ -81,7 +84,7 @@ class Sources:
         proven: list[tuple[int, bool, str, _Match]] = []
         others: list[tuple[int, bool, str, _Match]] = []
         for file, tree in self._trees.items():
-            for function, owner in _functions(tree):
+            for function, owner in [*_functions(tree), *((loop, "") for loop in _top_level_loops(tree))]:
                 body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
                 is_elsewhere = not any(line in body for line in self._lines[file])
                 for node in ast.walk(function):
@@ -170,6 +173,17 @@ def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFu
             yield node, owner
         inner = node.name if isinstance(node, ast.ClassDef) else owner
         nodes.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _top_level_loops(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Those that stand in no function."""
+    nodes: list[ast.AST] = list(tree.body)
+    while nodes:
+        node = nodes.pop(0)
+        if isinstance(node, (ast.For, ast.While)):
+            yield node
+        elif not isinstance(node, SCOPES):
+            nodes.extend(ast.iter_child_nodes(node))
 
 
 def _item_of(place: Place) -> Access:
