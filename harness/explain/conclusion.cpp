@@ -157,8 +157,12 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
       break;
   }
   result.verdict = Verdict::inconclusive;
-  result.reason = fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least",
-                              record.trace.step_count(), record.policy.clean_steps);
+  // What is not clean by then may be proven sooner than it shows by its trend.
+  const auto steps = record.trace.step_count();
+  const auto& policy = record.policy;
+  const auto needed = steps < policy.clean_steps ? policy.clean_steps : policy.leak_steps + kShortestRecord;
+  result.reason = fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps,
+                              std::max(needed, steps + 1));
 }
 
 // Before a verdict stood, what ended the run is all that can be said.

@@ -240,6 +240,21 @@ TEST(SessionTest, KeepsTheVerdictWhereTheRecordPassFails) {
   }
 }
 
+TEST(SessionTest, KeepsWhatWasRecordedWhereAUsersLoopEndsInTheRecordPass) {
+  KeepingProbe probe(1);
+  const HeldDetector detector;
+  Session session({.observer = {.probes = {&probe}}, .detectors = {&detector}});
+  session.start();
+  for (int step = 1; step <= 260; ++step) {
+    session.begin_step();
+    ASSERT_NE(session.end_step(), Next::stop);
+  }
+  const auto record = session.finish();
+  EXPECT_FALSE(record.failure.has_value());
+  EXPECT_EQ(record.trace.recording().steps, 4);
+  EXPECT_FALSE(record.trace.recording().survivors.empty());
+}
+
 TEST(SessionTest, IsAFailureWhereTheStepFailsBeforeAVerdict) {
   KeepingProbe probe(1);
   const auto result = result_of(probe, failing_in_step(200, "no more batches"));
