@@ -48,12 +48,11 @@ RunRecord record_of_end(const FlightRecorder& recorder, const ScriptEnd& end) {
   RunRecord record{.policy = recorder.policy(), .trace = recorder.to_trace(), .seconds = end.seconds};
   if (end.signal != 0) {
     record.is_interrupted = is_wanted(end.signal);
-    record.failure =
-        RunFailure{.reason = record.is_interrupted ? "the script was interrupted" : "the script died",
-                   .what = fmt::format("killed by {} {}", name_of(end.signal), place_of(recorder)),
-                   .remedy = end.signal == SIGKILL
-                                 ? "the kernel kills like this when memory runs out: see dmesg"
-                                 : (record.is_interrupted ? "" : "run the script alone under a debugger")};
+    record.failure = RunFailure{.reason = record.is_interrupted ? "the script was interrupted" : "the script died",
+                                .what = fmt::format("killed by {} {}", name_of(end.signal), place_of(recorder)),
+                                .remedy = end.signal == SIGKILL
+                                              ? "the kernel kills like this when memory runs out: see dmesg"
+                                              : (record.is_interrupted ? "" : "run the script alone under a debugger")};
   } else if (recorder.step() > 0) {
     record.failure = RunFailure{
         .reason = "the script's process ended without Python's exit",

@@ -64,7 +64,7 @@ void* map_shared(int flags, int descriptor) {
 
 }  // namespace
 
-FlightRecorder::FlightRecorder() : shared_(new(map_shared(MAP_ANONYMOUS, -1)) Shared) {
+FlightRecorder::FlightRecorder() : shared_(new (map_shared(MAP_ANONYMOUS, -1)) Shared) {
   static_assert(sizeof(Shared) <= kHeaderBytes);
 }
 

@@ -179,7 +179,7 @@ def test_a_clean_loop_calls_nothing(loop: Loop, recwarn: pytest.WarningsRecorder
 
 
 def test_the_loops_own_error_wins_over_the_leak(loop: Loop) -> None:
-    with pytest.raises(ZeroDivisionError), stepleak.watch(on_leak="raise", effort="quick") as w:  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), stepleak.watch(on_leak="raise", effort="quick") as w:
         for step in range(60):
             loop.history.append(loop.train())
             if step == 30:

@@ -10,6 +10,8 @@
 #include <csignal>
 #include <vector>
 
+#include "harness/base/memory_file.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -53,6 +55,21 @@ TEST(FlightRecorderTest, KeepsTheLedgersOfSixteenDevices) {
   EXPECT_EQ(recorder.capacity_rows(), FlightRecorder::kCapacityRows);
   add_rows(recorder, keys.size(), 100);
   expect_rows(recorder.to_trace(), keys, 100);
+}
+
+TEST(FlightRecorderTest, IsReadByWhoeverHasItsFile) {
+  const auto keys = keys_of(1);
+  const MemoryFile file("recorder");
+  const FlightRecorder reader(file.descriptor());
+  {
+    FlightRecorder writer(file.descriptor());
+    writer.begin(keys);
+    writer.begin_step(7);
+    add_rows(writer, keys.size(), 6);
+  }
+  EXPECT_EQ(reader.step(), 7);
+  expect_rows(reader.to_trace(), keys, 6);
+  EXPECT_EQ(FlightRecorder().to_trace().step_count(), 0);
 }
 
 TEST(FlightRecorderTest, KeepsFewerRowsOfMoreLedgersThanAnyMachineHas) {

@@ -133,7 +133,7 @@ class ScriptWatch:
         # What goes wrong in watching is none of the script's business.
         try:
             return action()
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             self._is_ended = True
             if self._events is not None:
                 self._events.detach()

@@ -12,7 +12,7 @@ from torch import nn
 model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 total = torch.zeros(())
-for batch in range(4 * 90):
+for batch in range(4 * 320):
     loss = model(torch.randn(8, 16)).square().mean() / 4
     loss.backward()
     total = total + loss  # the leak

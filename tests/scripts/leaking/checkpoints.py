@@ -15,7 +15,7 @@ model = nn.Linear(16, 4)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 averages = []
 with tempfile.TemporaryDirectory() as folder:
-    for step in range(90):
+    for step in range(300):
         optimizer.zero_grad()
         model(torch.randn(8, 16)).square().mean().backward()
         optimizer.step()

@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+# steps: SGD.step
+# needs: lightning
+# kind: graph_retention
+# holder: outputs
+"""A module of Lightning that gathers its outputs for the end of an epoch, and forgets to clear them."""
+
+import lightning
+import torch
+from torch import nn
+
+
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+        self.outputs = []
+
+    def training_step(self, batch, _):
+        loss = self.layer(batch).square().mean()
+        self.outputs.append(loss)  # the leak
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.01)
+
+
+trainer = lightning.Trainer(
+    accelerator="cpu", max_epochs=3, logger=False, enable_checkpointing=False, enable_progress_bar=False
+)
+trainer.fit(Module(), torch.utils.data.DataLoader(torch.randn(120, 4), batch_size=4))
