@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The callbacks for Lightning and transformers, with the real libraries where they are installed."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stepleak
+import torch
+from torch import nn
+
+
+class Numbers(torch.utils.data.Dataset[Any]):
+    def __len__(self) -> int:
+        return 480
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {"x": torch.full((4,), index / 480), "labels": torch.ones(1)}
+
+
+class Model(nn.Module):
+    """Keeps its losses, or their numbers."""
+
+    def __init__(self, *, is_leaking: bool) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+        self.is_leaking = is_leaking
+        self.seen: list[Any] = []
+
+    def forward(self, x: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+        loss = nn.functional.mse_loss(self.layer(x), labels)
+        self.seen.append(loss if self.is_leaking else loss.item())
+        return {"loss": loss}
+
+
+def train_with_transformers(model: Model, folder: Path, **options: Any) -> stepleak.Result:
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("accelerate")
+    from stepleak.transformers import LeakCallback
+
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder), per_device_train_batch_size=4, report_to=[], save_strategy="no", use_cpu=True,
+        disable_tqdm=True,
+    )  # fmt: skip
+    callback = LeakCallback(effort="quick", stop=True, **options)
+    transformers.Trainer(model=model, args=arguments, train_dataset=Numbers(), callbacks=[callback]).train()
+    assert callback.result is not None
+    return callback.result
+
+
+def train_with_lightning(model: Model, folder: Path, **options: Any) -> stepleak.Result:
+    pl = pytest.importorskip("lightning.pytorch")
+    from stepleak.lightning import LeakCallback
+
+    class Module(pl.LightningModule):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model
+
+        def training_step(self, batch: Any, _: int) -> Any:
+            return self.inner(**batch)["loss"]
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), lr=0.01)
+
+    callback = LeakCallback(effort="quick", stop=True, **options)
+    trainer = pl.Trainer(
+        accelerator="cpu", max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False,
+        enable_model_summary=False, default_root_dir=folder, callbacks=[callback],
+    )  # fmt: skip
+    trainer.fit(Module(), torch.utils.data.DataLoader(Numbers(), batch_size=4))
+    assert callback.result is not None
+    return callback.result
+
+
+TRAINERS = [train_with_transformers, train_with_lightning]
+
+
+@pytest.mark.parametrize("train", TRAINERS)
+def test_names_the_leak_in_a_trainers_loop(train: Any, tmp_path: Path) -> None:
+    found: list[stepleak.Result] = []
+    result = train(Model(is_leaking=True), tmp_path, on_leak=found.append)
+    assert result.verdict == "leak", result.report
+    assert "seen" in result.findings[0]["holder"], result.report
+    assert found == [result]
+    assert result.steps < 100, "it was to be stopped"
+
+
+@pytest.mark.parametrize("train", TRAINERS)
+def test_a_healthy_trainer_is_clean(train: Any, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", stepleak.LeakWarning)
+        result = train(Model(is_leaking=False), tmp_path)
+    assert result.is_clean, result.report
