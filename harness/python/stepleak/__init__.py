@@ -222,7 +222,7 @@ def watch(
     with_cuda_objects: bool = False,
     peer_timeout: float = 300.0,
 ) -> Watch:
-    """Watches a loop of your own, whose steps end with `w.step()`, or with the items of a loader. Options as in check().
+    """Watches a loop of your own: its steps end with `w.step()`, or with the items of a loader. Options as in check().
 
         with stepleak.watch() as w:
             for batch in loader:

@@ -22,11 +22,11 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
         raise KeyboardInterrupt from None
     item.user_properties.append(("stepleak", result.verdict))
     item.user_properties.append(("stepleak.steps", result.steps))
-    item.add_report_section("call", "stepleak", result.report)
     if result.verdict == "failure" and raised:
         raise raised[0]
     if not result.is_clean:
         raise stepleak.LeakError(result.report, result)
+    item.add_report_section("call", "stepleak", result.report)  # shown by -rP
 
 
 def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:

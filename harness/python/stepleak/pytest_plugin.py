@@ -98,5 +98,3 @@ def _is_judged_afresh(item: pytest.Item) -> bool:
 
 def _is_fresh(item: pytest.Item) -> bool:
     return bool(item.config.getoption("--stepleak-reports"))
-
-

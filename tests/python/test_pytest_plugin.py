@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""stepleak in pytest: what a session says and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+COMMON = """
+    import pytest, torch
+    from torch import nn
+
+    class Trainer:
+        def __init__(self):
+            self.model = nn.Linear(4, 2)
+            self.history = []
+
+        def train(self):
+            loss = self.model(torch.ones(3, 4)).sum()
+            loss.backward()
+            self.model.zero_grad()
+            return loss
+
+    @pytest.fixture
+    def trainer():
+        return Trainer()
+"""
+
+
+def session(pytester: pytest.Pytester, tests: str, *arguments: str) -> pytest.RunResult:
+    pytester.makeconftest(COMMON)
+    pytester.makepyfile(test_it=tests)
+    return pytester.runpytest_subprocess("-p", "stepleak.pytest_plugin", *arguments, timeout=180)
+
+
+def test_judges_what_is_marked_and_what_a_test_hands_over(pytester: pytest.Pytester) -> None:
+    result = session(
+        pytester,
+        """
+        import pytest, torch
+        calls, made = [], []
+
+        @pytest.fixture(params=["a", "b"])
+        def counted(request):
+            made.append(request.param)
+            return request.param
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_clean(trainer, counted):
+            calls.append(counted)
+            trainer.history = [trainer.train()]
+
+        @pytest.mark.no_leak(effort="quick")
+        class TestInAClass:
+            def test_leaks(self, trainer):
+                trainer.history.append(trainer.train())
+
+            async def test_awaits(self, trainer):
+                trainer.train()
+
+        def test_of_a_step_of_its_own(trainer, no_leak):
+            no_leak(trainer.train, effort="quick")
+
+        def test_of_a_leaking_step(trainer, no_leak):
+            no_leak(lambda: trainer.history.append(trainer.train()), effort="quick")
+
+        def test_that_nobody_asked_for(trainer):
+            trainer.history.append(trainer.train())
+
+        def test_afterwards():
+            assert made == ["a", "b"]
+            assert calls.count("a") >= 16
+        """,
+        "-v",
+        "--junitxml=out.xml",
+    )
+    result.assert_outcomes(passed=6, failed=2)
+    words = ["*test_clean?a? PASSED (no leak)*", "*test_leaks LEAK*", "*test_awaits PASSED (no leak)*"]
+    words += [
+        "*test_of_a_step_of_its_own PASSED (no leak)*",
+        "*test_of_a_leaking_step LEAK*",
+        "*test_that_nobody* PASSED *",
+    ]
+    result.stdout.fnmatch_lines(words)
+    result.stdout.fnmatch_lines(["*kept by*test_it.py:*trainer.history.append*"])
+    # The line of the summary says what leaks, and no frame of ours stands in the failure.
+    result.stdout.fnmatch_lines(["LEAK test_it.py::TestInAClass::test_leaks - stepleak.LeakError: test_leaks*"])
+    result.stdout.fnmatch_lines(["LEAK test_it.py::test_of_a_leaking_step - *"])
+    result.stdout.no_fnmatch_line("*_pytest_judge.py:*")
+    result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
+    properties = (pytester.path / "out.xml").read_text()
+    assert '<property name="stepleak" value="leak"' in properties
+
+
+def test_what_a_test_raises_or_skips_stays_its_own(pytester: pytest.Pytester) -> None:
+    result = session(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_fails(trainer):
+            assert len(trainer.history) == 1
+
+        @pytest.mark.no_leak
+        def test_skips():
+            pytest.skip("not today")
+
+        @pytest.mark.no_leak(speed=3)
+        def test_has_a_wrong_option():
+            pass
+        """,
+    )
+    result.assert_outcomes(failed=2, skipped=1)
+    result.stdout.fnmatch_lines(["*assert 0 == 1*", "*unexpected keyword argument 'speed'*"])
+
+
+def test_every_selected_test_is_judged_in_a_process_of_its_own(pytester: pytest.Pytester) -> None:
+    result = session(
+        pytester,
+        """
+        import os, pytest
+        kept = []
+
+        @pytest.mark.parametrize("wide", [False, True])
+        def test_train(trainer, wide):
+            kept.append(trainer.train())
+
+        def test_train_and_die():
+            os.abort()
+
+        def test_other():
+            assert not kept
+        """,
+        "--stepleak",
+        "--stepleak-select=*test_train*",
+        "-v",
+    )
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["*test_train?False? LEAK*", "*test_train?True? LEAK*", "*test_train_and_die FAILED*"])
+    result.stdout.fnmatch_lines(["*the test's process was killed by signal 6 before the test had ended*"])
