@@ -100,7 +100,10 @@ struct WatchCommand {
 
   [[nodiscard]] RunRecord recorded(const ScriptMessages& told, const FlightRecorder& recorder,
                                    const ScriptEnd& end) const {
-    auto record = told.record ? *told.record : record_of_end(recorder, end);
+    // Where its watch ended without a record, what the recorder has is of no use.
+    auto record = told.record             ? *told.record
+                  : told.why_none.empty() ? record_of_end(recorder, end)
+                                          : RunRecord{.seconds = end.seconds};
     record.target = name();
     if (told.record && record.failure) record.failure->reason = "the script ended by an exception";
     if (!told.how.empty()) record.conditions["steps found by"] = told.how;

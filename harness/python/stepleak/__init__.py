@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -119,7 +121,7 @@ def check(
         "with_cuda_objects": with_cuda_objects,
         "peer_timeout": peer_timeout,
     }
-    with _usage_errors():
+    with _one_judge():
         found = _core.check(step, wants_index, options)
     result, is_interrupted = _result(*found)
     if is_interrupted:
@@ -128,8 +130,11 @@ def check(
 
 
 @contextlib.contextmanager
-def _usage_errors() -> Iterator[None]:
-    """The core reports wrong use as ValueError."""
+def _one_judge() -> Iterator[None]:
+    """A watch of the command line over this script makes room. The core reports wrong use as ValueError."""
+    script = sys.modules.get("stepleak._script_watch")
+    if script is not None:
+        script.step_aside()
     try:
         yield
     except ValueError as error:
@@ -150,6 +155,7 @@ class Watch:
         self._on_leak = on_leak
         self._result: Result | None = None
         self._is_told = False
+        self._process = os.getpid()
         _on_leak.follow(self)
 
     def step(self) -> bool:
@@ -194,8 +200,9 @@ class Watch:
         return "" if self._is_told else report.partition("\n")[0]
 
     def __del__(self) -> None:
-        # A loop over the watch itself drops it at its end.
-        _on_leak.say_at_exit(self.headline())
+        # A loop over the watch itself drops it at its end. In a forked child nothing is watched.
+        if os.getpid() == self._process:
+            _on_leak.say_at_exit(self.headline())
 
     def __enter__(self) -> Watch:
         return self
@@ -257,7 +264,7 @@ def watch(
         "with_cuda_objects": with_cuda_objects,
         "peer_timeout": peer_timeout,
     }
-    with _usage_errors():
+    with _one_judge():
         return Watch(_core.Watch(options), loader, on_leak)
 
 

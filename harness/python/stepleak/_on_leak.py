@@ -58,6 +58,15 @@ def follow(watch: Any) -> None:
     _watches.add(watch)
 
 
+def _forget() -> None:
+    _watches.clear()
+    _headlines.clear()
+
+
+# A forked child has no watch: what it would say, its parent says.
+os.register_at_fork(after_in_child=_forget)
+
+
 def say_at_exit(text: str) -> None:
     """Of a watch that will not live that long."""
     if text:

@@ -44,6 +44,15 @@ class Stopped(SystemExit):
         super().__init__(0)
 
 
+_watches: list[ScriptWatch] = []
+
+
+def step_aside() -> None:
+    """The script judges its steps itself, which is surer: called before it does, as one process has one watch."""
+    for watch in _watches:
+        watch.drop("the script judges itself, with stepleak's own functions: see what it says")
+
+
 class ScriptWatch:
     """Begins once steps repeat, and anew where surer ones come up; is quiet once it has decided."""
 
@@ -60,6 +69,16 @@ class ScriptWatch:
         self._steps = 0
         self._is_ended = False
         self._is_busy = False
+        _watches.append(self)
+
+    def drop(self, why: str) -> None:
+        """Ends without a verdict, unless it has ended."""
+        if self._is_ended or os.getpid() != self._process:
+            return
+        self._is_ended, self._core = True, None
+        if self._events is not None:
+            self._events.detach()
+        self._tell("W", why)
 
     def attach(self) -> None:
         """Once torch is imported."""
@@ -134,10 +153,7 @@ class ScriptWatch:
         try:
             return action()
         except Exception as error:
-            self._is_ended = True
-            if self._events is not None:
-                self._events.detach()
-            self._tell("W", f"stepleak itself failed: {error}")
+            self.drop(f"stepleak itself failed: {error}")
             return None
 
     def _begin(self) -> Any:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # arguments: --steps 90 --lr 0.01
 # steps: AdamW.step
-# default
 """Arguments, a main guard, and a history of numbers."""
 
 import argparse

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
 # steps: AdamW.step
-# default
 """Epochs over a DataLoader that shuffles, and a cache of features of the last batches of the epoch."""
 
 import torch

@@ -185,6 +185,28 @@ def test_a_script_that_never_repeats_says_what_was_seen(folder: CommandLine) -> 
     assert "0 optimizer steps, 0 batches of a DataLoader and 1 calls of a module" in result["reason"]
 
 
+def test_makes_room_for_a_script_that_judges_itself(folder: CommandLine) -> None:
+    folder.write(
+        "self.py",
+        """
+        import stepleak, torch
+        w = torch.ones(2, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+
+        def step():
+            (w * 2).sum().backward()
+            optimizer.step()
+
+        for _ in range(5):
+            step()
+        print(stepleak.check(step, effort="quick").verdict)
+        """,
+    )
+    watched = folder("watch", "self.py")
+    assert (watched.code, watched.out) == (0, "clean\n"), watched.text
+    assert "the script judges itself" in watched.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
