@@ -22,7 +22,8 @@ class MemoryFile {
   /// The last bytes, `most` at most.
   [[nodiscard]] std::string tail(std::size_t most) const;
 
-  /// Gives back the memory of all but the last bytes. Who writes goes on behind them; what is given back reads as zeros.
+  /// Gives back the memory of all but the last bytes. Who writes goes on behind them; what is given back reads as
+  /// zeros.
   void forget_all_but(std::size_t most) const;
 
  private:

@@ -154,7 +154,7 @@ def test_warns_once_of_a_leak_at_the_users_line(loop: Loop) -> None:
     batches = stepleak.watch(range(200), name="my loop", effort="quick")
     with pytest.warns(stepleak.LeakWarning, match="my loop leaks") as caught:
         for _ in batches:
-            loop.history.append(loop.train())
+            loop.losses_of_this_loop.append(loop.train())
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert batches.result.verdict == "leak"
@@ -163,10 +163,10 @@ def test_warns_once_of_a_leak_at_the_users_line(loop: Loop) -> None:
 def test_raises_where_it_shall_and_hands_the_result_to_a_function(loop: Loop) -> None:
     with pytest.raises(stepleak.LeakError, match="leaks"):
         for _ in stepleak.watch(range(200), on_leak="raise", effort="quick"):
-            loop.history.append(loop.train())
+            loop.losses_of_this_loop.append(loop.train())
     found: list[stepleak.Result] = []
     for _ in stepleak.watch(range(200), on_leak=found.append, effort="quick"):
-        loop.history.append(loop.train())
+        loop.losses_of_this_loop.append(loop.train())
     assert [result.verdict for result in found] == ["leak"]
     with pytest.raises(stepleak.UsageError, match="on_leak"):
         stepleak.watch(on_leak="shout")
@@ -181,7 +181,7 @@ def test_a_clean_loop_calls_nothing(loop: Loop, recwarn: pytest.WarningsRecorder
 def test_the_loops_own_error_wins_over_the_leak(loop: Loop) -> None:
     with pytest.raises(ZeroDivisionError), stepleak.watch(on_leak="raise", effort="quick") as w:
         for step in range(60):
-            loop.history.append(loop.train())
+            loop.losses_of_this_loop.append(loop.train())
             if step == 30:
                 raise ZeroDivisionError
             w.step()
@@ -190,7 +190,7 @@ def test_the_loops_own_error_wins_over_the_leak(loop: Loop) -> None:
 def test_a_loop_that_ends_in_the_record_pass_keeps_what_was_recorded(loop: Loop) -> None:
     with pytest.warns(stepleak.LeakWarning), stepleak.watch() as w:
         for _ in range(44):  # the record pass of steps 33 to 50 is under way
-            loop.history.append(loop.train())
+            loop.losses_of_this_loop.append(loop.train())
             w.step()
     assert w.result.verdict == "leak"
     assert "history" in w.result.findings[0]["holder"]
