@@ -193,7 +193,7 @@ def test_a_loop_that_ends_in_the_record_pass_keeps_what_was_recorded(loop: Loop)
             loop.losses_of_this_loop.append(loop.train())
             w.step()
     assert w.result.verdict == "leak"
-    assert "history" in w.result.findings[0]["holder"]
+    assert "losses_of_this_loop" in w.result.findings[0]["holder"]
 
 
 def test_says_at_exit_what_nobody_asked_for() -> None:
