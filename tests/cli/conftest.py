@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import textwrap
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "default: run with the tests of each day (test_scripts.py)")
 
 
+def _heed_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class CommandLine:
     """Calls stepleak in a folder of its own."""
 
@@ -78,7 +84,7 @@ class CommandLine:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """The same, and does not wait for the end."""
+        """The same, and does not wait for the end. Signals that this process ignores (nohup) reach it."""
         return subprocess.Popen(
             [*self._command, *arguments],
             cwd=self.folder,
@@ -86,6 +92,7 @@ class CommandLine:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            preexec_fn=_heed_signals,
         )
 
     def results(self, name: str) -> dict[str, dict[str, Any]]:

@@ -51,11 +51,11 @@ def step(index):
     optimizer.step()
     if kind.endswith("leak_on_1") and rank == 1:
         kept.append(loss)
-    if kind == "dies" and rank == 1 and index == 20:
+    if kind == "dies" and rank == 1 and index == 8:
         os._exit(7)
-    if kind == "hangs" and rank == 1 and index == 20:
+    if kind == "hangs" and rank == 1 and index == 8:
         time.sleep(600)
-    if kind == "raises" and rank == 1 and index == 20:
+    if kind == "raises" and rank == 1 and index == 8:
         raise RuntimeError("no more batches")
 
 result = stepleak.check(step, effort="quick", peer_timeout={"hangs": 8, "dies": 20, "raises": 20}.get(kind, 60))
