@@ -89,15 +89,6 @@ ProgramEnd addr2line(const std::string& object, const SameAddress& addresses) {
   return run_program({"addr2line", "-a", "-i", "-f", "-C", "-e", object}, input);
 }
 
-// "scenarios::Trainer::step" of "scenarios::(anonymous namespace)::Trainer::step(int)".
-std::string without_parameters(std::string function) {
-  static constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (auto at = function.find(kAnonymous); at != std::string::npos; at = function.find(kAnonymous)) {
-    function.erase(at, kAnonymous.size());
-  }
-  return function.substr(0, function.find('('));
-}
-
 // Our own objects name their files relative to the checkout; whoever opens or compares one needs it whole.
 std::string whole_path(const fs::path& file) {
   const auto ours = fs::path(STEPLEAK_SOURCE_ROOT) / file;
@@ -109,7 +100,7 @@ std::string whole_path(const fs::path& file) {
 Frame frame_of(const std::string& function, const std::string& place) {
   const auto colon = place.rfind(':');
   Frame frame;
-  frame.function = without_parameters(function);
+  frame.function = function_name(function);
   if (colon == std::string::npos || place.starts_with("??")) return frame;
   frame.file = whole_path(fs::path(place.substr(0, colon)).lexically_normal());
   frame.line = std::atoi(place.c_str() + colon + 1);
@@ -133,6 +124,30 @@ std::map<std::uintptr_t, std::vector<Frame>> parsed(const std::string& output) {
 }
 
 }  // namespace
+
+std::string function_name(std::string demangled) {
+  static constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  static constexpr std::string_view kOperator = "operator";
+  for (auto at = demangled.find(kAnonymous); at != std::string::npos; at = demangled.find(kAnonymous)) {
+    demangled.erase(at, kAnonymous.size());
+  }
+  std::size_t begin = 0;
+  int depth = 0;  // in template arguments, and in what names a lambda
+  for (std::size_t i = 0; i < demangled.size(); ++i) {
+    const char c = demangled[i];
+    if (depth == 0 && demangled.compare(i, kOperator.size(), kOperator) == 0) {
+      // Its parameters begin behind its symbol, which may be a pair of parentheses or have angle brackets.
+      const auto symbol = i + kOperator.size();
+      const auto parameters = demangled.find('(', demangled.compare(symbol, 2, "()") == 0 ? symbol + 2 : symbol);
+      return demangled.substr(begin, parameters == std::string::npos ? parameters : parameters - begin);
+    }
+    if (depth == 0 && c == '(') return demangled.substr(begin, i - begin);
+    if (depth == 0 && c == ' ') begin = i + 1;  // what stood before is the type that a template returns
+    if (c == '<' || c == '{' || c == '(') ++depth;
+    if (c == '>' || c == '}' || c == ')') --depth;
+  }
+  return demangled.substr(begin);
+}
 
 SymbolisedAddresses symbolise_addresses(const std::vector<const void*>& addresses) {
   const ForeignObjects foreign;

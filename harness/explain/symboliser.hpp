@@ -22,6 +22,10 @@ struct SymbolisedAddresses {
 /// or fails, a note says so.
 [[nodiscard]] SymbolisedAddresses symbolise_addresses(const std::vector<const void*>& addresses);
 
+/// A function's qualified name without its parameters, its return type and anonymous namespaces, of what a demangler
+/// gives: "Trainer<float>::step<int>" of "void (anonymous namespace)::Trainer<float>::step<int>(int) const".
+[[nodiscard]] std::string function_name(std::string demangled);
+
 /// Lines of source files, each file read once.
 class SourceLines {
  public:

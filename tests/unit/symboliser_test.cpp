@@ -154,5 +154,29 @@ TEST_F(SymboliserTest, DoesNotNeedAddr2lineForTheSystemsObjects) {
   EXPECT_TRUE(symbolised.notes.empty()) << symbolised.notes.front();
 }
 
+struct Demangled {
+  const char* text;
+  const char* name;
+};
+
+class FunctionNameTest : public ::testing::TestWithParam<Demangled> {};
+
+TEST_P(FunctionNameTest, IsWithoutParametersAndReturnType) {
+  EXPECT_EQ(function_name(GetParam().text), GetParam().name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Symboliser, FunctionNameTest,
+    ::testing::Values(Demangled{"main", "main"}, Demangled{"??", "??"},
+                      Demangled{"scenarios::(anonymous namespace)::Trainer::step(int)", "scenarios::Trainer::step"},
+                      Demangled{"void (anonymous namespace)::Trainer<float>::step<int>(int) const",
+                                "Trainer<float>::step<int>"},
+                      Demangled{"std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke(std::_Any_data const&)",
+                                "std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke"},
+                      Demangled{"main::{lambda(int, long)#2}::operator()(int, long) const",
+                                "main::{lambda(int, long)#2}::operator()"},
+                      Demangled{"bool operator< <int>(Box<int> const&, Box<int> const&)", "operator< <int>"},
+                      Demangled{"Handle::operator bool() const", "Handle::operator bool"}));
+
 }  // namespace
 }  // namespace stepleak
