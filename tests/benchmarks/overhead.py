@@ -1,17 +1,19 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What watching costs a training step: each way beside the plain step, interleaved.
+"""What watching costs a training step, each way beside the plain step of a process that never watched.
 
     PYTHONPATH=build/harness/python python3 tests/benchmarks/overhead.py [--device cuda:0] [--json FILE]
 
-A way's cost is the median over the rounds of its time over that of the plain run just before it, with the quartiles as
-spread. Ways: stepleak's screen and record passes; torch's `_record_memory_history` with Python stacks and with all
-stacks; `torch.profiler` with memory. Steps: transformer encoders with AdamW, from one that waits for launches to one
-that waits for the device.
+Processes take turns: `plain` never watches; `stepleak` runs the step attached and idle (what stays in the allocators
+after a first watch) and in the screen and record passes; `others` runs it under torch's `_record_memory_history` with
+Python stacks and with all stacks, and under `torch.profiler` with memory. Before the first of these, each process runs
+the plain step beside `plain`, by which its later turns are divided: two processes are never equally fast.
 
-What stepleak attaches to the allocators stays for the life of the process, so the plain runs beside the ways have it,
-too. The row "attached, idle" tells its cost: plain runs after the first watch over plain runs before it, of the first
-size that is measured. Add it to the others.
+A way's cost is the median over the rounds of its time over that of `plain` in the turn just before: on the clock, and
+in the processor's time of all threads, which other work on the machine disturbs less (of a step that waits for launches
+both say the same). "±" is half the width of the median's 95 % interval, 1.57 * interquartile range / sqrt(rounds)
+(McGill, Tukey and Larsen, "Variations of Box Plots", The American Statistician 32, 1978). Steps: transformer encoders
+with AdamW, from one that waits for launches to one that waits for the device.
 """
 
 from __future__ import annotations
@@ -19,19 +21,22 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import multiprocessing
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from stepleak import _core
 from torch import nn
 
-EXPLAIN_STRIDE = 7  # as kExplainStride of harness/api/check.cpp, for a leak of each step
+RECORD_STRIDE = 7  # as kRecordStride of harness/api/run_setup.cpp, for a leak of each step
 Step = Callable[[], None]
 Table = dict[str, dict[str, float]]
 
@@ -51,8 +56,8 @@ class Size:
 
 SIZES = {
     "cuda": (
-        Size("small", layers=2, width=256, batch=8, length=64, warm_calls=3, calls=60),
-        Size("middle", layers=9, width=512, batch=16, length=128, warm_calls=3, calls=24),
+        Size("small", layers=2, width=256, batch=8, length=64, warm_calls=3, calls=20),
+        Size("middle", layers=9, width=512, batch=16, length=128, warm_calls=3, calls=10),
         Size("large", layers=12, width=1024, batch=16, length=512, warm_calls=1, calls=3),
     ),
     "cpu": (Size("small", layers=1, width=64, batch=4, length=16, warm_calls=3, calls=20),),
@@ -80,6 +85,13 @@ def make_step(size: Size, device: str) -> Step:
     return step
 
 
+class Seconds(NamedTuple):
+    """Of a step: on the clock, and of the processor in all threads."""
+
+    wall: float
+    processor: float
+
+
 class Timer:
     """A step that times itself: from the end of the warm calls to the end of the last one, device included."""
 
@@ -89,17 +101,20 @@ class Timer:
         self._last = size.warm_calls + size.calls
         self._device = device
         self._calls = 0
-        self._start = 0.0
-        self.seconds_a_step = 0.0
+        self._start = Seconds(0.0, 0.0)
+        self.seconds_a_step = Seconds(0.0, 0.0)
 
     def __call__(self) -> None:
         # The reading is at the start of a call, so that what watching does between two calls counts.
         if self._calls in (self._first, self._last):
             if self._device != "cpu":
                 torch.cuda.synchronize()
-            now = time.perf_counter()
+            now = Seconds(time.perf_counter(), time.process_time())
             if self._calls == self._last:
-                self.seconds_a_step = (now - self._start) / (self._last - self._first)
+                count = self._last - self._first
+                self.seconds_a_step = Seconds(
+                    (now.wall - self._start.wall) / count, (now.processor - self._start.processor) / count
+                )
             self._start = now
         self._calls += 1
         self._step()
@@ -137,85 +152,142 @@ def profiler() -> AbstractContextManager[object]:
     return profile
 
 
-def explain(timer: Timer, device: str, stride: int) -> None:
+def record(timer: Timer, device: str, stride: int) -> None:
     _core.observe(timer, device, record_steps=timer.calls_in_all, record_stride=stride)
 
 
-def ways_of(device: str) -> dict[str, Callable[[Timer], None]]:
-    ways: dict[str, Callable[[Timer], None]] = {
-        "screen": lambda timer: _core.observe(timer, device, screen_steps=timer.calls_in_all),
-        "explain": lambda timer: explain(timer, device, EXPLAIN_STRIDE),
-        "explain, every step recorded": lambda timer: explain(timer, device, 1),
-    }
-    if device != "cpu":
-        ways["record_history, Python stacks"] = under(lambda: history("python"))
-        ways["record_history, all stacks"] = under(lambda: history("all"))
-    ways["profiler with memory"] = under(profiler)
-    return ways
+PLAIN = "plain"
+IDLE = "attached, idle"
+SCREEN = "screen"
+OWN_WAYS = (IDLE, SCREEN, "record", "record, every step")
+OTHER_WAYS = ("record_history, Python stacks", "record_history, all stacks", "profiler with memory")
 
 
-def spread_of(percents: list[float], seconds: list[float]) -> dict[str, float]:
-    low, median, high = statistics.quantiles(percents, n=4)
-    return {"ms": 1000 * statistics.median(seconds), "percent": median, "low": low, "high": high}
+def runner_of(way: str, device: str) -> Callable[[Timer], None]:
+    return {
+        PLAIN: under(nothing),
+        IDLE: under(nothing),
+        SCREEN: lambda timer: _core.observe(timer, device, screen_steps=timer.calls_in_all),
+        "record": lambda timer: record(timer, device, RECORD_STRIDE),
+        "record, every step": lambda timer: record(timer, device, 1),
+        "record_history, Python stacks": under(lambda: history("python")),
+        "record_history, all stacks": under(lambda: history("all")),
+        "profiler with memory": under(profiler),
+    }[way]
+
+
+def take_turns(size: Size, device: str, turns: Connection) -> None:
+    """What a process does: for each way that is named, the seconds of a step in it."""
+    step = make_step(size, device)
+    step()
+    # What one turn leaves to Python's collector would else be paid by the next.
+    gc.collect()
+    gc.freeze()
+    while way := turns.recv():
+        timer = Timer(step, size, device)
+        gc.collect()
+        runner_of(way, device)(timer)
+        turns.send(timer.seconds_a_step)
+
+
+class Runner:
+    """A process of its own that runs the step in turns."""
+
+    def __init__(self, size: Size, device: str) -> None:
+        self._turns, theirs = multiprocessing.Pipe()
+        self._process = multiprocessing.Process(target=take_turns, args=(size, device, theirs))
+        self._process.start()
+        theirs.close()
+
+    def seconds(self, way: str = PLAIN) -> Seconds:
+        self._turns.send(way)
+        seconds: Seconds = self._turns.recv()
+        return seconds
+
+    def end(self) -> None:
+        self._turns.send("")
+        self._process.join()
+
+
+Pairs = list[tuple[Seconds, Seconds]]
+"""Of each round: plain, and watched."""
+
+
+def ratios(pairs: Pairs, field: str) -> list[float]:
+    return [getattr(watched, field) / getattr(plain, field) for plain, watched in pairs]
+
+
+def row_of(pairs: Pairs, usual: Pairs) -> dict[str, float]:
+    row = {"ms": 1000 * statistics.median(watched.wall for _, watched in pairs)}
+    for field in Seconds._fields:
+        bias = statistics.median(ratios(usual, field))
+        percents = [100 * (ratio / bias - 1) for ratio in ratios(pairs, field)]
+        low, median, high = statistics.quantiles(percents, n=4)
+        half = 1.57 * (high - low) / len(percents) ** 0.5
+        row |= {f"{field} %": median, f"{field} ±": half, f"{field} low": low, f"{field} high": high}
+    return row
 
 
 class Bench:
-    """One step of a size, timed in all ways."""
+    """One step of a size, timed in ways that one process runs, beside the plain process."""
 
     def __init__(self, size: Size, device: str, rounds: int) -> None:
-        self._size = size
-        self._device = device
         self._rounds = rounds
-        self._step = make_step(size, device)
+        self._plain = Runner(size, device)
+        self._watched = Runner(size, device)
 
-    def seconds(self, run: Callable[[Timer], None] | None = None) -> float:
-        timer = Timer(self._step, self._size, self._device)
-        # What one way leaves to Python's collector would else be paid by the next.
-        gc.collect()
-        (run or under(nothing))(timer)
-        return timer.seconds_a_step
+    def end(self) -> None:
+        self._plain.end()
+        self._watched.end()
 
-    def idle(self) -> dict[str, float]:
-        """What is attached for good: only the first bench of a process can tell."""
-        count = 3 * self._rounds
-        before = [self.seconds() for _ in range(self._rounds + count)][self._rounds :]
-        self.seconds(ways_of(self._device)["screen"])
-        after = [self.seconds() for _ in range(count)]
-        return spread_of([100 * (b / a - 1) for a, b in zip(before, after, strict=True)], after)
+    def _pair(self, way: str) -> tuple[Seconds, Seconds]:
+        return self._plain.seconds(), self._watched.seconds(way)
 
-    def ways(self) -> Table:
-        plain: list[float] = []
-        seconds: dict[str, list[float]] = {}
-        percents: dict[str, list[float]] = {}
-        for round_number in range(self._rounds + 1):
-            for way, run in ways_of(self._device).items():
-                beside, taken = self.seconds(), self.seconds(run)
-                if round_number == 0:  # warms every way up
-                    continue
-                plain.append(beside)
-                seconds.setdefault(way, []).append(taken)
-                percents.setdefault(way, []).append(100 * (taken / beside - 1))
-        table = {"plain": spread_of([0.0, 0.0], plain)}
-        return table | {way: spread_of(percents[way], seconds[way]) for way in seconds}
+    def table(self, ways: list[str]) -> Table:
+        for _ in range(self._rounds):  # warms both up
+            self._pair(PLAIN)
+        usual = [self._pair(PLAIN) for _ in range(2 * self._rounds)]
+        for way in ways:
+            self._watched.seconds(SCREEN if way == IDLE else way)
+        taken: dict[str, Pairs] = {way: [] for way in ways}
+        for _ in range(self._rounds):
+            for way in ways:
+                taken[way].append(self._pair(way))
+        return {way: row_of(pairs, usual) for way, pairs in ({PLAIN: usual} | taken).items()}
+
+
+def table_of(size: Size, device: str, rounds: int, ways: list[str]) -> Table:
+    table: Table = {}
+    for group in (OWN_WAYS, OTHER_WAYS):
+        if chosen := [way for way in group if way in ways]:
+            bench = Bench(size, device, rounds)
+            # The first group's plain row stands for both: it says how well equal runs agree.
+            table = bench.table(chosen) | table
+            bench.end()
+    return {way: table[way] for way in (PLAIN, *OWN_WAYS, *OTHER_WAYS) if way in table}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--size", action="append", help="measure steps of this size only; may be repeated")
+    parser.add_argument(
+        "--way", action="append", choices=[*OWN_WAYS, *OTHER_WAYS], help="this way only; may be repeated"
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    multiprocessing.set_start_method("spawn")
+    others = OTHER_WAYS if arguments.device != "cpu" else OTHER_WAYS[-1:]
+    ways = arguments.way or [*OWN_WAYS, *others]
     sizes = [size for size in sizes_of(arguments.device) if not arguments.size or size.name in arguments.size]
     tables: dict[str, Table] = {}
     for size in sizes:
-        bench = Bench(size, arguments.device, arguments.rounds)
-        table = {} if tables else {"attached, idle": bench.idle()}
-        tables[size.name] = table | bench.ways()
+        tables[size.name] = table_of(size, arguments.device, arguments.rounds, ways)
         print(f"{size.name}: {arguments.rounds} rounds of {size.calls} steps")
         for name, row in tables[size.name].items():
-            spread = f"{row['low']:+.1f} .. {row['high']:+.1f}"
-            print(f"  {name:<32} {row['ms']:8.2f} ms  {row['percent']:+6.1f} %  ({spread})", flush=True)
+            cells = [f"{field} {row[f'{field} %']:+6.1f} % ± {row[f'{field} ±']:.1f}" for field in Seconds._fields]
+            print(f"  {name:<32} {row['ms']:8.2f} ms   {'   '.join(cells)}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(tables, indent=2) + "\n")
     return 0
