@@ -31,16 +31,29 @@ std::int64_t longest_stretch(const std::vector<std::int64_t>& values, const IsEn
 // A hold is seen where it ends; what ends less than twice in the second half of the run cannot be waited for.
 // What a task keeps for good as it begins may hide what it frees of the last one: a task is also as long as the ledger
 // takes to repeat, and lasts where the ledger stands still.
-std::int64_t hold_of(const Trace& trace, const Trends& trends, Device device) {
-  const SeriesKey blocks{Counter::live_blocks, device};
-  auto hold = std::max<std::int64_t>(trends.of(blocks).period, 1);
-  hold = std::max(hold, longest_rest(values_of(trace, blocks, trends.judged())));
-  for (const auto& holder : {device, kHost}) {
+std::int64_t hold_of(const Trace& trace, const Trends& trends, const std::vector<Device>& growing, Device watched) {
+  std::int64_t hold = 1;
+  for (const auto& device : growing) {
+    const SeriesKey blocks{Counter::live_blocks, device};
+    hold = std::max({hold, trends.of(blocks).period, longest_rest(values_of(trace, blocks, trends.judged()))});
+  }
+  for (const auto& holder : {watched, kHost}) {
     for (const auto counter : {Counter::live_bytes, Counter::live_blocks}) {
       hold = std::max(hold, longest_hold(values_of(trace, {counter, holder}, trends.judged())));
     }
   }
   return hold;
+}
+
+// Of the watched device and the host, which a step of a GPU fills as well: those whose blocks grow, else the first.
+std::vector<Device> growing_devices(const Trends& trends, Device watched) {
+  std::vector<Device> growing;
+  for (const auto& device : {watched, kHost}) {
+    const auto is_known = !growing.empty() && growing.front() == device;
+    if (!is_known && trends.of({Counter::live_blocks, device}).is_growing()) growing.push_back(device);
+  }
+  if (growing.empty()) growing.push_back(watched);
+  return growing;
 }
 
 }  // namespace
@@ -53,19 +66,24 @@ std::int64_t longest_rest(const std::vector<std::int64_t>& values) {
   return longest_stretch(values, [](auto before, auto after) { return after != before; });
 }
 
-Pass plan_record(const Trace& trace, const Trends& trends, Device device, std::int64_t stride,
+Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::int64_t stride,
                  std::int64_t most_steps) {
-  const auto& blocks = trends.of({Counter::live_blocks, device});
-  const auto hold = hold_of(trace, trends, device);
+  const auto growing = growing_devices(trends, watched);
+  const auto hold = hold_of(trace, trends, growing, watched);
   Pass pass{.type = PassType::record, .young_steps = hold > 1 ? hold + 1 : 2};
-  const bool is_in_every_step = blocks.is_growing() && blocks.period == 1 && blocks.per_step >= 1;
-  if (is_in_every_step && stride > 1 && hold == 1) {
+  const auto is_in_every_step = [&](Device device) {
+    const auto& blocks = trends.of({Counter::live_blocks, device});
+    return blocks.is_growing() && blocks.period == 1 && blocks.per_step >= 1;
+  };
+  if (stride > 1 && hold == 1 && std::all_of(growing.begin(), growing.end(), is_in_every_step)) {
     pass.planned_steps = (kRecordedSteps - 1) * stride + 1;
     pass.stride = stride;
   } else {
     pass.planned_steps = std::max(kShortestRecord, 2 * hold + 2);
-    if (blocks.per_step > 0 && blocks.per_step < 1) {
-      const auto four_events = static_cast<std::int64_t>(std::ceil(4 / blocks.per_step));
+    for (const auto& device : growing) {
+      const auto a_step = trends.of({Counter::live_blocks, device}).per_step;
+      if (a_step <= 0 || a_step >= 1) continue;
+      const auto four_events = static_cast<std::int64_t>(std::ceil(4 / a_step));
       pass.planned_steps = std::max(pass.planned_steps, four_events + pass.young_steps);
     }
     pass.planned_steps = std::min(pass.planned_steps, kLongestRecord);

@@ -11,9 +11,10 @@ namespace stepleak {
 ///
 /// Long enough for four of the leak's events, and for two whole periods of what the step frees again: a list that is
 /// flushed at the end of an epoch, the model of a trial, the optimizer of a task. What was born in the last period is
-/// young: it may die yet.
-/// `stride`: of a leak in each step births are recorded in every so-many-th one only. At most `most_steps` long.
-[[nodiscard]] Pass plan_record(const Trace& trace, const Trends& trends, Device device, std::int64_t stride,
+/// young: it may die yet. Leak and period are those of the blocks that grow, be they the watched device's or the
+/// host's. `stride`: of a leak in each step births are recorded in every so-many-th one only. At most `most_steps`
+/// long.
+[[nodiscard]] Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::int64_t stride,
                                std::int64_t most_steps);
 
 /// The longest stretch of steps, over the second half of the values, that ends with a fall: how long the step holds

@@ -51,6 +51,33 @@ TEST(RecordPlanTest, KeepsTheStrideOfALeakOfEachStep) {
   EXPECT_EQ(pass.planned_steps, 29);
 }
 
+// The blocks of a GPU and of the host beside it, which the same step fills.
+Pass planned_on_gpu(const std::function<std::int64_t(std::int64_t)>& device_blocks,
+                    const std::function<std::int64_t(std::int64_t)>& host_blocks) {
+  const auto trace = TraceBuilder(kSteps)
+                         .with({Counter::live_blocks, {DeviceType::cuda, 0}}, device_blocks)
+                         .with({Counter::live_blocks}, host_blocks)
+                         .build();
+  return plan_record(trace, Trends(trace), {DeviceType::cuda, 0}, 7, kRoom);
+}
+
+std::int64_t steady(std::int64_t) { return 8; }
+std::int64_t of_each_step(std::int64_t step) { return 8 + step; }
+std::int64_t of_each_task(std::int64_t step) { return 8 + step / 20; }
+
+TEST(RecordPlanTest, SpansTheTasksOfWhatLeaksOnTheHostOfAGpu) {
+  EXPECT_GE(planned_on_gpu(steady, of_each_task).planned_steps, 80 + 21);
+  EXPECT_EQ(planned_on_gpu(steady, of_each_task).young_steps, 21);
+  EXPECT_EQ(planned_on_gpu(steady, of_each_task).planned_steps, planned_on_gpu(of_each_task, steady).planned_steps);
+}
+
+TEST(RecordPlanTest, KeepsTheStrideOnlyWhereAllThatGrowsGrowsInEachStep) {
+  EXPECT_EQ(planned_on_gpu(of_each_step, steady).stride, 7);
+  EXPECT_EQ(planned_on_gpu(of_each_step, of_each_step).stride, 7);
+  EXPECT_EQ(planned_on_gpu(of_each_step, of_each_task).stride, 1);
+  EXPECT_GE(planned_on_gpu(of_each_step, of_each_task).planned_steps, 80 + 21);
+}
+
 TEST(RecordPlanTest, CallsNoRestWhatMovesOnceOnly) {
   EXPECT_EQ(longest_rest({1, 1, 1, 1, 1, 2, 2, 2}), 1);
   EXPECT_EQ(longest_rest({1, 1, 1, 1, 1, 1, 2, 2, 2, 3}), 3);
