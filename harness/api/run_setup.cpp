@@ -106,7 +106,9 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own_ = std::make_unique<Parts>(device_of(options.device));
   auto& own = *own_;
   const bool is_on_gpu = own.device.type == DeviceType::cuda;
-  if (options.seeds) apply_torch_conditions({.seed = options.seed, .threads = options.threads});
+  if (options.seeds) {
+    apply_torch_conditions({.seed = options.seed, .threads = options.threads, .with_gpus = is_on_gpu});
+  }
   // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
   set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);
   auto& probes = own.session.observer.probes;

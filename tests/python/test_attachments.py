@@ -152,8 +152,11 @@ def test_a_child_may_run_a_check_of_its_own() -> None:
 
     def check_in_child() -> None:
         kept: list[torch.Tensor] = []
-        assert cpu_check(lambda: kept.append(torch.zeros(256))).findings[0]["bytes_per_step"] == 1024
-        assert cpu_check(train_a_little).verdict == "clean"
+        leaky = cpu_check(lambda: kept.append(torch.zeros(256)))
+        assert leaky.verdict == "leak", leaky.report
+        assert leaky.findings[0]["bytes_per_step"] == 1024, leaky.report
+        clean = cpu_check(train_a_little)
+        assert clean.verdict == "clean", clean.report
 
     def step() -> None:
         nonlocal calls

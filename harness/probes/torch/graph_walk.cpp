@@ -4,6 +4,7 @@
 #include "harness/probes/torch/graph_walk.hpp"
 
 #include <ATen/Context.h>
+#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
@@ -52,6 +53,15 @@ std::vector<at::Tensor> tensors_owned_by(Node* node) {
     }
   }
   return owned;
+}
+
+// Asked of the pointer: asked of the tensor it would be an operator, which a mode or a subclass may answer.
+bool is_pinned(std::uintptr_t storage) {
+  try {
+    return at::globalContext().isPinnedPtr(reinterpret_cast<const void*>(storage));
+  } catch (const c10::Error&) {
+    return false;  // CUDA does not answer a child that was forked from a process which has used it
+  }
 }
 
 // The nodes that a node keeps alive, directly or through the tensors that it owns.
@@ -241,9 +251,7 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Recordin
     survivor.is_sink = is_sink;
     survivor.is_in_cycle = node != nullptr && walk.is_in_cycle(node);
     survivor.dims = shell.dims;
-    // Asked of the pointer: asked of the tensor it would be an operator, which a mode or a subclass may answer.
-    survivor.is_pinned = shell.storage != 0 && shell.device == kHost &&
-                         at::globalContext().isPinnedPtr(reinterpret_cast<const void*>(shell.storage));
+    survivor.is_pinned = shell.storage != 0 && shell.device == kHost && is_pinned(shell.storage);
     survivor.bytes = shell.bytes;
     survivor.storage = shell.storage;
     survivor.storage_bytes = shell.storage_bytes;

@@ -3,25 +3,27 @@
 
 #include "harness/probes/torch/torch_conditions.hpp"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <c10/util/Exception.h>
 #include <gnu/libc-version.h>
 #include <torch/version.h>
 
 #include <array>
 #include <cstdlib>
+#include <mutex>
 
 namespace stepleak {
 
 void apply_torch_conditions(const TorchConditions& conditions) {
   if (conditions.threads > 0) at::set_num_threads(conditions.threads);
-  try {
+  if (conditions.with_gpus) {
     at::manual_seed(conditions.seed);
-  } catch (const c10::Error&) {
-    // The CPU's generator comes first and has its seed. That of a GPU cannot be reached, nor used, in a child that was
-    // forked from a process which has used CUDA.
+    return;
   }
+  auto generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  generator.set_current_seed(conditions.seed);
 }
 
 std::map<std::string, std::string> torch_conditions() {
