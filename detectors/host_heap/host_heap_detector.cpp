@@ -24,17 +24,18 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
     finding.count_per_step = growth.objects.per_step;
     finding.counted = "python objects";
     finding.since_step = growth.objects.since_step;
-    finding.what =
-        fmt::format("{} and {} of host heap stay of every step", count_text(growth.objects.per_step, "python object"),
-                    format_bytes(finding.bytes_per_step));
+    const auto objects = growth_text(growth.objects.per_step, growth.objects.period, "python object");
+    finding.what = fmt::format("{} {} of {}, {} of host heap a step", objects.count, objects.is_one ? "stays" : "stay",
+                               objects.every, format_bytes(finding.bytes_per_step));
   }
   finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
   if (!growth.objects.is_growing() && !growth.heap.is_growing() && growth.blocks.is_growing()) {
     finding.count_per_step = growth.blocks.per_step;
     finding.counted = "python blocks";
     finding.since_step = growth.blocks.since_step;
-    finding.what = fmt::format("{} (strings, numbers) stay of every step",
-                               count_text(growth.blocks.per_step, "small python block"));
+    const auto blocks = growth_text(growth.blocks.per_step, growth.blocks.period, "small python block");
+    finding.what =
+        fmt::format("{} (strings, numbers) {} of {}", blocks.count, blocks.is_one ? "stays" : "stay", blocks.every);
   }
   // Python objects have no allocation stack here; the holder search names what grew.
   const auto& holders = evidence.recording.holders;

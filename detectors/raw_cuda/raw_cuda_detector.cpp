@@ -26,7 +26,7 @@ std::vector<const Survivor*> old_objects(const Recording& recording) {
   });
 }
 
-// "1 stream, 2 events": of each explained step.
+// "1 stream of every step, 2 events of every step".
 std::string objects_text(const Recording& recording, const std::vector<const Survivor*>& objects) {
   std::map<std::string, int> counts;
   for (const auto* object : objects) ++counts[object->name == "device memory" ? "raw allocation" : object->name];
@@ -34,7 +34,8 @@ std::string objects_text(const Recording& recording, const std::vector<const Sur
   for (const auto& [name, count] : counts) {
     const auto per_step =
         static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, recording.proof_steps()));
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", count_text(per_step, name));
+    const auto growth = growth_text(per_step, 0, name);
+    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", growth.count, growth.every);
   }
   return text;
 }
@@ -69,7 +70,7 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
     } else {
       continue;
     }
-    if (!text.empty()) finding.what += fmt::format(" ({} stay of a step)", text);
+    if (!text.empty()) finding.what += fmt::format(" ({})", text);
     finding.accounts_for.push_back({Counter::heap_bytes});
     finding.accounts_for.push_back({Counter::python_objects});
     finding.accounts_for.push_back({Counter::python_blocks});
@@ -87,7 +88,7 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
         static_cast<double>(objects.size()) / static_cast<double>(evidence.recording.proof_steps());
     finding.counted = "cuda objects";
     finding.since_step = host.heap.since_step;
-    finding.what = fmt::format("{} of every step are never destroyed", text);
+    finding.what = fmt::format("never destroyed: {}", text);
     finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
     add_suspects(evidence.recording, objects, finding);
     findings.push_back(std::move(finding));

@@ -62,11 +62,13 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
   finding.since_step = growth.nodes.since_step;
   if (!growth.sinks.empty()) finding.device = growth.sinks.front()->device;
   finding.bytes_per_step = std::max(0.0, evidence.trends.of({Counter::live_bytes, finding.device}).per_step);
-  finding.what = count_text(finding.count_per_step, "autograd node");
+  const auto nodes = growth_text(finding.count_per_step, growth.nodes.period, "autograd node");
+  finding.what = nodes.count;
   if (const auto* sink = example_of(growth.sinks); sink != nullptr) {
     finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink->name, sink->dims);
   }
-  finding.what += fmt::format(" survive every step since step {}", finding.since_step);
+  finding.what +=
+      fmt::format(" {} {} since step {}", nodes.is_one ? "survives" : "survive", nodes.every, finding.since_step);
   add_suspects(evidence.recording, growth.sinks, finding);
   if (finding.where.empty()) {
     // A sum that was made in the set-up and is added to in place has no birth here; its nodes have.

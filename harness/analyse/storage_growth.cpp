@@ -133,13 +133,17 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   finding.count_per_step = std::max(0.0, growth.blocks.per_step);
   finding.counted = growth.is_shared ? "tensors" : "blocks";
   finding.since_step = growth.bytes.since_step;
-  std::string what = count_text(finding.count_per_step, growth.is_shared ? "shared tensor" : "block");
+  auto blocks = growth_text(finding.count_per_step, growth.blocks.period, growth.is_shared ? "shared tensor" : "block");
+  // Larger ones took the place of others.
+  if (finding.count_per_step <= 0) blocks = {format_bytes(finding.bytes_per_step) + " more", "every step", false};
+  std::string what = blocks.count;
   if (const auto* example = example_of(suspects); example != nullptr && example->type == SurvivorType::tensor) {
     what += fmt::format(" of a tensor ({}, {}-dim, {} of {})", example->name, example->dims,
                         format_bytes(static_cast<double>(example->bytes)),
                         format_bytes(static_cast<double>(example->storage_bytes)));
   }
-  finding.what = fmt::format("{} stays of every step since step {}", what, finding.since_step);
+  finding.what = fmt::format("{} {} of {} since step {}", what, blocks.is_one ? "stays" : "stay", blocks.every,
+                             finding.since_step);
   add_suspects(recording, suspects, finding);
   // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
   if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);

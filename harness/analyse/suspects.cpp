@@ -154,10 +154,22 @@ void set_holder(const Recording& recording, int index, Finding& finding) {
   finding.structure = holder.structure;
 }
 
-std::string count_text(double count, const std::string& noun) {
-  const bool is_whole = std::abs(count - std::round(count)) < 0.005;
-  const auto number = is_whole ? fmt::format("{:.0f}", count) : fmt::format("{:.2f}", count);
-  return fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s");
+GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun) {
+  static constexpr double kRounding = 0.005;
+  const auto is_whole = [](double value) {
+    return std::round(value) >= 1 && std::abs(value - std::round(value)) < kRounding * value;
+  };
+  const auto text = [&](double count, double steps, const char* roughly) {
+    const auto number = is_whole(count) ? fmt::format("{:.0f}", count) : fmt::format("{:.2f}", count);
+    const bool is_one = number == "1";
+    auto every = std::round(steps) == 1 ? std::string("every step") : fmt::format("every {:.0f} steps", steps);
+    return GrowthText{fmt::format("{} {}{}", number, noun, is_one ? "" : "s"), every + roughly, is_one};
+  };
+  if (is_whole(per_step)) return text(per_step, 1, "");
+  const auto steps = static_cast<double>(period);
+  if (period > 1 && is_whole(per_step * steps)) return text(per_step * steps, steps, "");
+  if (per_step >= 1 || per_step <= 0) return text(per_step, 1, " on average");
+  return text(1, 1 / per_step, is_whole(1 / per_step) ? "" : " or so");
 }
 
 }  // namespace stepleak

@@ -49,7 +49,16 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
 /// Names one of the recording's holders as what keeps a finding.
 void set_holder(const Recording& recording, int index, Finding& finding);
 
-/// "1 tensor (float32, 0-dim)", "3 tensors", "12 autograd nodes".
-[[nodiscard]] std::string count_text(double count, const std::string& noun);
+/// A growth in whole things: "6 blocks" stay of "every step", "1 block" stays of "every 20 steps", "296 autograd nodes"
+/// stay of "every 50 steps".
+struct GrowthText {
+  std::string count;
+  std::string every;
+  bool is_one = false;
+};
+
+/// Of `per_step` things a step, which repeat exactly after `period` steps (0: no such period). Where the numbers are
+/// not whole, the text says that it is an average.
+[[nodiscard]] GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun);
 
 }  // namespace stepleak

@@ -54,5 +54,29 @@ TEST(SuspectsTest, KeepsStoragesInTheOrderOfBirthWhateverTheirAddresses) {
   EXPECT_EQ(storages[2]->storage, 0x20U);
 }
 
+struct GrowthCase {
+  double per_step;
+  std::int64_t period;
+  const char* text;
+};
+
+class GrowthTextTest : public ::testing::TestWithParam<GrowthCase> {};
+
+TEST_P(GrowthTextTest, SpeaksOfWholeThingsAndWholeSteps) {
+  const auto growth = growth_text(GetParam().per_step, GetParam().period, "block");
+  EXPECT_EQ(growth.count + " of " + growth.every, GetParam().text);
+  EXPECT_EQ(growth.is_one, growth.count == "1 block");
+}
+
+INSTANTIATE_TEST_SUITE_P(Suspects, GrowthTextTest,
+                         ::testing::Values(GrowthCase{1, 1, "1 block of every step"},
+                                           GrowthCase{3, 0, "3 blocks of every step"},
+                                           GrowthCase{0.05, 20, "1 block of every 20 steps"},
+                                           GrowthCase{0.05, 0, "1 block of every 20 steps"},
+                                           GrowthCase{5.92, 50, "296 blocks of every 50 steps"},
+                                           GrowthCase{5.92, 0, "5.92 blocks of every step on average"},
+                                           GrowthCase{0.11, 0, "1 block of every 9 steps or so"},
+                                           GrowthCase{1.5, 2, "3 blocks of every 2 steps"}));
+
 }  // namespace
 }  // namespace stepleak
