@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -22,6 +21,7 @@
 
 #include "harness/base/errors.hpp"
 #include "harness/base/memory_file.hpp"
+#include "harness/base/process_pages.hpp"
 #include "harness/drive/kept_process.hpp"
 #include "harness/drive/mailbox.hpp"
 #include "harness/drive/stop_signals.hpp"
@@ -50,16 +50,7 @@ struct Running {
 
 void limit_memory(std::int64_t bytes) {
   if (bytes <= 0) return;
-  std::array<char, 128> text{};
-  long long pages[6] = {};
-  if (const int statm = ::open("/proc/self/statm", O_RDONLY); statm >= 0) {
-    if (::read(statm, text.data(), text.size() - 1) > 0) {
-      std::sscanf(text.data(), "%lld %lld %lld %lld %lld %lld", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4],
-                  &pages[5]);
-    }
-    ::close(statm);
-  }
-  const auto held = static_cast<rlim_t>(pages[5]) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+  const auto held = static_cast<rlim_t>(process_pages().data);
   const rlimit limit{held + static_cast<rlim_t>(bytes), RLIM_INFINITY};
   ::setrlimit(RLIMIT_DATA, &limit);
 }

@@ -10,6 +10,8 @@
 
 #include <string>
 
+#include "harness/base/process_pages.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -19,7 +21,7 @@ void* map(int flags, int file) { return ::mmap(nullptr, kBytes, PROT_READ | PROT
 
 TEST(SharedMemoryTest, CountsWhatIsMapped) {
   SharedMemory shared;
-  const auto before = shared.bytes();
+  const auto before = shared.bytes(process_pages().mapped);
   const auto name = "/stepleak-test-" + std::to_string(::getpid());
   const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   ASSERT_GE(file, 0);
@@ -27,16 +29,16 @@ TEST(SharedMemoryTest, CountsWhatIsMapped) {
   ASSERT_EQ(::ftruncate(file, kBytes), 0);
   void* memory = map(MAP_SHARED, file);
   ::close(file);
-  EXPECT_EQ(shared.bytes() - before, static_cast<std::int64_t>(kBytes));
+  EXPECT_EQ(shared.bytes(process_pages().mapped) - before, static_cast<std::int64_t>(kBytes));
   ::munmap(memory, kBytes);
-  EXPECT_EQ(shared.bytes(), before);
+  EXPECT_EQ(shared.bytes(process_pages().mapped), before);
 }
 
 TEST(SharedMemoryTest, IgnoresPrivateMemory) {
   SharedMemory shared;
-  const auto before = shared.bytes();
+  const auto before = shared.bytes(process_pages().mapped);
   void* memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  EXPECT_EQ(shared.bytes(), before);
+  EXPECT_EQ(shared.bytes(process_pages().mapped), before);
   ::munmap(memory, kBytes);
 }
 

@@ -3,26 +3,9 @@
 
 #include "harness/probes/host/host_probe.hpp"
 
-#include <unistd.h>
-
-#include <array>
-#include <cstdio>
-
-#include "harness/probes/host/proc_file.hpp"
+#include "harness/base/process_pages.hpp"
 
 namespace stepleak {
-namespace {
-
-std::int64_t resident_bytes() {
-  static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
-  std::array<char, 128> text{};
-  if (ProcFile("/proc/self/statm").read(text.data(), text.size() - 1) == 0) return 0;
-  long long total = 0;
-  long long resident = 0;
-  return std::sscanf(text.data(), "%lld %lld", &total, &resident) == 2 ? resident * page : 0;
-}
-
-}  // namespace
 
 std::string HostProbe::gap() const {
   if (heap_.is_seen()) return {};
@@ -39,9 +22,10 @@ std::vector<SeriesKey> HostProbe::keys() const {
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  row[1] = shared_.bytes();
+  const auto pages = process_pages();
+  row[1] = shared_.bytes(pages.mapped);
   if (!is_due()) return;
-  row[0] = resident_bytes();
+  row[0] = pages.resident;
   if (heap_.is_seen()) row[2] = heap_.bytes_in_use();
 }
 

@@ -8,17 +8,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "harness/probes/host/proc_file.hpp"
+#include "harness/base/proc_file.hpp"
 
 namespace stepleak {
 namespace {
-
-std::int64_t mapped_pages() {
-  std::array<char, 128> text{};
-  long long pages = 0;
-  (void)ProcFile("/proc/self/statm").read(text.data(), text.size() - 1);
-  return std::sscanf(text.data(), "%lld", &pages) == 1 ? pages : 0;
-}
 
 // `7f00-7f10 rw-s 00000000 00:1a 33  /dev/shm/torch_1_2_3 (deleted)`
 std::int64_t shared_bytes_of(std::string_view line) {
@@ -47,10 +40,9 @@ std::int64_t read_mappings() {
 
 }  // namespace
 
-std::int64_t SharedMemory::bytes() {
-  const auto pages = mapped_pages();
-  if (pages != pages_) {
-    pages_ = pages;
+std::int64_t SharedMemory::bytes(std::int64_t mapped) {
+  if (mapped != mapped_) {
+    mapped_ = mapped;
     bytes_ = read_mappings();
   }
   return bytes_;
