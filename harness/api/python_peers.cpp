@@ -17,10 +17,10 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
-// As ranks write it into their store: five numbers.
+// As ranks write it into their store: six numbers.
 std::string to_text(const Move& move) {
-  return fmt::format("{} {} {} {} {}", static_cast<int>(move.next), static_cast<int>(move.pass.type),
-                     move.pass.planned_steps, move.pass.stride, move.pass.young_steps);
+  return fmt::format("{} {} {} {} {} {:d}", static_cast<int>(move.next), static_cast<int>(move.pass.type),
+                     move.pass.planned_steps, move.pass.stride, move.pass.young_steps, move.is_leak ? 1 : 0);
 }
 
 Move to_move(const std::string& text) {
@@ -29,11 +29,13 @@ Move to_move(const std::string& text) {
   long long planned = 0;
   long long stride = 1;
   long long young = 0;
-  if (std::sscanf(text.c_str(), "%d %d %lld %lld %lld", &next, &type, &planned, &stride, &young) != 5) {
+  int is_leak = 0;
+  if (std::sscanf(text.c_str(), "%d %d %lld %lld %lld %d", &next, &type, &planned, &stride, &young, &is_leak) != 6) {
     throw PeerFailure("a rank wants something that this one does not know: is it another version of stepleak?");
   }
   return {static_cast<Next>(next),
-          {.type = static_cast<PassType>(type), .planned_steps = planned, .stride = stride, .young_steps = young}};
+          {.type = static_cast<PassType>(type), .planned_steps = planned, .stride = stride, .young_steps = young},
+          is_leak != 0};
 }
 
 }  // namespace

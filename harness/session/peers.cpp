@@ -7,25 +7,25 @@
 namespace stepleak {
 namespace {
 
-// The more steps a move needs, the sooner it wins: who could stop can go on, and not the other way round.
-int priority_of(Next next) {
-  switch (next) {
-    case Next::go_on:
-      return 3;
-    case Next::fill:
-      return 2;
+// Who could stop can go on, and not the other way round.
+int priority_of(const Move& move) {
+  switch (move.next) {
     case Next::record:
+      return 4;
+    case Next::go_on:
+      return 2;
+    case Next::fill:
       return 1;
     case Next::stop:
       break;
   }
-  return 0;
+  return move.is_leak ? 3 : 0;
 }
 
 }  // namespace
 
 Move joint_move(const Move& a, const Move& b) {
-  if (a.next != b.next) return priority_of(a.next) > priority_of(b.next) ? a : b;
+  if (priority_of(a) != priority_of(b)) return priority_of(a) > priority_of(b) ? a : b;
   Move joint = a;
   joint.pass.planned_steps = std::max(a.pass.planned_steps, b.pass.planned_steps);
   joint.pass.young_steps = std::max(a.pass.young_steps, b.pass.young_steps);

@@ -16,15 +16,15 @@ enum class Next : std::uint8_t { go_on, record, fill, stop };
 /// A session's wish at a look or at the end of a pass, and what its group agreed on.
 struct Move {
   Next next = Next::go_on;
-  Pass pass;  ///< record, fill: the pass that begins
+  Pass pass;             ///< record, fill: the pass that begins
+  bool is_leak = false;  ///< stop: as a leak, which no other rank's verdict changes
 };
 
 /// The ranks of one training job, which must run the same steps: whoever stops, or records, does so together.
 class Peers {
  public:
   virtual ~Peers() = default;
-  /// Waits for the wishes of all ranks after the same step and returns the move that all make: as long as one goes on,
-  /// all do; else they record, fill or stop together, with the longest pass that one of them needs. Throws PeerFailure.
+  /// Waits for the wishes of all ranks after the same step and returns the move that all make. Throws PeerFailure.
   [[nodiscard]] virtual Move agree(std::int64_t step, const Move& own) = 0;
   /// This rank ends early: the others shall not wait for it.
   virtual void leave(const std::string& what) noexcept = 0;
@@ -36,7 +36,9 @@ class PeerFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The move that several ranks make together. A pure function, the same on each.
+/// The move that several ranks make together: where one suspects a leak, all record, with the longest pass that one of
+/// them needs; a leak on one rank is the job's verdict, whatever the others would still see; else, as long as one goes
+/// on or fills, all do. A pure function, the same on each.
 [[nodiscard]] Move joint_move(const Move& a, const Move& b);
 
 }  // namespace stepleak

@@ -119,7 +119,7 @@ Move Session::move_after(const Judgement& judgement) const {
   if (is_out_of_time_) return {.next = Next::stop};
   switch (judgement.outcome.type) {
     case Outcome::filling:
-      if (is_waited_for_in_vain(judgement.outcome, trace_.step_count(), policy_)) break;
+      if (is_waited_for_in_vain(judgement.outcome, trace_.step_count(), policy_)) return {.next = Next::stop};
       [[fallthrough]];
     case Outcome::contradicted:
     case Outcome::full:
@@ -137,7 +137,7 @@ Move Session::move_after(const Judgement& judgement) const {
     case Outcome::proven:
       break;
   }
-  return {.next = Next::stop};
+  return {.next = Next::stop, .is_leak = true};
 }
 
 // What a first record pass did not settle is recorded again where the trend alone may call it a leak, then as often as

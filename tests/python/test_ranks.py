@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 PROGRAM = """
-import json, os, sys, time
+import json, os, random, sys, time
 import torch, torch.distributed as dist
 from torch import nn
 import stepleak
@@ -43,8 +43,11 @@ elif kind.startswith("fsdp2"):
 else:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 kept = []
+load = []
 
 def step(index):
+    if "noisy_on_0" in kind and rank == 0:
+        load[:] = [torch.zeros(64) for _ in range(random.randrange(1, 100))]
     loss = model(torch.randn(8, 16)).square().mean()
     optimizer.zero_grad()
     loss.backward()
@@ -58,7 +61,8 @@ def step(index):
     if kind == "raises" and rank == 1 and index == 8:
         raise RuntimeError("no more batches")
 
-result = stepleak.check(step, effort="quick", peer_timeout={"hangs": 8, "dies": 20, "raises": 20}.get(kind, 60))
+effort = "standard" if "noisy" in kind else "quick"
+result = stepleak.check(step, effort=effort, peer_timeout={"hangs": 8, "dies": 20, "raises": 20}.get(kind, 60))
 with open(f"{folder}/{rank}.json", "w") as out:
     json.dump({"verdict": result.verdict, "steps": result.steps, "json": result.json, "report": result.report}, out)
 """
@@ -96,6 +100,14 @@ def test_a_healthy_job_is_clean_on_each_rank_after_the_same_steps(tmp_path: Path
     assert first["verdict"] == second["verdict"] == "clean", first["report"]
     assert first["steps"] == second["steps"]
     assert first["json"]["ranks"] == ["clean", "clean"]
+
+
+def test_a_leak_does_not_wait_for_a_rank_that_cannot_be_decided(tmp_path: Path) -> None:
+    for _, _, end in run_ranks(tmp_path, "ddp_noisy_on_0_leak_on_1"):
+        assert end["verdict"] == "leak", end["report"]
+        assert end["json"]["ranks"] == ["inconclusive", "leak"]
+        assert {finding["rank"] for finding in end["json"]["findings"]} == {1}
+        assert end["steps"] < 1024  # the budget, which the other rank needs
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp2"])
