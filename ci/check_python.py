@@ -3,7 +3,8 @@
 """Tells whether the interpreter that runs this can build and run stepleak, without importing torch.
 
     PYTHON ci/check_python.py FILE    every pin of FILE is installed (.venv, style tools)
-    PYTHON ci/check_python.py any     torch 2.11, meson, ninja and pybind11 are there in a version that does
+    PYTHON ci/check_python.py any     torch >= 2.8, meson, ninja and pybind11 are there in a version that does
+    PYTHON ci/check_python.py own     the same, with the series of torch that the baselines were measured with
 
 Prints lines "KIND<tab>TEXT", and exits with 1 where one of them is a `package`:
 
@@ -29,7 +30,8 @@ import sysconfig
 
 OLDEST_PYTHON = (3, 10)
 OLDEST_MESON = (1, 3)
-TORCH_SERIES = "2.11.*"
+OLDEST_TORCH = (2, 8)
+OWN_TORCH = "2.11.*"
 ONLY_FOR_TESTS = ("jsonschema", "pytest")
 
 
@@ -71,13 +73,16 @@ def is_new_enough(version: str, oldest: tuple[int, ...]) -> bool:
     return tuple(int(number) for number in numbers[: len(oldest)]) >= oldest
 
 
-def missing_of_any() -> list[str]:
+def missing_of_any(is_own: bool) -> list[str]:
     """Tools may be Python packages or programs of the system: a distribution ships them as either."""
     missing = []
     if sys.version_info < OLDEST_PYTHON:
         missing.append("Python >= " + ".".join(map(str, OLDEST_PYTHON)))
-    if not satisfies(installed_version("torch"), TORCH_SERIES):
-        missing.append(f"torch=={TORCH_SERIES}")
+    torch = installed_version("torch")
+    if is_own and not satisfies(torch, OWN_TORCH):
+        missing.append(f"torch=={OWN_TORCH}")
+    elif not is_new_enough(torch or "", OLDEST_TORCH):
+        missing.append("torch>=" + ".".join(map(str, OLDEST_TORCH)))
     meson = installed_version("meson") or program_output("meson", "--version")
     if not is_new_enough(meson, OLDEST_MESON):
         missing.append("meson>=" + ".".join(map(str, OLDEST_MESON)))
@@ -104,7 +109,7 @@ def missing_headers() -> list[str]:
 
 def main() -> int:
     rule = sys.argv[1]
-    missing = missing_of_any() if rule == "any" else missing_pins(rule)
+    missing = missing_of_any(rule == "own") if rule in ("any", "own") else missing_pins(rule)
     print(f"executable\t{sys.executable}")
     print(f"base\t{sys.base_prefix}")
     print(f"version\tPython {sys.version.split()[0]}, torch {installed_version('torch') or 'missing'}")
@@ -112,7 +117,7 @@ def main() -> int:
         print(f"package\t{text}")
     for text in missing_headers():
         print(f"headers\t{text}")
-    if rule == "any":
+    if rule in ("any", "own"):
         for name in ONLY_FOR_TESTS:
             if installed_version(name) is None:
                 print(f"note\t{name} is not installed: the tests that need it are skipped")

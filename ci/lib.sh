@@ -110,7 +110,7 @@ choose_python() {
     printf '%s\n' "$kVenv/bin/python"
     return 0
   fi
-  if command -v python3 >/dev/null && report="$(python_report python3 any)"; then
+  if command -v python3 >/dev/null && report="$(python_report python3 own)"; then
     # python3 may be a launcher (pyenv): ask it who it is. An activated .venv that lost a pin is to be completed.
     report="$(awk -F'\t' '$1 == "executable" { print $2 }' <<<"$report")"
     [[ $report != "$kVenv"/* ]] || return 1

@@ -8,6 +8,9 @@
 
 #include <utility>
 
+#include "harness/probes/torch/compat/allocator_history.hpp"
+#include "harness/probes/torch/compat/allocator_snapshot.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -34,7 +37,7 @@ bool is_recorder_ours = false;
 // A block's address is that of its segment plus the blocks before it.
 std::vector<AllocatorBlock> blocks_in_use(std::size_t device) {
   std::vector<AllocatorBlock> blocks;
-  for (const auto& segment : allocator::snapshot({0, 0}, /*include_traces=*/false).segments) {
+  for (const auto& segment : allocator_segments()) {
     if (static_cast<std::size_t>(segment.device) != device) continue;
     auto address = static_cast<std::uintptr_t>(segment.address);
     for (const auto& block : segment.blocks) {
@@ -50,11 +53,10 @@ std::vector<AllocatorBlock> blocks_in_use(std::size_t device) {
 
 void record_allocation_stacks(bool is_recording) {
   if (!is_recording) {
-    if (is_recorder_ours) allocator::recordHistory(false, nullptr, 0, allocator::RecordContext::NEVER, false, {});
+    if (is_recorder_ours) record_contexts(nullptr);
     is_recorder_ours = false;
   } else if (!allocator::isHistoryEnabled()) {
-    // ALLOC: events carry the stack of their block; the ring itself is not used.
-    allocator::recordHistory(true, &gather_context, 1, allocator::RecordContext::ALLOC, false, {});
+    record_contexts(&gather_context);
     is_recorder_ours = true;
   }
 }

@@ -6,8 +6,6 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda.h>
 #include <cupti.h>
-#include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -16,8 +14,10 @@
 #include <utility>
 
 #include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cupti_subscription.hpp"
 #include "harness/probes/fork_guard.hpp"
 #include "harness/probes/step_clock.hpp"
+#include "harness/probes/torch/compat/allocator_snapshot.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
 namespace stepleak {
@@ -151,53 +151,8 @@ void CUPTIAPI on_call(void* /*context*/, CUpti_CallbackDomain /*domain*/, CUpti_
   }
 }
 
-class Cupti {
- public:
-  // Empty where it worked, else why not. Subscribed once, also where an earlier pass did not end.
-  std::string subscribe() {
-    unsubscribe();
-    if (!load()) return "CUPTI cannot be loaded: install nvidia-cuda-cupti of torch's CUDA version";
-    std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
-    CUpti_SubscriberParams parameters{CUpti_SubscriberParams_STRUCT_SIZE, "stepleak", other.data(), other.size()};
-    const auto status = subscribe_(&subscriber_, &on_call, nullptr, &parameters);
-    if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-      const std::string name = other.data();
-      return fmt::format("{} holds CUPTI's only subscription: run without it",
-                         name.empty() ? "another tool (a profiler, nsys, cuda-gdb, compute-sanitizer)" : name);
-    }
-    if (status != CUPTI_SUCCESS)
-      return fmt::format("CUPTI refused a subscription (error {})", static_cast<int>(status));
-    for (const auto id : kWatched) {
-      (void)enable_(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(id));
-    }
-    return {};
-  }
-
-  void unsubscribe() {
-    if (subscriber_ != nullptr) (void)unsubscribe_(subscriber_);
-    subscriber_ = nullptr;
-  }
-
- private:
-  bool load() {
-    if (subscribe_ != nullptr) return true;
-    // torch's own one where it has loaded it; the name is that of CUDA 13's.
-    void* library = ::dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return false;
-    subscribe_ = reinterpret_cast<decltype(subscribe_)>(::dlsym(library, "cuptiSubscribe_v2"));
-    enable_ = reinterpret_cast<decltype(enable_)>(::dlsym(library, "cuptiEnableCallback"));
-    unsubscribe_ = reinterpret_cast<decltype(unsubscribe_)>(::dlsym(library, "cuptiUnsubscribe"));
-    return subscribe_ != nullptr && enable_ != nullptr && unsubscribe_ != nullptr;
-  }
-
-  decltype(&cuptiSubscribe_v2) subscribe_ = nullptr;
-  decltype(&cuptiEnableCallback) enable_ = nullptr;
-  decltype(&cuptiUnsubscribe) unsubscribe_ = nullptr;
-  CUpti_SubscriberHandle subscriber_ = nullptr;
-};
-
-Cupti& cupti() {
-  static Cupti instance;
+CuptiSubscription& cupti() {
+  static CuptiSubscription instance(&on_call);
   return instance;
 }
 
@@ -205,7 +160,7 @@ Cupti& cupti() {
 bool is_segment(std::uintptr_t address) {
   namespace allocator = c10::cuda::CUDACachingAllocator;
   if (is_uncached() || allocator::name() != "native") return false;
-  const auto segments = allocator::snapshot({0, 0}, /*include_traces=*/false).segments;
+  const auto segments = allocator_segments();
   return std::any_of(segments.begin(), segments.end(), [&](const auto& segment) { return segment.address == address; });
 }
 
@@ -219,7 +174,7 @@ HandleProbe::~HandleProbe() {
 }
 
 std::string HandleProbe::blocker() {
-  auto reason = cupti().subscribe();
+  auto reason = cupti().subscribe(kWatched);
   cupti().unsubscribe();
   return reason;
 }
@@ -231,7 +186,7 @@ std::string HandleProbe::gap() const {
 void HandleProbe::begin_record() {
   (void)take_handles();  // of an earlier pass that failed
   start_observing_here();
-  blocker_ = cupti().subscribe();
+  blocker_ = cupti().subscribe(kWatched);
 }
 
 void HandleProbe::end_record(Recording& recording) {

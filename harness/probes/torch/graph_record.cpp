@@ -21,7 +21,7 @@ void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const
   const auto* meta = torch::autograd::impl::get_autograd_meta(output);
   // The raw member: Tensor::grad_fn() may regenerate the node of a modified view.
   auto* node_address = meta != nullptr ? meta->grad_fn_.get() : nullptr;
-  auto node = node_address != nullptr ? std::weak_ptr<Node>(meta->grad_fn_) : std::weak_ptr<Node>();
+  auto node = node_address != nullptr ? WeakNode(meta->grad_fn_) : WeakNode(NodeReference());
   WeakTensor tensor(output.getIntrusivePtr());
   const std::scoped_lock lock(mutex_);
   outputs_.push_back(
@@ -124,8 +124,12 @@ std::int64_t GraphRecord::reference_count() const {
 }
 
 void GraphRecord::forget_in_child() {
-  for (auto& output : outputs_) output.tensor.reset();
+  for (auto& output : outputs_) {
+    output.tensor.reset();
+    output.node.reset();
+  }
   for (auto& [address, entry] : tensors_) entry.tensor.reset();
+  for (auto& [address, entry] : nodes_) entry.node.reset();
   // The rest is given up and not destroyed: the end of a stack takes a lock of torch's, whose holder was not forked.
   give_up(outputs_);
   give_up(tensors_);

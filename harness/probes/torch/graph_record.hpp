@@ -3,7 +3,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/autograd/function.h>
 
 #include <atomic>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/probes/torch/compat/node_reference.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
 namespace stepleak {
@@ -49,7 +49,7 @@ class GraphRecord {
     Birth birth;
   };
   struct NodeEntry {
-    std::weak_ptr<Node> node;
+    WeakNode node;
     Birth birth;
   };
 
@@ -89,7 +89,7 @@ class GraphRecord {
     at::TensorImpl* tensor_address;
     WeakTensor tensor;
     Node* node_address;
-    std::weak_ptr<Node> node;
+    WeakNode node;
     Birth birth;
     std::uint64_t start_order;  // births with a larger one happened inside the operator
     bool is_given;              // one of its inputs: changed in place, or `out=`

@@ -15,6 +15,7 @@
 #include <typeinfo>
 #include <unordered_set>
 
+#include "harness/probes/torch/compat/python_wrapper.hpp"
 #include "harness/probes/torch/tensor_shell.hpp"
 
 namespace stepleak {
@@ -170,7 +171,7 @@ class GraphWalk {
   }
 
   const std::unordered_set<Node*>& old_nodes_;
-  std::vector<std::shared_ptr<Node>> alive_;
+  std::vector<NodeReference> alive_;
   std::unordered_map<Node*, State> states_;
   std::vector<Node*> open_;
   std::unordered_set<Node*> has_keeper_;
@@ -245,7 +246,7 @@ void add_graph_survivors(const GraphRecord& record, StackTable& stacks, Recordin
     std::transform(survivor.name.begin(), survivor.name.end(), survivor.name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
     // A Python wrapper owns its tensor too; whether Python code holds the wrapper is for the holder search.
-    const std::size_t wrappers = impl->pyobj_slot()->load_pyobj() != nullptr ? 1 : 0;
+    const std::size_t wrappers = has_owning_wrapper(*impl) ? 1 : 0;
     survivor.is_view_base = views != view_counts.end() && views->second + wrappers >= strong_count;
     survivor.has_graph = node != nullptr;
     survivor.is_sink = is_sink;

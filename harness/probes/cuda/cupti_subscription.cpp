@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/cuda/cupti_subscription.hpp"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/probes/torch/compat/features.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr int kCudaMajor = CUDART_VERSION / 1000;
+
+#ifdef STEPLEAK_CUPTI_NAMES_SUBSCRIBERS
+constexpr auto* kSubscribe = "cuptiSubscribe_v2";
+#else
+constexpr auto* kSubscribe = "cuptiSubscribe";
+#endif
+
+}  // namespace
+
+bool CuptiSubscription::load() {
+  if (subscribe_ != nullptr) return true;
+  // torch's own one where it has loaded it.
+  void* library = ::dlopen(fmt::format("libcupti.so.{}", kCudaMajor).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  enable_ = reinterpret_cast<decltype(enable_)>(::dlsym(library, "cuptiEnableCallback"));
+  unsubscribe_ = reinterpret_cast<decltype(unsubscribe_)>(::dlsym(library, "cuptiUnsubscribe"));
+  if (enable_ != nullptr && unsubscribe_ != nullptr) subscribe_ = ::dlsym(library, kSubscribe);
+  return subscribe_ != nullptr;
+}
+
+CUptiResult CuptiSubscription::take(std::string& other) {
+#ifdef STEPLEAK_CUPTI_NAMES_SUBSCRIBERS
+  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> name{};
+  CUpti_SubscriberParams parameters{CUpti_SubscriberParams_STRUCT_SIZE, "stepleak", name.data(), name.size()};
+  const auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe_v2)>(subscribe_);
+  const auto status = subscribe(&subscriber_, callback_, nullptr, &parameters);
+  other = name.data();
+  return status;
+#else
+  other.clear();
+  return reinterpret_cast<decltype(&cuptiSubscribe)>(subscribe_)(&subscriber_, callback_, nullptr);
+#endif
+}
+
+std::string CuptiSubscription::subscribe(std::span<const CUpti_driver_api_trace_cbid> calls) {
+  unsubscribe();
+  if (!load()) {
+    return fmt::format("CUPTI cannot be loaded (libcupti.so.{}): install nvidia-cuda-cupti of torch's CUDA version",
+                       kCudaMajor);
+  }
+  std::string other;
+  const auto status = take(other);
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    return fmt::format("{} holds CUPTI's only subscription: run without it",
+                       other.empty() ? "another tool (a profiler, nsys, cuda-gdb, compute-sanitizer)" : other);
+  }
+  if (status != CUPTI_SUCCESS) {
+    return fmt::format("CUPTI refused a subscription (error {})", static_cast<int>(status));
+  }
+  for (const auto call : calls) {
+    (void)enable_(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call));
+  }
+  return {};
+}
+
+void CuptiSubscription::unsubscribe() {
+  if (subscriber_ != nullptr) (void)unsubscribe_(subscriber_);
+  subscriber_ = nullptr;
+}
+
+}  // namespace stepleak
