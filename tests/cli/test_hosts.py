@@ -86,14 +86,15 @@ def test_a_step_finds_the_same_process_in_both(stepleak: CommandLine, in_python:
     assert "'PYTHONMALLOC': None" in said[0]
 
 
-def test_a_folder_with_a_module_of_our_name_is_no_trouble(in_python: PythonHost) -> None:
+def test_a_folder_with_a_module_of_our_name_is_no_trouble(stepleak: CommandLine, in_python: PythonHost) -> None:
     in_python.write("stepleak.py", "raise SystemExit('the wrong one')\n")
     in_python.write("scenario.py", "raise SystemExit('the wrong one')\n")
     command = "import sys; sys.argv[0] = 'stepleak'; from stepleak.__main__ import main; main()"
     # As the console script does: its own folder comes first, and not the user's.
     in_python._command = [sys.executable, "-c", f"import sys; sys.path.remove(''); {command}"]
-    outcome = in_python("run", "train.py:keeps_nothing", "--device", "cpu", "--effort", "quick")
-    assert outcome.code == 0, outcome.text
+    for host in (stepleak, in_python):
+        outcome = host("run", "train.py:keeps_nothing", "--device", "cpu", "--effort", "quick")
+        assert outcome.code == 0, outcome.text
 
 
 def test_a_signal_ends_it_as_it_ends_the_program(in_python: PythonHost) -> None:
@@ -116,7 +117,7 @@ def test_another_torch_than_that_of_the_build_is_refused(in_python: PythonHost) 
         """
         import sys, types
         stand_in = types.ModuleType("stepleak._built_for")
-        stand_in.TORCH = "1.0.0"
+        stand_in.TORCH, stand_in.CUDA = "1.0.0", ""
         sys.modules["stepleak._built_for"] = stand_in
         """,
     )

@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the CUDA probes in a build without CUDA (-Dcuda=disabled).
+// Stands in for the CUDA probes in a build without CUDA: -Dcuda=disabled, or a torch for the CPU alone.
 
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/cuda_watch.hpp"
 
 namespace stepleak {
 
-CudaAnswer ask_cuda() {
-  return {{}, "this stepleak was built without CUDA", "build it with -Dcuda=enabled, or use --device cpu"};
-}
+CudaAnswer ask_cuda() { return {{}, STEPLEAK_NO_CUDA_REASON, STEPLEAK_NO_CUDA_REMEDY}; }
 
 const CudaAnswer& ask_cuda_in_child() {
   static const auto answer = ask_cuda();

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `pip install` and `meson setup` say of a torch that stepleak cannot be built against, or not for a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that has meson and pybind11, and no torch."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    for name in ("mesonbuild", "pybind11"):
+        spec = importlib.util.find_spec(name)
+        if spec is None or not spec.submodule_search_locations:
+            pytest.skip(f"{name} is no Python package here")
+        (packages / name).symlink_to(spec.submodule_search_locations[0])
+    return folder / "bin" / "python"
+
+
+def add_torch(folder: Path, version: str, cuda: str | None) -> Path:
+    """What the build looks at of an installed torch; gives the folder for PYTHONPATH."""
+    torch = folder / "torch"
+    (torch / "lib").mkdir(parents=True)
+    (torch / "version.py").write_text(f"__version__ = {version!r}\ncuda = {cuda!r}\n")
+    (torch / "__init__.py").touch()
+    for name in ("torch", "torch_cpu", "c10", *(("torch_cuda", "c10_cuda") if cuda else ())):
+        (torch / "lib" / f"lib{name}.so").touch()
+    return folder
+
+
+def configure(interpreter: Path, build: Path, packages: Path | None, *options: str) -> str:
+    """The output of `meson setup`, as pip runs it, on one line: meson breaks no lines, but terminals do."""
+    path = os.pathsep.join(filter(None, [str(packages or ""), os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(
+        [interpreter, "-m", "mesonbuild.mesonmain", "setup", build, ROOT, "-Dpackaging=wheel", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    return done.stdout + done.stderr
+
+
+def test_without_torch_the_way_to_build_is_named(interpreter: Path, tmp_path: Path) -> None:
+    out = configure(interpreter, tmp_path / "build", None)
+    assert f"the interpreter {interpreter} has no torch" in out
+    assert "install the torch that you use, then stepleak with --no-build-isolation" in out
+
+
+def test_a_torch_that_is_too_old_is_refused(interpreter: Path, tmp_path: Path) -> None:
+    out = configure(interpreter, tmp_path / "build", add_torch(tmp_path / "packages", "2.7.1+cu126", "12.6"))
+    assert 'torch 2.7.1+cu126 is too old for stepleak: pip install "torch>=2.8", then build again' in out
+
+
+def test_a_torch_with_a_cuda_whose_headers_are_missing_is_refused(interpreter: Path, tmp_path: Path) -> None:
+    # A major version that no wheel and no toolkit here is of.
+    out = configure(interpreter, tmp_path / "build", add_torch(tmp_path / "packages", "2.99.0+cu990", "99.0"))
+    assert "too old" not in out
+    assert 'its headers are not all there: pip install "nvidia-cuda-crt==99.0.*"' in out
+    assert "--config-settings=setup-args=-Dcuda=disabled" in out
+
+
+def test_a_torch_for_the_cpu_alone_does_and_watches_no_gpu(interpreter: Path, tmp_path: Path) -> None:
+    out = configure(interpreter, tmp_path / "build", add_torch(tmp_path / "packages", "2.8.0+cpu", None))
+    assert "User defined options" in out, out
+    commands = (tmp_path / "build" / "compile_commands.json").read_text(encoding="utf-8")
+    assert "cuda_absent.cpp" in commands
+    assert "cuda_watch.cpp" not in commands
+    assert "this torch was built without CUDA" in commands
