@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tool that the driver loads through CUDA_INJECTION64_PATH and that takes CUPTI's only subscription, as nsys does.
 
+#include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <dlfcn.h>
+
+#include <string>
+
+#include "harness/probes/torch/compat/features.hpp"
 
 namespace {
 
@@ -13,10 +18,16 @@ void CUPTIAPI ignore(void* /*context*/, CUpti_CallbackDomain /*domain*/, CUpti_C
 }  // namespace
 
 extern "C" int InitializeInjection() {
-  void* library = ::dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
+  const auto name = "libcupti.so." + std::to_string(CUDART_VERSION / 1000);
+  void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return 0;
-  const auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe_v2)>(::dlsym(library, "cuptiSubscribe_v2"));
   CUpti_SubscriberHandle subscriber = nullptr;
+#ifdef STEPLEAK_CUPTI_NAMES_SUBSCRIBERS
+  const auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe_v2)>(::dlsym(library, "cuptiSubscribe_v2"));
   CUpti_SubscriberParams parameters{CUpti_SubscriberParams_STRUCT_SIZE, "a test", nullptr, 0};
   return subscribe != nullptr && subscribe(&subscriber, &ignore, nullptr, &parameters) == CUPTI_SUCCESS ? 1 : 0;
+#else
+  const auto subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(::dlsym(library, "cuptiSubscribe"));
+  return subscribe != nullptr && subscribe(&subscriber, &ignore, nullptr) == CUPTI_SUCCESS ? 1 : 0;
+#endif
 }
