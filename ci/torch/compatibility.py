@@ -63,12 +63,12 @@ def tests_of(build: Path) -> str:
 
 
 def scenarios_of(build: Path) -> str:
-    from score import scores_of
-    from truth import declared_truths
-
     results = build / "tests" / "scenarios" / "scenarios.json"
     if not results.is_file():
         return NOT_SHOWN
+    from score import scores_of
+    from truth import declared_truths
+
     truths = declared_truths(str(build / "harness" / "cli" / "stepleak"))
     scores = scores_of(json.loads(results.read_text(encoding="utf-8")), truths)
     wrong = [f"`{score.truth.name}`" for score in scores if not score.is_right]
