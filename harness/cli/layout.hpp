@@ -16,7 +16,8 @@ struct Layout {
   std::filesystem::path suite;               ///< the checkout whose scenarios and baselines are meant; empty: none
   std::string python;                        ///< the interpreter; STEPLEAK_PYTHON goes before
   std::string repair;                        ///< what to do where a part is missing
-  std::function<void()> before_observing;    ///< makes the interpreter's symbols, or torch, be there
+  /// Makes the interpreter's symbols, or torch, be there; gives another library than `observing`, or nothing.
+  std::function<std::filesystem::path()> before_observing;
 };
 
 /// Where they lie beside the calling program or library: one definition a kind of installation (tree_layout.cpp,

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "harness/base/errors.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/layout.hpp"
@@ -12,8 +14,8 @@
 namespace {
 
 // Global: Python's extension modules look for the interpreter's symbols among those of the program.
-void load_interpreter() {
-  if (::dlopen(STEPLEAK_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+std::filesystem::path load_interpreter() {
+  if (::dlopen(STEPLEAK_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
   throw stepleak::failure_error(fmt::format("Python cannot be embedded: {}", ::dlerror()), stepleak::layout().repair);
 }
 

@@ -7,6 +7,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ namespace py = pybind11;
 namespace {
 
 // What faces torch is linked to its libraries by name: the interpreter's own copy must be there before.
-void import_torch() try {
-  py::module_::import("stepleak._torch").attr("require")();
+std::filesystem::path import_torch() try {
+  return py::module_::import("stepleak._torch").attr("library")().cast<std::string>();
 } catch (py::error_already_set& error) {
   const auto text = py::str(error.value()).cast<std::string>();
   if (error.matches(py::module_::import("stepleak._torch").attr("TorchError"))) {

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from stepleak import _torch
 from stepleak._script_events import ScriptEvents, Source
 from stepleak._step_cycle import StepCycle
 
@@ -157,7 +158,7 @@ class ScriptWatch:
             return None
 
     def _begin(self) -> Any:
-        import torch
+        torch = _torch.require()
 
         from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
