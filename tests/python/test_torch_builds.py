@@ -114,6 +114,11 @@ def test_without_a_core_for_it_the_error_names_the_versions_and_the_way_out(
     assert raised.value.what == f"stepleak was built against torch {built}, and torch {version} is here"
     assert "build it for this one" in raised.value.remedy
     assert raised.value.remedy.endswith("pip install 'torch==2.15.*' or pip install 'torch==2.8.*'")
+    # A traceback has one line for all of it; the command line has one for the remedy.
+    assert str(raised.value) == f"{raised.value.what}; {raised.value.remedy}"
+    with pytest.raises(_torch.TorchError) as told:
+        _torch.library()
+    assert (str(told.value), told.value.remedy) == (raised.value.what, raised.value.remedy)
 
 
 def test_without_torch_one_is_named_to_install(in_merged: Path, monkeypatch: pytest.MonkeyPatch) -> None:

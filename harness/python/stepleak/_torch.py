@@ -26,6 +26,10 @@ class TorchError(ImportError):
         self.what = what
         self.remedy = remedy
 
+
+class _CommandLineError(TorchError):
+    """The same for the command line, which gives the remedy a line of its own."""
+
     def __str__(self) -> str:
         return self.what
 
@@ -73,8 +77,11 @@ def require() -> ModuleType:
 
 def library() -> str:
     """require() for the command line: the library of a core that does not lie in the package's own folder, else ''."""
+    try:
+        require()
+    except TorchError as error:
+        raise _CommandLineError(error.what, error.remedy) from error
     folder = _torch_and_build()[1].folder
-    require()
     return "" if folder == _PACKAGE else str(folder / "libstepleak_observing.so")
 
 
