@@ -8,9 +8,11 @@
 
 #include <csignal>
 #include <filesystem>
+#include <sstream>
 
 #include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/drive/worker.hpp"
@@ -31,6 +33,16 @@ Exit codes: 0 clean or as the baseline, 1 leak or worse, 2 inconclusive, 3 harne
 )";
 
 int exit_with(stepleak::ExitCode code) { return static_cast<int>(code); }
+
+// Help, or what is wrong with the arguments, which it quotes as they were given.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out;
+  std::ostringstream errors;
+  const int code = app.exit(error, out, errors);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", stepleak::printable(errors.str()));
+  return code == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
+}
 
 }  // namespace
 
@@ -53,25 +65,24 @@ int stepleak::command_line(int argc, char** argv) try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
     // CLI11 tells only that a verb is missing, also where an unknown one was given.
-    if (argc > 1 && argv[1][0] != '-') fmt::print(stderr, "stepleak: there is no verb '{}'\n", argv[1]);
-    app.exit(error);
-    return exit_with(stepleak::ExitCode::wrong_use);
+    if (argc > 1 && argv[1][0] != '-') stepleak::tell(fmt::format("there is no verb '{}'", argv[1]));
+    return end_of_parsing(app, error);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
+    return end_of_parsing(app, error);
   }
   std::error_code gone;
   (void)std::filesystem::current_path(gone);
   if (gone) throw stepleak::failure_error("the working folder does not exist any more", "cd to one that does");
   // A reader that goes away must not take the files with it that are still to be written.
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   const auto code = stepleak::printed(chosen());
   // As a shell tells of a program that a signal ended.
   return stepleak::stopping_signal() != 0 ? 128 + stepleak::stopping_signal() : exit_with(code);
 } catch (const stepleak::Error& error) {
-  fmt::print(stderr, "stepleak: {}\n", error.what());
-  if (!error.remedy().empty()) fmt::print(stderr, "  remedy: {}\n", error.remedy());
+  stepleak::tell(error.what(), error.remedy());
   return exit_with(error.code());
 } catch (const std::exception& error) {
-  fmt::print(stderr, "stepleak: {}\n", error.what());
+  stepleak::tell(error.what());
   return exit_with(stepleak::ExitCode::failure);
 }

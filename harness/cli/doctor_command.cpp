@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/api/result_of.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/target.hpp"
@@ -29,7 +30,9 @@ std::set<std::string> mapped_libraries(const std::string& name) {
   return found;
 }
 
-void say(const std::string& what, const std::string& value) { fmt::print("  {:<26} {}\n", what, value); }
+void say(const std::string& what, const std::string& value) {
+  fmt::print("  {:<26} {}\n", what, printable_line(value));
+}
 
 ExitCode doctor() {
   auto code = ExitCode::clean;

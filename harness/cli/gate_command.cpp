@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 
 #include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/reporting.hpp"
@@ -59,7 +61,8 @@ struct GateCommand {
     check_outputs({options.junit_file}, {});
     const auto start = std::chrono::steady_clock::now();
     const auto entries = run_gate(options);
-    const bool is_coloured = use_colours(colours);
+    const bool is_coloured =
+        use_colours(colours, options.junit_file == kStandardOutput ? STDERR_FILENO : STDOUT_FILENO);
     std::map<std::string_view, int> counts;
     std::vector<JunitCase> cases;
     print("\n");
@@ -68,15 +71,15 @@ struct GateCommand {
       const auto failure = failure_of(entry);
       cases.push_back({&entry.result, failure});
       if (entry.comparison.differences.empty() && failure.empty()) continue;
-      print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", entry.result.target,
+      print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", printable_line(entry.result.target),
             to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
-      for (const auto& difference : entry.comparison.differences) print("  {}\n", difference);
+      for (const auto& difference : entry.comparison.differences) print("  {}\n", printable(difference));
       if (!failure.empty() && entry.comparison.change != Change::gone)
         print("{}", to_console(entry.result, {is_coloured, {}}));
     }
     auto code = code_of(entries);
     if (!options.junit_file.empty() &&
-        !is_written([&] { write_file(options.junit_file, to_junit("stepleak gate", cases)); })) {
+        !is_done([&] { write_file(options.junit_file, to_junit("stepleak gate", cases)); })) {
       code = ExitCode::failure;
     }
     std::string summary;

@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/declared_scenarios.hpp"
 #include "harness/cli/settings.hpp"
@@ -19,10 +20,10 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
   for (const auto& scenario : suite.matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
     fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", scenario.name, to_string(scenario.expected), kind,
-               scenario.needs_cuda ? "gpu" : "", scenario.report);
+               scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
-    for (std::string line; std::getline(story, line);) fmt::print("    {}\n", line);
+    for (std::string line; std::getline(story, line);) fmt::print("    {}\n", printable(line));
   }
   return ExitCode::clean;
 }

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 
 #include "harness/base/errors.hpp"
@@ -21,9 +23,13 @@ std::filesystem::path load_interpreter() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   auto layout = stepleak::own_layout();
   layout.before_observing = load_interpreter;
   stepleak::set_layout(std::move(layout));
   return stepleak::command_line(argc, argv);
+} catch (const std::exception& error) {
+  // Before the command line could say so itself: there was no memory.
+  std::fprintf(stderr, "stepleak: %s\n", error.what());
+  return static_cast<int>(stepleak::ExitCode::failure);
 }

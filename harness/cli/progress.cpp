@@ -6,11 +6,14 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "harness/base/text.hpp"
+
 namespace stepleak {
 
 void Progress::show(std::size_t ended, const std::string& running, std::int64_t step) {
   if (!is_terminal_) return;
-  std::fprintf(stderr, "\r\x1b[K%zu of %zu done · %s · step %" PRId64, ended, total_, running.c_str(), step);
+  std::fprintf(stderr, "\r\x1b[K%zu of %zu done · %s · step %" PRId64, ended, total_, printable_line(running).c_str(),
+               step);
   std::fflush(stderr);
   is_shown_ = true;
 }

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/trace/serialise.hpp"
@@ -24,10 +25,29 @@ namespace {
 // Of what was printed; 0: nothing was lost.
 int print_error = 0;
 
+// What people write by hand; no result has such a name.
+bool is_source(const std::string& path) {
+  static constexpr std::string_view kEndings[] = {".py",  ".pyi", ".ipynb", ".toml", ".c",  ".cc",
+                                                  ".cpp", ".h",   ".hpp",   ".cu",   ".sh", ".md"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](auto ending) { return path.ends_with(ending); });
+}
+
+// One file may be named in several ways; an output that is not asked for is nowhere.
+std::filesystem::path place_of(const std::string& output) {
+  if (output.empty() || output == kStandardOutput) return output;
+  std::error_code unusable;
+  const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(output, unusable), unusable);
+  return unusable ? std::filesystem::path(output) : place;
+}
+
 int rank_of(ExitCode code) {
   static constexpr ExitCode kOrder[] = {ExitCode::clean, ExitCode::inconclusive, ExitCode::leak, ExitCode::failure,
                                         ExitCode::wrong_use};
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), code) - std::begin(kOrder));
+}
+
+bool is_stdout_taken(const ReportOptions& options) {
+  return options.json_file == kStandardOutput || options.junit_file == kStandardOutput;
 }
 
 // One result is written as it is; several as a list.
@@ -66,10 +86,12 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
     const bool is_judged = std::any_of(judged_files.begin(), judged_files.end(), [&](const auto& file) {
       return std::filesystem::equivalent(*output, file, missing);
     });
-    if (is_judged || output->ends_with(".py")) {
-      throw usage_error(fmt::format("{} is code, and would be overwritten", *output), "name another file");
+    if (is_judged || is_source(*output)) {
+      throw usage_error(fmt::format("{} is {}, and would be overwritten", *output, is_judged ? "an input" : "code"),
+                        "name another file");
     }
-    if (std::find(outputs.begin(), output, *output) != output) {
+    const auto place = place_of(*output);
+    if (std::any_of(outputs.begin(), output, [&](const auto& other) { return place_of(other) == place; })) {
       throw usage_error(fmt::format("{} is named for two outputs", *output), "name two files");
     }
     check_writable(*output);
@@ -77,8 +99,7 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
 }
 
 void print_text(const std::string& text, const ReportOptions& options) {
-  const bool is_taken = options.json_file == kStandardOutput || options.junit_file == kStandardOutput;
-  auto* stream = is_taken ? stderr : stdout;
+  auto* stream = is_stdout_taken(options) ? stderr : stdout;
   const bool is_whole = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
   if (!is_whole && errno != EPIPE) print_error = errno;
 }
@@ -86,43 +107,60 @@ void print_text(const std::string& text, const ReportOptions& options) {
 ExitCode printed(ExitCode code) {
   if (std::fflush(stdout) != 0 && errno != EPIPE) print_error = errno;
   if (print_error == 0) return code;
-  fmt::print(stderr, "stepleak: standard output did not take the whole report: {}\n", std::strerror(print_error));
+  tell(fmt::format("standard output did not take the whole report: {}", std::strerror(print_error)));
   return worst_of(code, ExitCode::failure);
 }
 
-bool is_written(const std::function<void()>& write) {
+void tell(std::string_view what, std::string_view remedy) {
+  // An error may quote a file's line of megabytes.
+  constexpr std::size_t kMost = 8 << 10;
+  const auto rest = what.size() > kMost ? fmt::format(" ... ({} bytes more)", what.size() - kMost) : std::string();
+  fmt::print(stderr, "stepleak: {}{}\n", printable(what.substr(0, kMost)), rest);
+  if (!remedy.empty()) fmt::print(stderr, "  remedy: {}\n", printable(remedy));
+}
+
+bool is_done(const std::function<void()>& work) {
   try {
-    write();
+    work();
     return true;
   } catch (const Error& error) {
-    fmt::print(stderr, "stepleak: {}\n  remedy: {}\n", error.what(), error.remedy());
+    tell(error.what(), error.remedy());
     return false;
   }
 }
 
 void print_result(const Result& result, const ReportOptions& options) {
-  print_text(to_console(result, {use_colours(options.colours), options.json_file}), options);
+  const bool is_colourful = use_colours(options.colours, is_stdout_taken(options) ? STDERR_FILENO : STDOUT_FILENO);
+  print_text(to_console(result, {is_colourful, options.json_file}), options);
 }
 
 ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a : b; }
 
 ExitCode report_results(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options) {
   auto worst = ExitCode::clean;
-  if (!options.json_file.empty() && !is_written([&] { write_file(options.json_file, json_of(results)); })) {
+  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(results)); })) {
     worst = ExitCode::failure;
   }
   if (!options.junit_file.empty()) {
     std::vector<JunitCase> cases;
     for (const auto& result : results) cases.push_back({&result, failure_of(result, options.is_strict)});
-    if (!is_written([&] { write_file(options.junit_file, to_junit(suite, cases)); })) worst = ExitCode::failure;
+    if (!is_done([&] { write_file(options.junit_file, to_junit(suite, cases)); })) worst = ExitCode::failure;
   }
   for (const auto& result : results) worst = worst_of(worst, code_of(result, options.is_strict));
   return worst;
 }
 
-bool use_colours(const std::string& choice) {
-  if (choice == "always") return true;
-  return choice == "auto" && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+bool takes_escapes(int descriptor) {
+  const auto value_of = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value != nullptr ? value : "");
+  };
+  const auto terminal = value_of("TERM");
+  return ::isatty(descriptor) != 0 && !terminal.empty() && terminal != "dumb" && value_of("NO_COLOR").empty();
+}
+
+bool use_colours(const std::string& choice, int descriptor) {
+  return choice == "always" || (choice == "auto" && takes_escapes(descriptor));
 }
 
 }  // namespace stepleak

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/errors.hpp"
@@ -26,7 +27,7 @@ struct ReportOptions {
 /// --json, --junit, --strict and --colour.
 void add_report_options(CLI::App& verb, ReportOptions& options);
 
-/// A usage error where an output is a Python file, a file that is judged, or named twice; a failure error where one
+/// A usage error where an output is source code, a file that is judged, or named twice; a failure error where one
 /// cannot be written. `outputs`: those that are empty are not asked for. Before a run: its results shall not be lost.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files);
 
@@ -38,8 +39,12 @@ void print_text(const std::string& text, const ReportOptions& options = {});
 /// that nobody can read is not to pass unseen. A reader that is gone wanted no more of it. Last of all.
 [[nodiscard]] ExitCode printed(ExitCode code);
 
-/// What came of writing one file: says what went wrong on standard error, and whether anything did.
-[[nodiscard]] bool is_written(const std::function<void()>& write);
+/// Says on standard error what is wrong and what to do, with nothing in it that could drive a terminal.
+void tell(std::string_view what, std::string_view remedy = {});
+
+/// What came of a piece of work, such as writing one file: says what went wrong on standard error, and whether anything
+/// did.
+[[nodiscard]] bool is_done(const std::function<void()>& work);
 
 /// Prints one result as a person reads it.
 void print_result(const Result& result, const ReportOptions& options);
@@ -52,7 +57,10 @@ void print_result(const Result& result, const ReportOptions& options);
 /// The worse of two: 64, 3, 1, 2, 0.
 [[nodiscard]] ExitCode worst_of(ExitCode a, ExitCode b);
 
-/// Whether to colour standard output: "always", "never", or "auto" for a terminal without NO_COLOR.
-[[nodiscard]] bool use_colours(const std::string& choice);
+/// Whether escape sequences may go there: to a terminal that knows them (TERM), unless NO_COLOR forbids it.
+[[nodiscard]] bool takes_escapes(int descriptor);
+
+/// Whether to colour this stream: "always", "never", or "auto" where it takes escape sequences.
+[[nodiscard]] bool use_colours(const std::string& choice, int descriptor);
 
 }  // namespace stepleak

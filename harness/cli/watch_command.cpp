@@ -14,6 +14,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/memory_file.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
 #include "harness/cli/reporting.hpp"
@@ -113,19 +114,14 @@ struct WatchCommand {
   [[nodiscard]] ExitCode report(const RunRecord& record, const ScriptMessages& told) const {
     auto result = result_of(record);
     if (result.verdict == Verdict::inconclusive && !told.why_none.empty()) result.reason = told.why_none;
-    auto text = to_console(result, {has_colours(), reports.json_file});
-    if (!told.how.empty()) text += fmt::format("  steps   {}\n", told.how);
+    auto text = to_console(result, {use_colours(reports.colours, STDERR_FILENO), reports.json_file});
+    if (!told.how.empty()) text += fmt::format("  steps   {}\n", printable_line(told.how));
+    // The other stream is the script's.
     fmt::print(stderr, "{}", text);
     auto code = report_results({result}, "stepleak watch", reports);
-    if (!trace_file.empty() && !is_written([&] { write_trace_file(trace_file, {record}); })) code = ExitCode::failure;
+    if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, {record}); })) code = ExitCode::failure;
     const bool is_written_all = code != ExitCode::failure || result.verdict == Verdict::failure;
     return stops || gives_exit_code || !is_written_all ? code : ExitCode::clean;
-  }
-
-  // The report goes to standard error: the other stream is the script's.
-  [[nodiscard]] bool has_colours() const {
-    if (reports.colours != "auto") return reports.colours == "always";
-    return ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   }
 };
 

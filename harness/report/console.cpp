@@ -28,7 +28,9 @@ class ConsoleText {
  public:
   explicit ConsoleText(bool use_colours) : use_colours_(use_colours) {}
 
-  void headline(std::string_view colour, const std::string& text) { text_ += paint(colour, printable(text)) + "\n"; }
+  void headline(std::string_view colour, const std::string& text) {
+    text_ += paint(colour, printable_line(text)) + "\n";
+  }
   void line(std::string_view label, const std::string& text) {
     if (text.empty()) return;
     std::istringstream lines(printable(text));
