@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "harness/base/errors.hpp"
@@ -26,6 +24,22 @@ Error unwritable(const std::filesystem::path& path, int error) {
                        error == ENOSPC || error == EDQUOT ? "free some space or name a folder on another disk"
                                                           : "name a folder that you may write to");
 }
+
+Error unreadable(const std::filesystem::path& path, const std::string& reason) {
+  return failure_error(fmt::format("cannot read {}: {}", path.string(), reason), "check the name and the permissions");
+}
+
+/// Opened without waiting for who would write into a pipe.
+struct OpenFile {
+  explicit OpenFile(const std::filesystem::path& path)
+      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  int descriptor;
+};
 
 /// Returns 0, or the error number of the write that failed.
 int write_all(int descriptor, std::string_view text) {
@@ -107,14 +121,23 @@ void make_parent_of(const std::filesystem::path& path) {
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || in.bad() || std::filesystem::is_directory(path)) {
-    throw failure_error(fmt::format("cannot read {}: {}", path.string(), reason_of(errno != 0 ? errno : EIO)),
-                        "check the name and the permissions");
+  constexpr off_t kMostBytes = off_t{1} << 30U;
+  const OpenFile file(path);
+  struct stat status {};
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0) throw unreadable(path, reason_of(errno));
+  if (S_ISDIR(status.st_mode)) throw unreadable(path, reason_of(EISDIR));
+  if (!S_ISREG(status.st_mode)) throw unreadable(path, "it is no regular file");
+  if (status.st_size > kMostBytes) throw unreadable(path, "it is larger than a gibibyte");
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const auto got = ::read(file.descriptor, text.data() + size, text.size() - size);
+    if (got < 0 && errno != EINTR) throw unreadable(path, reason_of(errno));
+    if (got == 0) break;  // it became shorter
+    if (got > 0) size += static_cast<std::size_t>(got);
   }
-  return text.str();
+  text.resize(size);
+  return text;
 }
 
 void check_writable(const std::filesystem::path& path) {

@@ -8,7 +8,8 @@
 
 namespace stepleak {
 
-/// The whole file. Throws a failure error with the system's reason.
+/// The whole file. Throws a failure error with the system's reason, and for what is no regular file (a pipe would be
+/// waited for) or larger than a gibibyte (no file that we read is).
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
 /// The path that stands for the standard output.

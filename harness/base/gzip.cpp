@@ -10,6 +10,8 @@ namespace stepleak {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip's header
+// Larger than any trace; a few kilobytes may unfold to more than there is memory.
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr std::size_t kChunk = std::size_t{1} << 16;
 
 // zlib takes its input by a pointer that it does not write through.
@@ -29,7 +31,7 @@ int pump(z_stream& stream, std::string& output, const Step& step) {
     stream.avail_out = static_cast<uInt>(kChunk);
     answer = step(&stream);
     output.resize(output.size() - stream.avail_out);
-  } while (answer == Z_OK && stream.avail_out == 0);
+  } while (answer == Z_OK && stream.avail_out == 0 && output.size() <= kMostBytes);
   return answer;
 }
 
@@ -54,6 +56,7 @@ std::string gunzipped(std::string_view bytes) {
   std::string output;
   const int answer = pump(stream, output, [](z_stream* from) { return inflate(from, Z_NO_FLUSH); });
   inflateEnd(&stream);
+  if (output.size() > kMostBytes) throw failure_error("it unfolds to more than a gibibyte");
   if (answer != Z_STREAM_END) throw failure_error("it is no gzip file, or it is cut short");
   return output;
 }
