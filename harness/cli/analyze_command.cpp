@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <stdexcept>
 
 #include "harness/api/result_of.hpp"
+#include "harness/base/errors.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/trace/trace_file.hpp"
@@ -14,15 +18,28 @@ struct AnalyzeCommand {
   ReportOptions reports;
   std::vector<std::string> files;
 
-  ExitCode operator()() const {
-    std::vector<Result> results;
-    for (const auto& file : files) {
-      for (const auto& record : read_trace_file(file)) {
+  void judge(const std::string& file, std::vector<Result>& results) const {
+    for (const auto& record : read_trace_file(file)) {
+      try {
         results.push_back(result_of(record));
-        print_result(results.back(), reports);
+      } catch (const std::out_of_range& error) {
+        throw failure_error(fmt::format("{} contradicts itself: {}", file, error.what()),
+                            "write it again: stepleak run ... --trace FILE");
       }
+      print_result(results.back(), reports);
     }
-    return report_results(results, "stepleak analyze", reports);
+  }
+
+  ExitCode operator()() const {
+    check_outputs({reports.json_file, reports.junit_file}, files);
+    std::vector<Result> results;
+    auto code = ExitCode::clean;
+    for (const auto& file : files) {
+      // One that is no trace costs no other's result.
+      if (!is_done([&] { judge(file, results); })) code = ExitCode::failure;
+    }
+    if (results.empty()) return code;
+    return worst_of(code, report_results(results, "stepleak analyze", reports));
   }
 };
 

@@ -272,6 +272,7 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   baseline.fingerprints = value_of<std::vector<std::string>>(json, "fingerprints", origin);
   baseline.fingerprint_rule = json.value("fingerprint_rule", 0);
   const Json leaks = json.value("leaks", Json::object());
+  if (!leaks.is_object()) throw malformed(origin, "leaks", "is no table");
   for (const auto& [fingerprint, leak] : leaks.items()) {
     baseline.leaks[fingerprint] = {leak.at("kind"), leak.at("where"), leak.at("holder")};
   }

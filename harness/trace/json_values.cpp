@@ -65,6 +65,23 @@ MemoryEvidence memory_from_json(const Json& json) {
 
 }  // namespace
 
+std::int64_t count_from(const Json& json) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 53U;
+  const bool is_above = json.is_number_unsigned() && json.get<std::uint64_t>() > static_cast<std::uint64_t>(kMost);
+  if (!json.is_number_integer() || is_above || json.get<std::int64_t>() < -kMost) {
+    throw failure_error(fmt::format("{:.40} is no count", json.dump()));
+  }
+  return json.get<std::int64_t>();
+}
+
+int index_from(const Json& json, std::size_t size) {
+  const auto index = count_from(json);
+  if (index < -1 || index >= static_cast<std::int64_t>(size)) {
+    throw failure_error(fmt::format("{} is no index into a list of {}", index, size));
+  }
+  return static_cast<int>(index);
+}
+
 Json frames_to_json(const std::vector<Frame>& frames) {
   Json json = Json::array();
   for (const auto& frame : frames) json.push_back(frame_to_json(frame));

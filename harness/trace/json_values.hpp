@@ -24,6 +24,12 @@ Enum parsed(std::optional<Enum> value, std::string_view what, const std::string&
   return *value;
 }
 
+/// A count of bytes, steps, blocks or objects, which may be negative where it is a difference. Throws a failure error
+/// for what is no integer, which a cast would bend, and beyond 2^53, where sums would overflow.
+[[nodiscard]] std::int64_t count_from(const Json& json);
+/// An index into a list of that size, or -1 for none. Throws a failure error for anything else.
+[[nodiscard]] int index_from(const Json& json, std::size_t size);
+
 [[nodiscard]] Json frames_to_json(const std::vector<Frame>& frames);
 [[nodiscard]] std::vector<Frame> frames_from_json(const Json& json);
 [[nodiscard]] Json statement_to_json(const Statement& statement);

@@ -37,22 +37,29 @@ Json survivor_to_json(const Survivor& survivor) {
                       survivor.dims, survivor.name, survivor.op, flags, survivor.stack, survivor.holder});
 }
 
-Survivor survivor_from_json(const Json& row) {
+Survivor survivor_from_json(const Json& row, const Recording& recording) {
   Survivor survivor{.type = parse_survivor_type(row.at(0)),
                     .device = parse_device(row.at(1).get<std::string>()),
-                    .birth_step = row.at(2),
+                    .birth_step = count_from(row.at(2)),
                     .identity = row.at(3),
                     .storage = row.at(4),
-                    .bytes = row.at(5),
-                    .storage_bytes = row.at(6),
+                    .bytes = count_from(row.at(5)),
+                    .storage_bytes = count_from(row.at(6)),
                     .dims = row.at(7),
                     .name = row.at(8),
                     .op = row.at(9)};
   const unsigned flags = row.at(10);
   for (std::size_t i = 0; i < kFlags.size(); ++i) survivor.*kFlags[i] = (flags >> i & 1U) != 0;
-  survivor.stack = row.at(11);
-  survivor.holder = row.at(12);
+  survivor.stack = index_from(row.at(11), recording.stacks.size());
+  survivor.holder = index_from(row.at(12), recording.holders.size());
   return survivor;
+}
+
+// Where -1 does not stand for none.
+int index_of_one(const Json& json, std::size_t size) {
+  const int index = index_from(json, size);
+  if (index < 0) throw failure_error("an index is negative");
+  return index;
 }
 
 // Stacks share most of their frames: each frame once, and the stacks by number.
@@ -82,7 +89,9 @@ std::vector<std::vector<Frame>> stacks_from_json(const Json& json) {
   std::vector<std::vector<Frame>> stacks;
   for (const auto& list : json.at("stacks")) {
     auto& stack = stacks.emplace_back();
-    for (const std::size_t number : list) stack.push_back(frames.at(number));
+    for (const auto& number : list) {
+      stack.push_back(frames.at(static_cast<std::size_t>(index_of_one(number, frames.size()))));
+    }
   }
   return stacks;
 }
@@ -102,11 +111,12 @@ Json graph_to_json(const ObjectGraph& graph) {
 ObjectGraph graph_from_json(const Json& json) {
   ObjectGraph graph;
   for (const auto& row : json.at("nodes")) {
-    graph.nodes.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4)});
+    graph.nodes.push_back({row.at(0), row.at(1), count_from(row.at(2)), count_from(row.at(3)), row.at(4)});
   }
   for (const auto& row : json.at("edges")) {
     const std::string type = row.at(2);
-    graph.edges.push_back({row.at(0), row.at(1), parsed(parse_edge_type(type), "type of edge", type), row.at(3)});
+    graph.edges.push_back({index_of_one(row.at(0), graph.nodes.size()), index_of_one(row.at(1), graph.nodes.size()),
+                           parsed(parse_edge_type(type), "type of edge", type), row.at(3)});
   }
   return graph;
 }
@@ -120,11 +130,14 @@ Json holder_to_json(const Holder& holder) {
           {"structure", structure_to_json(holder.structure)}};
 }
 
-Holder holder_from_json(const Json& json) {
-  return {.path = json.at("path").get<std::vector<int>>(),
-          .held = json.at("held"),
-          .container = json.at("container"),
-          .graph = json.at("graph"),
+Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
+  std::vector<int> path;
+  for (const auto& edge : json.at("path")) path.push_back(index_of_one(edge, objects.edges.size()));
+  const auto nodes = objects.nodes.size();
+  return {.path = std::move(path),
+          .held = index_from(json.at("held"), nodes),
+          .container = index_from(json.at("container"), nodes),
+          .graph = index_from(json.at("graph"), nodes),
           .kept_by = statement_from_json(json.at("kept_by")),
           .structure = json.contains("structure") ? structure_from_json(json.at("structure")) : Structure{}};
 }
@@ -140,11 +153,15 @@ Json pass_to_json(const Pass& pass) {
 }
 
 Pass pass_from_json(const Json& json) {
-  return {.type = parsed(parse_pass_type(json.at("type").get<std::string>()), "pass", json.at("type")),
-          .first_step = json.at("first_step"),
-          .planned_steps = json.at("planned_steps"),
-          .stride = json.at("stride"),
-          .young_steps = json.at("young_steps")};
+  Pass pass{.type = parsed(parse_pass_type(json.at("type").get<std::string>()), "pass", json.at("type")),
+            .first_step = count_from(json.at("first_step")),
+            .planned_steps = count_from(json.at("planned_steps")),
+            .stride = count_from(json.at("stride")),
+            .young_steps = count_from(json.at("young_steps"))};
+  if (pass.first_step < 1 || pass.planned_steps < 0 || pass.stride < 1 || pass.young_steps < 0) {
+    throw failure_error("a pass has steps that none can have");
+  }
+  return pass;
 }
 
 Json recording_to_json(const Recording& recording) {
@@ -163,12 +180,14 @@ Json recording_to_json(const Recording& recording) {
 
 Recording recording_from_json(const Json& json) {
   Recording recording{.pass = pass_from_json(json.at("pass")),
-                      .steps = json.at("steps"),
+                      .steps = count_from(json.at("steps")),
                       .stacks = stacks_from_json(json.at("where")),
                       .objects = graph_from_json(json.at("objects")),
                       .notes = json.at("notes").get<std::vector<std::string>>()};
-  for (const auto& row : json.at("survivors")) recording.survivors.push_back(survivor_from_json(row));
-  for (const auto& holder : json.at("holders")) recording.holders.push_back(holder_from_json(holder));
+  for (const auto& holder : json.at("holders")) {
+    recording.holders.push_back(holder_from_json(holder, recording.objects));
+  }
+  for (const auto& row : json.at("survivors")) recording.survivors.push_back(survivor_from_json(row, recording));
   return recording;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/trace/run_record_json.hpp"
 
+#include <algorithm>
+
 #include "harness/trace/json_values.hpp"
 #include "harness/trace/recording_json.hpp"
 
@@ -17,12 +19,12 @@ Json policy_to_json(const Policy& policy) {
 }
 
 Policy policy_from_json(const Json& json) {
-  return {.proof_steps = json.value("proof_steps", json.at("leak_steps").get<std::int64_t>()),
-          .clean_steps = json.at("clean_steps"),
-          .leak_steps = json.at("leak_steps"),
-          .budget_steps = json.at("budget_steps"),
+  return {.proof_steps = count_from(json.contains("proof_steps") ? json.at("proof_steps") : json.at("leak_steps")),
+          .clean_steps = count_from(json.at("clean_steps")),
+          .leak_steps = count_from(json.at("leak_steps")),
+          .budget_steps = count_from(json.at("budget_steps")),
           .budget_seconds = json.at("budget_seconds"),
-          .period = json.at("period")};
+          .period = count_from(json.at("period"))};
 }
 
 // A ledger that is read at each boundary needs no steps.
@@ -71,14 +73,32 @@ Json trace_to_json(const Trace& trace) {
           {"recordings", std::move(recordings)}};
 }
 
+std::vector<std::int64_t> counts_from(const Json& json) {
+  std::vector<std::int64_t> counts;
+  for (const auto& count : json) counts.push_back(count_from(count));
+  return counts;
+}
+
+// Of a few words of text no table of terabytes is made: at most boundaries something was read.
+std::int64_t step_count_from(const Json& json) {
+  constexpr std::int64_t kMostUnread = std::int64_t{1} << 20U;
+  const auto steps = count_from(json.at("steps"));
+  std::int64_t most = kMostUnread;
+  for (const auto& ledger : json.at("ledgers")) {
+    most = std::max(most, kMostUnread + static_cast<std::int64_t>(ledger.at("values").size()));
+  }
+  if (steps < 0 || steps > most) throw failure_error(fmt::format("it cannot have {} steps", steps));
+  return steps;
+}
+
 std::vector<std::int64_t> column_from_json(const Json& ledger, std::int64_t step_count) {
-  const auto values = ledger.at("values").get<std::vector<std::int64_t>>();
+  const auto values = counts_from(ledger.at("values"));
   std::vector<std::int64_t> column(static_cast<std::size_t>(step_count), kUnread);
   if (!ledger.contains("steps")) {
     if (values.size() != column.size()) throw failure_error("a ledger has another length than the run");
     return values;
   }
-  const auto steps = ledger.at("steps").get<std::vector<std::int64_t>>();
+  const auto steps = counts_from(ledger.at("steps"));
   if (steps.size() != values.size()) throw failure_error("a ledger has more values than steps, or fewer");
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i] < 1 || steps[i] > step_count) throw failure_error("a ledger was read outside the run");
@@ -91,7 +111,9 @@ std::vector<CohortTable> tables_from_json(const Json& json, std::int64_t step) {
   std::vector<CohortTable> tables;
   for (const auto& table : json) {
     CohortTable read{.device = parse_device(table.at("device").get<std::string>()), .at_step = step};
-    for (const auto& cohort : table.at("cohorts")) read.cohorts.push_back({cohort.at(0), cohort.at(1), cohort.at(2)});
+    for (const auto& cohort : table.at("cohorts")) {
+      read.cohorts.push_back({count_from(cohort.at(0)), count_from(cohort.at(1)), count_from(cohort.at(2))});
+    }
     tables.push_back(std::move(read));
   }
   return tables;
@@ -100,19 +122,19 @@ std::vector<CohortTable> tables_from_json(const Json& json, std::int64_t step) {
 // A trace is appended to in the order of its steps, as it was when it was recorded.
 class TraceReader {
  public:
-  explicit TraceReader(const Json& json) : json_(json) {
+  explicit TraceReader(const Json& json) : json_(json), step_count_(step_count_from(json)) {
     const auto& facts = json.at("facts");
     for (const auto& [name, ledger] : json.at("ledgers").items()) {
       keys_.push_back(series_key_from(name));
-      columns_.push_back(column_from_json(ledger, json.at("steps")));
+      columns_.push_back(column_from_json(ledger, step_count_));
     }
-    trace_ = Trace({facts.at("has_python"), facts.at("declared_period")}, keys_);
+    trace_ = Trace({facts.at("has_python"), count_from(facts.at("declared_period"))}, keys_);
   }
 
   Trace read() {
     add_what_stands_after(0);
     std::vector<std::int64_t> row(columns_.size());
-    for (std::int64_t step = 1; step <= json_.at("steps").get<std::int64_t>(); ++step) {
+    for (std::int64_t step = 1; step <= step_count_; ++step) {
       for (std::size_t i = 0; i < row.size(); ++i) row[i] = columns_[i][static_cast<std::size_t>(step - 1)];
       trace_.add_boundary(row);
       add_what_stands_after(step);
@@ -135,6 +157,7 @@ class TraceReader {
   }
 
   const Json& json_;
+  std::int64_t step_count_;
   std::vector<SeriesKey> keys_;
   std::vector<std::vector<std::int64_t>> columns_;
   Trace trace_;
@@ -187,9 +210,10 @@ RunRecord run_record_from_json(std::string_view text, const std::string& origin)
                    .notes = json.at("notes").get<std::vector<std::string>>(),
                    .conditions = json.at("conditions").get<std::map<std::string, std::string>>(),
                    .seconds = json.at("seconds")};
+  if (!(record.seconds >= 0)) throw failure_error("it took less than no time");
   for (const auto& capacity : json.at("capacities")) {
-    record.capacities.push_back({parse_device(capacity.at("device").get<std::string>()), capacity.at("total_bytes"),
-                                 capacity.at("used_bytes")});
+    record.capacities.push_back({parse_device(capacity.at("device").get<std::string>()),
+                                 count_from(capacity.at("total_bytes")), count_from(capacity.at("used_bytes"))});
   }
   if (json.contains("failure")) record.failure = failure_from_json(json.at("failure"));
   return record;

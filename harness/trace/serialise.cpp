@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "harness/trace/json_values.hpp"
 
 namespace stepleak {
@@ -192,6 +194,8 @@ Result result_from_json(std::string_view text) try {
   if (json.contains("failure")) result.failure = failure_from_json(json.at("failure"));
   return result;
 } catch (const Json::exception& error) {
+  throw failure_error(fmt::format("not a stepleak result: {}", error.what()), "write it again with --json");
+} catch (const std::out_of_range& error) {
   throw failure_error(fmt::format("not a stepleak result: {}", error.what()), "write it again with --json");
 }
 
