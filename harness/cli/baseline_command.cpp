@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/reporting.hpp"
@@ -13,8 +14,8 @@ namespace stepleak {
 namespace {
 
 void print_difference(const GateEntry& entry) {
-  fmt::print("{}: {}\n", entry.result.target, to_string(entry.comparison.change));
-  for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", difference);
+  fmt::print("{}: {}\n", printable_line(entry.result.target), to_string(entry.comparison.change));
+  for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", printable(difference));
 }
 
 // Why a run cannot become the accepted behaviour; empty where it can.
@@ -39,7 +40,7 @@ ExitCode update(const GateOptions& options, bool prunes) {
     print_difference(entry);
     if (change == Change::gone) {
       const auto file = store.file_of(entry.result.target).string();
-      fmt::print("  {}\n", prunes ? "removed: " + file : "stays: " + file + "; --prune removes it");
+      fmt::print("  {}\n", printable_line(prunes ? "removed: " + file : "stays: " + file + "; --prune removes it"));
       if (prunes) store.remove(entry.result.target);
       continue;
     }
@@ -67,9 +68,13 @@ ExitCode show(const GateOptions& options, const std::string& name) {
   }
   for (const auto& scenario : store.scenarios()) {
     const auto baseline = store.load(scenario);
+    if (!baseline) {
+      throw failure_error(fmt::format("cannot read {}: it leads nowhere", store.file_of(scenario).string()),
+                          "remove it");
+    }
     std::string kinds;
     for (const auto& kind : baseline->kinds) kinds += " " + kind;
-    fmt::print("{:<48} {:<12}{}\n", scenario, to_string(baseline->verdict), kinds);
+    fmt::print("{:<48} {:<12}{}\n", printable_line(scenario), to_string(baseline->verdict), kinds);
   }
   return ExitCode::clean;
 }

@@ -31,18 +31,27 @@ std::optional<std::size_t> number_from(std::string_view text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-std::vector<Scenario> shard_of(std::vector<Scenario> scenarios, const std::string& text) {
+struct Shard {
+  std::size_t index = 1;
+  std::size_t count = 1;
+
+  [[nodiscard]] std::vector<Scenario> of(std::vector<Scenario> scenarios) const {
+    std::vector<Scenario> shard;
+    for (std::size_t i = 0; i < scenarios.size(); ++i) {
+      if (i % count == index - 1) shard.push_back(std::move(scenarios[i]));
+    }
+    return shard;
+  }
+};
+
+Shard parse_shard(const std::string& text) {
   const auto slash = text.find('/');
   const auto index = number_from(text.substr(0, slash));
   const auto count = slash == std::string::npos ? std::nullopt : number_from(text.substr(slash + 1));
   if (!index || !count || *index < 1 || *index > *count) {
     throw usage_error(fmt::format("'{}' is no shard", text), "write i/n with 1 <= i <= n, such as 2/4");
   }
-  std::vector<Scenario> shard;
-  for (std::size_t i = 0; i < scenarios.size(); ++i) {
-    if (i % *count == *index - 1) shard.push_back(std::move(scenarios[i]));
-  }
-  return shard;
+  return {*index, *count};
 }
 
 // A changed scenario is another scenario: its old behaviour says nothing about it.
@@ -109,10 +118,11 @@ bool are_of_one_project(const GateOptions& options) {
 }
 
 std::vector<GateEntry> run_gate(const GateOptions& options) {
+  const auto shard = parse_shard(options.shard);
   const auto run_options = with_device(options.run);
   const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder));
   const auto device = parse_device(run_options.options.device);
-  const auto scenarios = shard_of(suite.matching(options.suite, device), options.shard);
+  const auto scenarios = shard.of(suite.matching(options.suite, device));
   const auto store = store_of(options);
   std::vector<Target> targets;
   for (const auto& scenario : scenarios) {

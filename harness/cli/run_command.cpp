@@ -30,10 +30,15 @@ struct RunCommand {
     std::vector<std::string> names;
     for (const auto& text : targets) {
       if (text.find(".py") != std::string::npos) {
-        if (text.find(":") == std::string::npos) {
-          throw usage_error(fmt::format("{} names no callable", text), fmt::format("write {}:step", text));
+        const auto colon = text.find(':');
+        if (colon == std::string::npos || text.ends_with(':')) {
+          throw usage_error(fmt::format("{} names no callable", text),
+                            fmt::format("write {}:step", text.substr(0, colon)));
         }
         resolved.push_back(file_target(text));
+      } else if (text.empty() || text.find_first_of(":/") != std::string::npos) {
+        throw usage_error(fmt::format("'{}' is neither a Python file nor a scenario's name", text),
+                          "write FILE.py:callable, or a name that stepleak list shows");
       } else {
         names.push_back(text);
       }
@@ -65,7 +70,7 @@ struct RunCommand {
       results.push_back(result_of(end.record));
       if (end.is_wrong_use) code = ExitCode::wrong_use;
     }
-    if (!trace_file.empty() && !is_written([&] { write_trace_file(trace_file, records); })) code = ExitCode::failure;
+    if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, records); })) code = ExitCode::failure;
     return worst_of(code, report_results(results, "stepleak run", reports));
   }
 };
@@ -108,7 +113,8 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
   const auto seconds = CLI::Range(0.0, 1e9) & finite();
   const auto threads = CLI::Range(0, kMostThreads);
   verb.add_option("--seed", options.options.seed, "of torch, Python and NumPy")
-      ->check(CLI::NonNegativeNumber)
+      // CLI11 takes what no integer holds for the largest one.
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 63U))
       ->capture_default_str();
   verb.add_option("--threads", options.options.threads, "torch's intra-op threads; 0: torch's default")
       ->check(threads)

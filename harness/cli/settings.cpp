@@ -48,6 +48,9 @@ Settings project_settings() {
 }
 
 std::string scenario_folder_of(const std::string& given) {
+  if (std::error_code unusable; !given.empty() && !fs::is_directory(given, unusable)) {
+    throw usage_error(fmt::format("there is no folder {}", given), "name the folder of your scenario files");
+  }
   if (!given.empty()) return given;
   if (const auto settings = project_settings(); !settings.scenarios.empty()) return settings.scenarios.string();
   if (!layout().suite.empty()) return (layout().suite / "scenarios/python").string();
