@@ -33,6 +33,8 @@ class Observing {
   virtual void start() = 0;
   /// In a worker, first of all; start() where its server has not.
   virtual void start_in_worker() = 0;
+  /// In a worker, once its result is handed over: what was registered to run at the interpreter's exit.
+  virtual void end_in_worker() = 0;
 
   /// The device that "auto" stands for, or the parsed one; asks CUDA in a child, so that this process can fork.
   [[nodiscard]] virtual Device device_before_fork(const std::string& name) = 0;

@@ -19,6 +19,7 @@
 #include "harness/cli/declared_scenarios.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/cli/server_start.hpp"
 #include "harness/trace/run_record_json.hpp"
 
@@ -162,10 +163,10 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
     tasks.push_back(
         {target.name,
          [&target, &options](FlightRecorder& recorder) { return payload_of(target, options.options, recorder); },
-         limits, options.show_output});
+         limits, options.show_output, [] { observing().end_in_worker(); }});
   }
   std::vector<TargetEnd> ends(targets.size());
-  Progress progress(targets.size(), ::isatty(STDERR_FILENO) != 0);
+  Progress progress(targets.size(), takes_escapes(STDERR_FILENO));
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   run_workers(tasks, options.jobs > 0 ? options.jobs : cores,
               {.on_end =
@@ -175,7 +176,7 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
                      ended = end_of(targets[task], options, end);
                      if (ended.is_wrong_use) {
                        const auto& failure = *ended.record.failure;
-                       fmt::print(stderr, "stepleak: {}\n  remedy: {}\n", failure.what, failure.remedy);
+                       tell(failure.what, failure.remedy);
                      } else if (on_result) {
                        on_result(result_of(ended.record));
                      }
@@ -187,8 +188,8 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
     const auto judged = std::count_if(ends.begin(), ends.end(), [](const TargetEnd& end) {
       return !end.record.target.empty() && !end.record.is_interrupted;
     });
-    fmt::print(stderr, "stepleak: stopped by SIG{}: {} of {} targets had ended\n", ::sigabbrev_np(stopping_signal()),
-               judged, ends.size());
+    tell(fmt::format("stopped by SIG{}: {} of {} targets had ended", ::sigabbrev_np(stopping_signal()), judged,
+                     ends.size()));
   }
   // A target that a signal kept from its turn.
   std::erase_if(ends, [](const TargetEnd& end) { return end.record.target.empty(); });

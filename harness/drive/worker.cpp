@@ -36,6 +36,9 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // Of what a worker prints; a step that prints in each of a million steps does not fill the memory.
 constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 
+// The result is there: what a step registered to run at the exit may remove its litter, and hold nobody up.
+constexpr unsigned kFarewellSeconds = 2;
+
 struct Running {
   std::size_t task = 0;
   Clock::time_point start = Clock::now();
@@ -75,6 +78,11 @@ void limit_memory(std::int64_t bytes) {
     // A child that the step forked, and that came back here too, has no result to give.
     if (::getpid() != worker) ::_exit(0);
     running.mailbox.put(result);
+    if (task.farewell) {
+      ::signal(SIGALRM, SIG_DFL);
+      ::alarm(kFarewellSeconds);
+      task.farewell();
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     code = static_cast<int>(ExitCode::failure);
@@ -122,7 +130,7 @@ WorkerEnd end_of(const WorkerTask& task, const Running& running, int status) {
   end.seconds = seconds_since(running.start);
   end.output_tail = running.output.tail(4096);
   auto payload = running.mailbox.text();
-  end.is_finished = payload && WIFEXITED(status);
+  end.is_finished = payload.has_value();
   if (end.is_finished) {
     end.payload = std::move(*payload);
     return end;

@@ -24,6 +24,8 @@ struct WorkerTask {
   std::function<std::string(FlightRecorder&)> body;
   WorkerLimits limits;
   bool show_output = false;  ///< let the worker's stdout and stderr through instead of keeping them
+  /// Runs in the worker once its result is handed over, for two seconds at most; how it ends changes nothing.
+  std::function<void()> farewell;
 };
 
 /// How a worker ended.

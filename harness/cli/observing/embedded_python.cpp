@@ -39,8 +39,14 @@ void before_set_up(const Options& options) {
 // Called with the GIL; releases it for the run.
 RunRecord record_callable(const py::object& callable, bool takes_index, const Options& options,
                           FlightRecorder& recorder) {
-  const py::gil_scoped_release without_gil;
-  return record_python_run(callable.ptr(), takes_index, options, &recorder);
+  auto record = [&] {
+    const py::gil_scoped_release without_gil;
+    return record_python_run(callable.ptr(), takes_index, options, &recorder);
+  }();
+  if (auto note = py::module_::import("stepleak._load").attr("unseen_device")().cast<std::string>(); !note.empty()) {
+    record.notes.push_back(std::move(note));
+  }
+  return record;
 }
 
 struct sigaction interrupt_action() {
@@ -136,6 +142,14 @@ void EmbeddedPython::start_in_worker(const Layout& layout) {
     py::module_::import("faulthandler").attr("enable")(py::arg("all_threads") = true);
   } catch (py::error_already_set&) {
     // stderr may be closed; a crash is reported without Python's stacks then
+  }
+}
+
+void EmbeddedPython::end_in_worker() {
+  try {
+    py::module_::import("atexit").attr("_run_exitfuncs")();
+  } catch (py::error_already_set&) {
+    // what fails at the exit of a step's process has been printed, and changes no result
   }
 }
 

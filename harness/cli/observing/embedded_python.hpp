@@ -26,6 +26,10 @@ class EmbeddedPython {
   /// on a crash.
   static void start_in_worker(const Layout& layout);
 
+  /// In a worker, last of all: what was registered to run at the interpreter's exit, such as the removal of temporary
+  /// folders and shared memory. The interpreter is not taken down.
+  static void end_in_worker();
+
   /// In a worker: runs the set-up of FILE.py and records the run of its callable. Throws usage errors for wrong names;
   /// a failing set-up gives a record with that failure.
   static RunRecord record_file(const std::filesystem::path& file, const std::string& callable, const Options& options,

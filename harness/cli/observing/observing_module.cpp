@@ -36,6 +36,7 @@ class TorchObserving final : public Observing {
 
   void start() override { EmbeddedPython::start(layout_); }
   void start_in_worker() override { EmbeddedPython::start_in_worker(layout_); }
+  void end_in_worker() override { EmbeddedPython::end_in_worker(); }
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
   GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
 
