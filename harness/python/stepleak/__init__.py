@@ -105,7 +105,7 @@ def check(
     """
     _torch.require()  # the C++ core is linked to torch's own libraries
 
-    from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
+    from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
 
     target: str = name or str(getattr(step, "__qualname__", type(step).__name__))
     wants_index = _load.takes_index(step, target)
@@ -122,7 +122,7 @@ def check(
         "peer_timeout": peer_timeout,
     }
     with _one_judge():
-        found = _core.check(step, wants_index, options)
+        found = _core.check(step, wants_index, _options.checked(options))
     result, is_interrupted = _result(*found)
     if is_interrupted:
         raise Interrupted(result)
@@ -250,7 +250,7 @@ def watch(
     _on_leak.checked(on_leak)
     _torch.require()  # the C++ core is linked to torch's own libraries
 
-    from stepleak import _core, _load  # type: ignore[attr-defined]  # built, not written
+    from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
 
     _load.seed_everything(seed)
     options = {
@@ -265,7 +265,7 @@ def watch(
         "peer_timeout": peer_timeout,
     }
     with _one_judge():
-        return Watch(_core.Watch(options), loader, on_leak)
+        return Watch(_core.Watch(_options.checked(options)), loader, on_leak)
 
 
 def assert_no_leak(step: Callable[..., Any], **options: Any) -> None:

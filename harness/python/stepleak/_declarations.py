@@ -29,6 +29,8 @@ def declarations(folder: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.glob("*.py")):
         if path.name.startswith("_"):
             continue
+        if not path.is_file():  # reading a pipe would wait for who writes into it
+            raise NotPlain(f"{path} is no file")
         for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
             if isinstance(node, ast.FunctionDef):
                 yield from of_function(node, path)

@@ -37,6 +37,18 @@ def seed_everything(seed: int) -> None:
         torch.manual_seed(seed)
 
 
+# Of an exception's text: a batch in its message fills no report.
+_MOST_TEXT = 8192
+
+
+def unseen_device() -> str:
+    """A note where tensors go to a device that holds none by default; empty elsewhere."""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.get_default_device().type != "meta":
+        return ""
+    return "torch's default device is meta: what is made there takes no memory, and is not judged"
+
+
 def conditions() -> dict[str, str]:
     """Versions for the result's conditions."""
     numpy = sys.modules.get("numpy")
@@ -68,6 +80,8 @@ def takes_index(step: Callable[..., Any], name: str) -> bool:
     except (TypeError, ValueError):
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if inspect.isfunction(step) and next(iter(inspect.signature(step).parameters), "") == "self":
+        raise UsageError(f"{name} is a method without its object", "name it on an object: trainer.step")
     required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if any(p.kind not in positional for p in required) or len(required) > 1:
         wanted = ", ".join(p.name for p in required)
@@ -81,8 +95,11 @@ def takes_index(step: Callable[..., Any], name: str) -> bool:
 def load_scenarios(folder: str) -> list[scenario.Scenario]:
     """Imports every scenario file of a folder and returns what they declare."""
     for path in sorted(Path(folder).glob("*.py")):
-        if not path.name.startswith("_"):
-            _load_module(path)
+        if path.name.startswith("_"):
+            continue
+        if not path.is_file():  # reading a pipe would wait for who writes into it
+            raise UsageError(f"{path} is no file", "name a scenario's file by what it is, or remove it")
+        _load_module(path)
     return scenario.registered()
 
 
@@ -95,7 +112,11 @@ def format_exception(error: BaseException) -> str:
     ]
     # Of a SyntaxError the lines before the last name file and line.
     *place, last = [line.rstrip() for line in traceback.format_exception_only(type(error), error)]
-    return "\n".join([last.strip(), *place, *(line.rstrip() for line in traceback.format_list(frames))])
+    text = "\n".join([last.strip(), *place, *(line.rstrip() for line in traceback.format_list(frames))])
+    if len(text) > _MOST_TEXT:
+        text = f"{text[:_MOST_TEXT]} ... ({len(text) - _MOST_TEXT} characters more)"
+    # A lone surrogate has no UTF-8.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _load_module(path: Path) -> ModuleType:

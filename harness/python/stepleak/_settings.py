@@ -11,6 +11,7 @@ wrong, as `error` and `remedy`; or nothing ({}) where the table is not there.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,10 @@ class SettingsError(Exception):
 
 def settings_of(file: Path) -> dict[str, str]:
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("stepleak")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        tool = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+    except (ValueError, RecursionError) as error:  # what it decodes, and numbers and nests that Python gives up on
         raise SettingsError(f"{file} is no TOML: {error}", "mend it") from None
+    table = tool.get("stepleak") if isinstance(tool, dict) else None
     if table is None:
         return {}
     if not isinstance(table, dict):
@@ -41,7 +43,7 @@ def settings_of(file: Path) -> dict[str, str]:
         raise SettingsError(f"{file}: [tool.stepleak] knows no '{unknown[0]}'", "it knows " + " and ".join(FOLDERS))
     folders = {name: _folder(file, name, table.get(name, "")) for name in FOLDERS}
     # Baselines are made by the first update; scenarios are written.
-    if folders["scenarios"] and not Path(folders["scenarios"]).is_dir():
+    if folders["scenarios"] and not os.path.isdir(folders["scenarios"]):
         raise SettingsError(f"{file}: scenarios = {table['scenarios']!r} is no folder", "it is relative to that file")
     return folders
 
