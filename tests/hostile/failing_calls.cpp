@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// To be preloaded: makes one call of ours fail, as a full disk, a limit or an exhausted machine would.
+//
+//   STEPLEAK_FAULT=write:3   the third write() that stepleak's own code makes in this process
+//   STEPLEAK_FAULT_LOG=FILE  a line for each call that was made to fail
+//
+// Calls of torch, Python and the C library are left alone. A forked child goes on counting where its parent stood.
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+namespace {
+
+struct Fault {
+  std::string_view call;
+  long number = 0;
+};
+
+Fault fault_of_environment() {
+  const char* text = std::getenv("STEPLEAK_FAULT");
+  const char* colon = text != nullptr ? std::strchr(text, ':') : nullptr;
+  if (colon == nullptr) return {};
+  return {{text, static_cast<std::size_t>(colon - text)}, std::strtol(colon + 1, nullptr, 10)};
+}
+
+const Fault fault = fault_of_environment();
+long calls = 0;
+
+template <typename Function>
+Function* real(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+void log_fault() {
+  const char* file = std::getenv("STEPLEAK_FAULT_LOG");
+  if (file == nullptr) return;
+  static auto* const open_file = real<int(const char*, int, ...)>("open");
+  static auto* const write_text = real<ssize_t(int, const void*, std::size_t)>("write");
+  const int descriptor = open_file(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  (void)!write_text(descriptor, "fault\n", 6);
+  ::close(descriptor);
+}
+
+bool is_ours(const void* caller) {
+  Dl_info info{};
+  if (::dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return false;
+  const auto* name = std::strrchr(info.dli_fname, '/');
+  return std::string_view(name != nullptr ? name + 1 : info.dli_fname).find("stepleak") != std::string_view::npos;
+}
+
+bool fails(std::string_view call, const void* caller) {
+  if (call != fault.call || !is_ours(caller) || ++calls != fault.number) return false;
+  log_fault();
+  return true;
+}
+
+}  // namespace
+
+#define CALLER __builtin_return_address(0)
+
+extern "C" {
+
+ssize_t write(int descriptor, const void* data, std::size_t size) {
+  static auto* const next = real<decltype(write)>("write");
+  if (!fails("write", CALLER)) return next(descriptor, data, size);
+  errno = ENOSPC;
+  return -1;
+}
+
+int open(const char* path, int flags, ...) {
+  static auto* const next = real<int(const char*, int, ...)>("open");
+  va_list rest;
+  va_start(rest, flags);
+  const auto mode = va_arg(rest, mode_t);
+  va_end(rest);
+  if (!fails("open", CALLER)) return next(path, flags, mode);
+  errno = EMFILE;
+  return -1;
+}
+
+// What open() is where files may be larger than two gibibytes.
+int open64(const char* path, int flags, ...) {
+  static auto* const next = real<int(const char*, int, ...)>("open64");
+  va_list rest;
+  va_start(rest, flags);
+  const auto mode = va_arg(rest, mode_t);
+  va_end(rest);
+  if (!fails("open", CALLER)) return next(path, flags, mode);
+  errno = EMFILE;
+  return -1;
+}
+
+int fsync(int descriptor) {
+  static auto* const next = real<decltype(fsync)>("fsync");
+  if (!fails("fsync", CALLER)) return next(descriptor);
+  errno = EIO;
+  return -1;
+}
+
+int rename(const char* from, const char* to) noexcept {
+  static auto* const next = real<int(const char*, const char*)>("rename");
+  if (!fails("rename", CALLER)) return next(from, to);
+  errno = EACCES;
+  return -1;
+}
+
+pid_t fork() noexcept {
+  static auto* const next = real<pid_t()>("fork");
+  if (!fails("fork", CALLER)) return next();
+  errno = EAGAIN;
+  return -1;
+}
+
+void* mmap(void* address, std::size_t size, int protection, int flags, int descriptor, off_t offset) noexcept {
+  static auto* const next = real<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
+  if (!fails("mmap", CALLER)) return next(address, size, protection, flags, descriptor, offset);
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+
+void* mmap64(void* address, std::size_t size, int protection, int flags, int descriptor, off64_t offset) noexcept {
+  static auto* const next = real<void*(void*, std::size_t, int, int, int, off64_t)>("mmap64");
+  if (!fails("mmap", CALLER)) return next(address, size, protection, flags, descriptor, offset);
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+
+int memfd_create(const char* name, unsigned flags) noexcept {
+  static auto* const next = real<int(const char*, unsigned)>("memfd_create");
+  if (!fails("memfd_create", CALLER)) return next(name, flags);
+  errno = EMFILE;
+  return -1;
+}
+
+void* dlopen(const char* file, int flags) noexcept {
+  // The loader finds a library beside the one that asks for it: ours would be the preloaded one.
+  static auto* const next = real<void*(const char*, int)>("dlopen");
+  if (!fails("dlopen", CALLER)) return next(file, flags);
+  return nullptr;
+}
+
+}  // extern "C"
+
+void* operator new(std::size_t size) {
+  if (fails("new", CALLER)) throw std::bad_alloc();
+  void* memory = std::malloc(size > 0 ? size : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }

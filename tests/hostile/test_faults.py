@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The n-th call of ours fails, for each n there is: a right exit code, whole files, and nothing that runs on."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cases import DATA, FOLDER
+from sandbox import End, Sandbox
+from validators import check_outputs, check_terminal
+
+CALLS = ("write", "open", "fsync", "rename", "fork", "mmap", "memfd_create", "dlopen")
+OUTPUTS = ["r.json", "r.xml", "r.trace"]
+LEAK, FAILURE = 1, 3
+
+
+@pytest.fixture(scope="session")
+def library() -> str:
+    if not os.environ.get("STEPLEAK_TEST_FAULTS"):
+        pytest.skip("STEPLEAK_TEST_FAULTS names no library; run by: ci/hostile")
+    return os.environ["STEPLEAK_TEST_FAULTS"]
+
+
+def faulty_call(sandbox: Sandbox, command: list[str], library: str, fault: str) -> tuple[End, bool]:
+    """How it ended, and whether there was such a call to fail."""
+    log = sandbox.folder.parent / "faults"
+    log.unlink(missing_ok=True)
+    for name in OUTPUTS:
+        (sandbox.folder / name).unlink(missing_ok=True)
+    sandbox.write("r.json", "old")
+    sandbox.remember()
+    environment = {"LD_PRELOAD": library, "STEPLEAK_FAULT": fault, "STEPLEAK_FAULT_LOG": str(log)}
+    return sandbox.call(command, environment, 100), log.exists()
+
+
+def check_end(sandbox: Sandbox, end: End, wanted: dict[str, str]) -> None:
+    """The verdict with all files, or a failure that says why and leaves each file whole, the old one or the new."""
+    assert end.code in (LEAK, FAILURE), end.text[-2000:]
+    check_terminal("stderr", end.err)
+    sandbox.check_nothing_left(OUTPUTS)
+    text = (sandbox.folder / "r.json").read_text(encoding="utf-8")
+    check_outputs(sandbox.folder, OUTPUTS if text != "old" else OUTPUTS[1:])
+    if end.code == FAILURE:
+        assert b"stepleak: " in end.err or b"failed" in end.out, "a failure without a word"
+        return
+    found = json.loads(text)
+    results = found if isinstance(found, list) else [found]
+    assert {result["target"]: result["verdict"] for result in results} == wanted
+    assert (sandbox.folder / "r.xml").exists()
+
+
+def walk(sandbox: Sandbox, command: list[str], library: str, call: str, wanted: dict[str, str], most: int) -> int:
+    """Fails the first, the second, ... until there is none left; how many there were."""
+    for number in range(1, most + 1):
+        end, was_there = faulty_call(sandbox, command, library, f"{call}:{number}")
+        check_end(sandbox, end, wanted)
+        if not was_there:
+            assert end.code == LEAK
+            return number - 1
+    return most
+
+
+@pytest.mark.parametrize("call", [*CALLS, "new"])
+def test_analysis_survives_each(call: str, sandbox: Sandbox, stepleak: list[str], library: str) -> None:
+    trace = str(DATA / "cpu_loss_list_attached.trace")
+    command = [*stepleak, "analyze", trace, "--json", "r.json", "--junit", "r.xml"]
+    # An allocation in steps: there are ten thousands of them.
+    if call == "new":
+        for number in (1, 2, 5, 10, 30, 100, 300, 1000, 2000, 3000, 5000, 8000, 10000):
+            end, _ = faulty_call(sandbox, command, library, f"new:{number}")
+            check_end(sandbox, end, {"loss_list_attached": "leak"})
+        return
+    count = walk(sandbox, command, library, call, {"loss_list_attached": "leak"}, 40)
+    assert count > 0 or call not in ("write", "open", "fsync", "rename")
+
+
+@pytest.mark.parametrize(("call", "most"), [(call, 40) for call in CALLS], ids=CALLS)
+@pytest.mark.slow
+def test_run_survives_each(call: str, most: int, sandbox: Sandbox, stepleak: list[str], library: str) -> None:
+    sandbox.write("waits.py", Path(FOLDER / "targets/waits.py").read_bytes())
+    targets = ["waits.py:quick", "waits.py:step"]
+    outputs = ["--json", "r.json", "--junit", "r.xml", "--trace", "r.trace"]
+    command = ["env", "WAITS_IN=nowhere", *stepleak, "run", *targets, "--effort", "quick", *outputs]
+    count = walk(sandbox, command, library, call, {"waits.py:quick": "clean", "waits.py:step": "leak"}, most)
+    print(f"{call}: {count} calls")
+    assert count > 0 or call == "dlopen"

@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""A signal at a chosen moment: it ends soon, keeps what is decided, and leaves nothing that runs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from cases import FOLDER, missing_parts, parameters
+from sandbox import Sandbox
+from validators import check_outputs, check_terminal
+
+
+@pytest.mark.parametrize("case", parameters("signals"))
+def test_signal(case: dict[str, Any], sandbox: Sandbox, stepleak: list[str]) -> None:
+    sandbox.write("waits.py", (FOLDER / "targets/waits.py").read_bytes())
+    sandbox.write("old.json", "old")
+    sandbox.remember()
+    outputs = ["r.json", "r.xml", "r.trace"]
+    arguments = ["run", "waits.py:quick", "waits.py:step", "-j1", "--effort", "quick"]
+    written = ["--json", "r.json", "--junit", "r.xml", "--trace", "r.trace"]
+    started = sandbox.start([*stepleak, *arguments, *written], {"WAITS_IN": case["at"]})
+    deadline = time.monotonic() + 100
+    while not (sandbox.folder / "reached").exists():
+        assert started.poll() is None, started.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    number = getattr(signal, case["signal"])
+    begin = time.monotonic()
+    started.send_signal(number)
+    if case.get("again"):
+        started.send_signal(number)
+    out, err = started.communicate(timeout=60)
+    seconds = time.monotonic() - begin
+    assert started.returncode == case["code"], (out + err).decode()
+    # A second of its own, on a machine that others use too.
+    assert seconds < case.get("within", 8)
+    check_terminal("stdout", out)
+    check_terminal("stderr", err)
+    assert missing_parts(case, "err", err.decode()) == []
+    check_outputs(sandbox.folder, outputs)
+    if case.get("keeps", True):
+        data = json.loads((sandbox.folder / "r.json").read_text(encoding="utf-8"))
+        results = {result["target"]: result for result in (data if isinstance(data, list) else [data])}
+        assert {name: result["verdict"] for name, result in results.items()} == case["verdicts"]
+    sandbox.check_nothing_left([*outputs, "reached"])

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every output must be, whatever went in: checked by the validators of others, against the published schemas."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+
+SCHEMAS = Path(__file__).parents[2] / "docs/schema"
+
+# C0 but newline and tab, DEL, and C1, which terminals take for ESC sequences too.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@cache
+def _schema(name: str) -> jsonschema.Draft202012Validator:
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def check_json(text: str) -> None:
+    """One result, or a list of them. Only what a strict parser takes: no NaN, no lone surrogate."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    data = json.loads(text, parse_constant=refuse)
+    json.dumps(data, ensure_ascii=False).encode()  # a lone surrogate has no UTF-8
+    for result in data if isinstance(data, list) else [data]:
+        _schema("result").validate(result)
+
+
+def check_baseline(text: str) -> None:
+    _schema("baseline").validate(json.loads(text))
+
+
+def check_trace(data: bytes) -> None:
+    for line in gzip.decompress(data).rstrip(b"\n").split(b"\n"):
+        _schema("trace").validate(json.loads(line))
+
+
+def check_junit(file: Path) -> None:
+    done = subprocess.run(
+        ["xmllint", "--noout", "--nonet", "--huge", "--schema", str(SCHEMAS / "junit.xsd"), str(file)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def check_terminal(stream: str, data: bytes, colours: bool = False) -> None:
+    """Valid UTF-8 without a control character; but our own colours, where they were asked for."""
+    text = data.decode("utf-8")
+    if colours:
+        text = re.sub("\x1b\\[[0-9;]*m", "", text)
+    found = CONTROL.search(text)
+    assert not found, f"{stream} has {found.group()!r} in: {text[max(found.start() - 80, 0) : found.end() + 80]!r}"
+
+
+def check_outputs(folder: Path, names: list[str]) -> None:
+    """By their endings; what is not there was not written, which the case says by `outputs`."""
+    for name in names:
+        file = folder / name
+        if not file.is_file() or file.is_symlink():
+            continue
+        if name.endswith(".json"):
+            check_json(file.read_bytes().decode("utf-8"))
+        elif name.endswith(".xml"):
+            check_junit(file)
+        elif name.endswith(".trace"):
+            check_trace(file.read_bytes())
