@@ -7,6 +7,9 @@
 //
 // Calls of torch, Python and the C library are left alone. A forked child goes on counting where its parent stood.
 
+// Here open() and open64() are two, as they are for the linker.
+#undef _FILE_OFFSET_BITS
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

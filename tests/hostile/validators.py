@@ -72,7 +72,9 @@ def check_outputs(folder: Path, names: list[str]) -> None:
         file = folder / name
         if not file.is_file() or file.is_symlink():
             continue
-        if name.endswith(".json"):
+        if name.startswith("b/"):
+            check_baseline(file.read_text(encoding="utf-8"))
+        elif name.endswith(".json"):
             check_json(file.read_bytes().decode("utf-8"))
         elif name.endswith(".xml"):
             check_junit(file)

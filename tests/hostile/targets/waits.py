@@ -39,5 +39,5 @@ def step(index):
         here("step")
         if PLACE in ("child", "deaf"):
             here(PLACE)
-    if index == 34:
+    if index == 25:
         here("record pass")
