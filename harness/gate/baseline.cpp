@@ -270,7 +270,11 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   baseline.verdict = *verdict;
   baseline.kinds = value_of<std::vector<std::string>>(json, "kinds", origin);
   baseline.fingerprints = value_of<std::vector<std::string>>(json, "fingerprints", origin);
-  baseline.fingerprint_rule = json.value("fingerprint_rule", 0);
+  if (json.contains("fingerprint_rule")) {
+    const auto rule = count_from(json.at("fingerprint_rule"), "fingerprint_rule", origin);
+    if (rule != static_cast<int>(rule)) throw malformed(origin, "fingerprint_rule", "is too large");
+    baseline.fingerprint_rule = static_cast<int>(rule);
+  }
   const Json leaks = json.value("leaks", Json::object());
   if (!leaks.is_object()) throw malformed(origin, "leaks", "is no table");
   for (const auto& [fingerprint, leak] : leaks.items()) {

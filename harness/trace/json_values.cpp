@@ -22,11 +22,11 @@ Frame frame_from_json(const Json& json) {
   // Without an owner it was written before libraries' frames were told from the user's.
   const auto owner = json.value("owner", std::string("user"));
   return {.file = json.at("file"),
-          .line = json.at("line"),
+          .line = int_from(json.at("line")),
           .function = json.at("function"),
           .text = json.at("text"),
           .owner = parsed(parse_frame_owner(owner), "frame's owner", owner),
-          .folded_count = json.value("folded_count", 0)};
+          .folded_count = json.contains("folded_count") ? int_from(json.at("folded_count")) : 0};
 }
 
 Json live_memory_to_json(const std::vector<LiveMemory>& lines) {
@@ -44,8 +44,8 @@ Json live_memory_to_json(const std::vector<LiveMemory>& lines) {
 std::vector<LiveMemory> live_memory_from_json(const Json& json) {
   std::vector<LiveMemory> lines;
   for (const auto& line : json) {
-    lines.push_back({line.at("bytes"), line.at("blocks"), line.at("first_step"), line.at("last_step"),
-                     frames_from_json(line.at("where"))});
+    lines.push_back({count_from(line.at("bytes")), count_from(line.at("blocks")), count_from(line.at("first_step")),
+                     count_from(line.at("last_step")), frames_from_json(line.at("where"))});
   }
   return lines;
 }
@@ -59,7 +59,7 @@ Json memory_to_json(const MemoryEvidence& memory) {
 }
 
 MemoryEvidence memory_from_json(const Json& json) {
-  return {json.at("bytes"), json.at("blocks"), live_memory_from_json(json.at("largest")),
+  return {count_from(json.at("bytes")), count_from(json.at("blocks")), live_memory_from_json(json.at("largest")),
           live_memory_from_json(json.at("newest")), live_memory_from_json(json.at("by_stack"))};
 }
 
@@ -72,6 +72,17 @@ std::int64_t count_from(const Json& json) {
     throw failure_error(fmt::format("{:.40} is no count", json.dump()));
   }
   return json.get<std::int64_t>();
+}
+
+int int_from(const Json& json) {
+  const auto count = count_from(json);
+  if (count != static_cast<int>(count)) throw failure_error(fmt::format("{} is too large a number", count));
+  return static_cast<int>(count);
+}
+
+std::uint64_t unsigned_from(const Json& json) {
+  if (!json.is_number_unsigned()) throw failure_error(fmt::format("{:.40} is no number from 0 on", json.dump()));
+  return json.get<std::uint64_t>();
 }
 
 int index_from(const Json& json, std::size_t size) {
@@ -102,7 +113,7 @@ Json statement_to_json(const Statement& statement) {
 }
 
 Statement statement_from_json(const Json& json) {
-  return {json.at("file"), json.at("line"), json.at("text"), json.at("expression")};
+  return {json.at("file"), int_from(json.at("line")), json.at("text"), json.at("expression")};
 }
 
 Json structure_to_json(const Structure& structure) {
@@ -116,9 +127,9 @@ Json structure_to_json(const Structure& structure) {
 Structure structure_from_json(const Json& json) {
   const std::string type = json.at("type");
   return {.type = parsed(parse_structure_type(type), "type of structure", type),
-          .bound = json.at("bound"),
+          .bound = count_from(json.at("bound")),
           .file = json.at("file"),
-          .line = json.at("line"),
+          .line = int_from(json.at("line")),
           .text = json.at("text")};
 }
 

@@ -27,6 +27,10 @@ Enum parsed(std::optional<Enum> value, std::string_view what, const std::string&
 /// A count of bytes, steps, blocks or objects, which may be negative where it is a difference. Throws a failure error
 /// for what is no integer, which a cast would bend, and beyond 2^53, where sums would overflow.
 [[nodiscard]] std::int64_t count_from(const Json& json);
+/// The same for what an int holds, such as a line.
+[[nodiscard]] int int_from(const Json& json);
+/// An address or a set of flags: an integer from 0 on.
+[[nodiscard]] std::uint64_t unsigned_from(const Json& json);
 /// An index into a list of that size, or -1 for none. Throws a failure error for anything else.
 [[nodiscard]] int index_from(const Json& json, std::size_t size);
 

@@ -41,14 +41,14 @@ Survivor survivor_from_json(const Json& row, const Recording& recording) {
   Survivor survivor{.type = parse_survivor_type(row.at(0)),
                     .device = parse_device(row.at(1).get<std::string>()),
                     .birth_step = count_from(row.at(2)),
-                    .identity = row.at(3),
-                    .storage = row.at(4),
+                    .identity = unsigned_from(row.at(3)),
+                    .storage = unsigned_from(row.at(4)),
                     .bytes = count_from(row.at(5)),
                     .storage_bytes = count_from(row.at(6)),
-                    .dims = row.at(7),
+                    .dims = int_from(row.at(7)),
                     .name = row.at(8),
                     .op = row.at(9)};
-  const unsigned flags = row.at(10);
+  const auto flags = unsigned_from(row.at(10));
   for (std::size_t i = 0; i < kFlags.size(); ++i) survivor.*kFlags[i] = (flags >> i & 1U) != 0;
   survivor.stack = index_from(row.at(11), recording.stacks.size());
   survivor.holder = index_from(row.at(12), recording.holders.size());
@@ -83,8 +83,8 @@ std::vector<std::vector<Frame>> stacks_from_json(const Json& json) {
   std::vector<Frame> frames;
   for (const auto& row : json.at("frames")) {
     const std::string owner = row.at(4);
-    frames.push_back(
-        {row.at(0), row.at(1), row.at(2), row.at(3), parsed(parse_frame_owner(owner), "frame's owner", owner)});
+    frames.push_back({row.at(0), int_from(row.at(1)), row.at(2), row.at(3),
+                      parsed(parse_frame_owner(owner), "frame's owner", owner)});
   }
   std::vector<std::vector<Frame>> stacks;
   for (const auto& list : json.at("stacks")) {

@@ -44,7 +44,7 @@ Finding finding_from_json(const Json& json) {
   finding.bytes_per_step = json.at("bytes_per_step");
   finding.count_per_step = json.at("count_per_step");
   finding.counted = json.at("counted");
-  finding.since_step = json.at("since_step");
+  finding.since_step = count_from(json.at("since_step"));
   finding.what = json.at("what");
   finding.op = json.at("op");
   finding.where = frames_from_json(json.at("where"));
@@ -52,11 +52,11 @@ Finding finding_from_json(const Json& json) {
   finding.holder_shape = json.at("holder_shape");
   if (json.contains("kept_at")) finding.kept_by = statement_from_json(json.at("kept_at"));
   if (json.contains("structure")) finding.structure = structure_from_json(json.at("structure"));
-  finding.kept_count = json.at("kept_count");
-  finding.explained_steps = json.value("explained_steps", std::int64_t{0});
+  finding.kept_count = count_from(json.at("kept_count"));
+  if (json.contains("explained_steps")) finding.explained_steps = count_from(json.at("explained_steps"));
   finding.fix = json.at("fix");
   finding.fingerprint = json.at("fingerprint");
-  finding.rank = json.value("rank", -1);
+  if (json.contains("rank")) finding.rank = int_from(json.at("rank"));
   return finding;
 }
 
@@ -73,8 +73,8 @@ Json losses_to_json(const std::vector<Loss>& losses) {
 std::vector<Loss> losses_from_json(const Json& json) {
   std::vector<Loss> losses;
   for (const auto& loss : json) {
-    losses.push_back(
-        {parse_device(loss.at("device").get<std::string>()), loss.at("bytes_per_step"), loss.at("full_after_steps")});
+    losses.push_back({parse_device(loss.at("device").get<std::string>()), loss.at("bytes_per_step"),
+                      count_from(loss.at("full_after_steps"))});
   }
   return losses;
 }
@@ -108,11 +108,15 @@ Trace trace_from_json(const Json& json) {
   std::size_t length = 0;
   for (const auto& [name, values] : series.items()) {
     keys.push_back(series_key_from(name));
-    columns.push_back(values.get<std::vector<std::int64_t>>());
+    auto& read = columns.emplace_back();
+    for (const auto& value : values) read.push_back(count_from(value));
     if (!sampled.contains(name)) continue;
     auto& column = columns.back();
     std::vector<std::int64_t> readings(column.size(), kUnread);
-    for (const std::size_t step : sampled.at(name)) readings.at(step - 1) = column.at(step - 1);
+    for (const auto& step : sampled.at(name)) {
+      const auto at = static_cast<std::size_t>(unsigned_from(step)) - 1;
+      readings.at(at) = column.at(at);
+    }
     column = std::move(readings);
   }
   for (const auto& column : columns) length = std::max(length, column.size());
@@ -128,12 +132,13 @@ Trace trace_from_json(const Json& json) {
     for (std::size_t column = 0; column < columns.size(); ++column) row[column] = columns[column][step];
     trace.add_boundary(row);
   }
-  if (json.value("explained_from", std::int64_t{-1}) > 0) {
-    trace.add_recording({.pass = {.type = PassType::record,
-                                  .first_step = json.at("explained_from"),
-                                  .planned_steps = json.at("explained_steps"),
-                                  .stride = json.value("explain_stride", std::int64_t{1})},
-                         .steps = json.at("explained_steps")});
+  if (json.contains("explained_from") && count_from(json.at("explained_from")) > 0) {
+    trace.add_recording(
+        {.pass = {.type = PassType::record,
+                  .first_step = count_from(json.at("explained_from")),
+                  .planned_steps = count_from(json.at("explained_steps")),
+                  .stride = json.contains("explain_stride") ? count_from(json.at("explain_stride")) : 1},
+         .steps = count_from(json.at("explained_steps"))});
   }
   return trace;
 }
@@ -179,12 +184,12 @@ Result result_from_json(std::string_view text) try {
   result.device = parse_device(json.at("device").get<std::string>());
   result.verdict = parsed(parse_verdict(json.at("verdict").get<std::string>()), "verdict", json.at("verdict"));
   result.reason = json.at("reason");
-  result.steps = json.at("steps");
+  result.steps = count_from(json.at("steps"));
   result.seconds = json.at("seconds");
-  result.limit = {json.at("limit").at("bytes_per_step"), json.at("limit").at("period_steps")};
+  result.limit = {count_from(json.at("limit").at("bytes_per_step")), count_from(json.at("limit").at("period_steps"))};
   for (const auto& finding : json.at("findings")) result.findings.push_back(finding_from_json(finding));
   result.notes = json.at("notes").get<std::vector<std::string>>();
-  result.steady = json.at("steady").get<std::map<std::string, std::int64_t>>();
+  for (const auto& [name, level] : json.at("steady").items()) result.steady[name] = count_from(level);
   result.losses = losses_from_json(json.value("losses", Json::array()));
   result.trace = trace_from_json(json);
   result.conditions = json.at("conditions").get<std::map<std::string, std::string>>();
