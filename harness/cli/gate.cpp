@@ -111,13 +111,15 @@ BaselineStore store_of(const GateOptions& options) {
 
 bool are_of_one_project(const GateOptions& options) {
   std::error_code ignored;
-  const auto baselines =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(baseline_folder_of(options.baseline_folder, options.scenario_folder), ignored), ignored);
+  const auto baselines = std::filesystem::weakly_canonical(
+      std::filesystem::absolute(baseline_folder_of(options.baseline_folder, options.scenario_folder), ignored),
+      ignored);
   const auto project = project_of(scenario_folder_of(options.scenario_folder));
   const auto inside = baselines.lexically_relative(project);
   // A project within that project has baselines of its own.
   for (auto above = baselines; above != project && above.has_relative_path(); above = above.parent_path()) {
-    if (std::filesystem::exists(above / ".git", ignored) || std::filesystem::exists(above / "pyproject.toml", ignored)) {
+    if (std::filesystem::exists(above / ".git", ignored) ||
+        std::filesystem::exists(above / "pyproject.toml", ignored)) {
       return false;
     }
   }

@@ -122,7 +122,8 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
   verb.add_option("--timeout", options.timeout_seconds, "seconds for each worker; 0: none")
       ->check(seconds)
       ->capture_default_str();
-  verb.add_option("--memory", options.memory, "private host memory that a worker may take, such as 8G; none by default");
+  verb.add_option("--memory", options.memory,
+                  "private host memory that a worker may take, such as 8G; none by default");
   verb.add_option("--jobs,-j", options.jobs, "workers at once; 0: one a core")->check(threads)->capture_default_str();
   verb.add_flag("--show-output", options.show_output, "let through what the step prints");
 }
