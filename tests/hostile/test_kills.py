@@ -15,7 +15,7 @@ from cases import tables
 from sandbox import Sandbox
 from validators import check_baseline, check_junit
 
-KILLS = int(os.environ.get("STEPLEAK_TEST_KILLS", "4"))
+KILLS = int(os.environ.get("STEPLEAK_TEST_KILLS", "2"))
 
 
 @pytest.fixture
