@@ -3,10 +3,13 @@
 // The public interface in terms of the harness's own types, which may change from release to release.
 
 #define STEPLEAK_BUILDS_ITSELF
+#include <map>
 #include <optional>
 
 #include "harness/api/check.hpp"
 #include "harness/api/stepleak/stepleak.hpp"
+#include "harness/api/stepleak/turns.hpp"
+#include "harness/api/turns.hpp"
 #include "harness/api/watch.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/serialise.hpp"
@@ -96,6 +99,45 @@ void Watch::fail(const std::string& what) { own_->watch.fail(what); }
 const Result& Watch::finish() {
   if (!own_->result) own_->result = public_result(own_->watch.finish());
   return *own_->result;
+}
+
+struct Turns::Parts {
+  explicit Parts(const Options& options) : turns(own_options(options)) {}
+
+  stepleak::Turns turns;
+  std::map<std::string, Result> results;
+};
+
+Turns::Turns(const Options& options) : own_(with_public_errors([&] { return std::make_unique<Parts>(options); })) {}
+
+Turns::~Turns() = default;
+
+void Turns::begin_group(const std::string& group) {
+  with_public_errors([&] { own_->turns.begin_group(group); });
+}
+
+void Turns::end_group() {
+  with_public_errors([&] { own_->turns.end_group(); });
+}
+
+void Turns::begin(const std::string& piece) {
+  with_public_errors([&] { own_->turns.begin(piece); });
+}
+
+void Turns::end() {
+  with_public_errors([&] { own_->turns.end(); });
+}
+
+void Turns::end_round() {
+  with_public_errors([&] { own_->turns.end_round(); });
+}
+
+std::int64_t Turns::turns_of(const std::string& piece) const { return own_->turns.turns_of(piece); }
+
+const Result& Turns::result(const std::string& piece) {
+  auto& result = own_->results[piece];
+  if (result.report.empty()) result = public_result(own_->turns.result(piece));
+  return result;
 }
 
 }  // namespace stepleak::v0

@@ -228,4 +228,11 @@ void take_tensor_again(std::uintptr_t impl) { record().take_again(reinterpret_ca
 
 GraphAttachments graph_attachments() { return {handle().has_value(), record().reference_count()}; }
 
+BirthCounts graph_births() {
+  BirthCounts births;
+  for (const auto& [address, entry] : record().nodes()) ++births[Counter::live_nodes][entry.birth.step];
+  for (const auto& [address, entry] : record().tensors()) ++births[Counter::live_tensors][entry.birth.step];
+  return births;
+}
+
 }  // namespace stepleak

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "harness/probes/birth_counts.hpp"
 #include "harness/probes/probe.hpp"
 
 namespace stepleak {
@@ -56,5 +57,8 @@ class GraphProbe final : public Probe {
   bool is_explaining_ = false;
   bool is_recording_stacks_ = false;
 };
+
+/// Live nodes and tensors by the step of their birth, as of the last boundary.
+[[nodiscard]] BirthCounts graph_births();
 
 }  // namespace stepleak

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/api/turns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "harness/api/result_of.hpp"
+#include "harness/api/run_setup.hpp"
+#include "harness/base/bytes.hpp"
+#include "harness/base/errors.hpp"
+#include "harness/observe/piece_probe.hpp"
+#include "harness/probes/torch/graph_probe.hpp"
+
+namespace stepleak {
+namespace {
+
+// Of the host heap only a difference is known. Where as much is given back in the group as this piece has added, and
+// the group grows all the same, it is left open whose that is.
+void doubt(Result& result, const PieceProbe& probe) {
+  constexpr SeriesKey kHeap{Counter::heap_bytes};
+  const auto is_of_heap = [](const Finding& finding) { return finding.kind == Kind::host_heap; };
+  if (result.verdict != Verdict::leak || probe.group() == nullptr) return;
+  if (!std::all_of(result.findings.begin(), result.findings.end(), is_of_heap)) return;
+  if (2 * probe.group()->given_back(kHeap) < probe.added(kHeap)) return;
+  result.verdict = Verdict::inconclusive;
+  result.findings.clear();
+  result.losses.clear();
+  result.reason = fmt::format(
+      "{} of the host heap stay of every step at its end, something in its group gives back as much, and something "
+      "keeps "
+      "as much: run it alone",
+      format_bytes(static_cast<double>(probe.added(kHeap)) / static_cast<double>(result.steps)));
+}
+
+Options without_seeding(Options options) {
+  options.seeds = false;
+  return options;
+}
+
+}  // namespace
+
+struct Turns::Parts {
+  struct Piece {
+    Piece(Parts& all, int number, const std::string& name) : probe(all.book, number, all.group) {
+      if (all.group != nullptr) all.group->add(probe);
+      auto parts = all.setup.parts();
+      parts.target = name;
+      parts.observer.probes = {&probe};
+      parts.stacks = &probe;
+      session.emplace(std::move(parts));
+      session->start();
+    }
+
+    PieceProbe probe;
+    std::optional<Session> session;  // none once the piece is judged
+    std::optional<Result> result;
+    std::int64_t turns = 0;
+  };
+
+  explicit Parts(const Options& options)
+      : setup(without_seeding(options), {}),
+        outside_name(options.target),
+        book(setup.parts().observer.probes, *setup.parts().stacks, &graph_births) {
+    piece_of(outside_name).session->begin_step();
+  }
+
+  Piece& piece_of(const std::string& name) {
+    auto& piece = pieces[name];
+    if (!piece) piece = std::make_unique<Piece>(*this, static_cast<int>(pieces.size()) - 1, name);
+    return *piece;
+  }
+  Piece& outside() { return *pieces.at(outside_name); }
+
+  void conclude(Piece& piece) {
+    if (piece.result) return;
+    auto record = piece.session->finish();
+    setup.complete(record);
+    piece.result = result_of(record);
+    doubt(*piece.result, piece.probe);
+    piece.session.reset();
+  }
+
+  void end_step(Piece& piece) {
+    ++piece.turns;
+    if (!piece.session) return piece.probe.pause();
+    try {
+      if (piece.session->end_step() == Next::stop) conclude(piece);
+    } catch (const StepFailure& failure) {
+      piece.session->fail(failure);
+      conclude(piece);
+    }
+  }
+
+  RunSetup setup;
+  std::string outside_name;
+  TurnBook book;
+  std::map<std::string, GroupLedgers> groups;
+  GroupLedgers* group = nullptr;  // the open one
+  std::map<std::string, std::unique_ptr<Piece>> pieces;
+  Piece* open = nullptr;
+};
+
+Turns::Turns(const Options& options) : own_(std::make_unique<Parts>(options)) {}
+
+Turns::~Turns() = default;
+
+void Turns::begin_group(const std::string& group) {
+  if (own_->open != nullptr) throw usage_error("a turn has not ended yet", "call end() first");
+  auto& outside = own_->outside().probe;
+  outside.pause();
+  own_->group = &own_->groups.try_emplace(group, own_->book).first->second;
+  own_->group->begin();
+  outside.resume();
+}
+
+void Turns::end_group() {
+  if (own_->group == nullptr) throw usage_error("no group has begun", "call begin_group() first");
+  auto& outside = own_->outside().probe;
+  outside.pause();
+  own_->group->end();
+  own_->group = nullptr;
+  outside.resume();
+}
+
+void Turns::begin(const std::string& piece) {
+  if (own_->open != nullptr) throw usage_error("a turn has not ended yet", "call end() first");
+  own_->outside().probe.pause();
+  // What is made here for a new piece lies in nobody's turn.
+  own_->open = &own_->piece_of(piece);
+  auto& open = *own_->open;
+  // Also where it is judged: what it makes is not of what lies outside.
+  open.session ? open.session->begin_step() : open.probe.begin_step(open.turns + 1);
+}
+
+void Turns::end() {
+  if (own_->open == nullptr) throw usage_error("no turn has begun", "call begin() first");
+  own_->end_step(*std::exchange(own_->open, nullptr));
+  own_->outside().probe.resume();
+}
+
+void Turns::end_round() {
+  if (own_->open != nullptr) throw usage_error("a turn has not ended yet", "call end() first");
+  auto& outside = own_->outside();
+  own_->end_step(outside);
+  outside.session ? outside.session->begin_step() : outside.probe.begin_step(outside.turns + 1);
+}
+
+std::int64_t Turns::turns_of(const std::string& piece) const {
+  const auto found = own_->pieces.find(piece);
+  return found == own_->pieces.end() ? 0 : found->second->turns;
+}
+
+const Result& Turns::result(const std::string& piece) {
+  auto& found = own_->piece_of(piece);
+  own_->conclude(found);
+  return *found.result;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "harness/probes/birth_counts.hpp"
+#include "harness/probes/probe.hpp"
+#include "harness/probes/raw_stack.hpp"
+
+namespace stepleak {
+
+/// One stretch of a piece of work: of its step so-and-so.
+struct Turn {
+  int piece = 0;
+  std::int64_t step = 0;
+};
+
+/// The probes of a process in which several pieces of work take turns, each with a run of its own.
+///
+///   turn    1        2        3        4        5        ...     a birth's step is the number of its turn,
+///   piece   outside  A        outside  B        outside          so it tells whose it is, whoever frees it
+///   step    1        1        1        1        1
+///
+/// The probes are started once, and are read where a turn begins and where it ends. Not thread-safe.
+class TurnBook {
+ public:
+  /// What else tells births: counts of the host, as of the last reading.
+  using BirthSource = std::function<BirthCounts()>;
+
+  /// All outlive the book. Turn 0 is the set-up: piece 0, step 0.
+  TurnBook(std::vector<Probe*> probes, StackSource& stacks, BirthSource births);
+  TurnBook(const TurnBook&) = delete;
+  TurnBook& operator=(const TurnBook&) = delete;
+  /// Detaches the probes.
+  ~TurnBook();
+
+  [[nodiscard]] const std::vector<SeriesKey>& keys() const { return keys_; }
+  /// From now on births are of this turn.
+  void begin_turn(const Turn& turn);
+  /// All ledgers, settled: what was freed in a turn is gone at its end.
+  [[nodiscard]] std::vector<std::int64_t> read();
+  /// What is alive, by the number of its turn.
+  [[nodiscard]] std::vector<CohortTable> cohorts();
+  [[nodiscard]] BirthCounts births() { return births_(); }
+  /// Of the turn that began last.
+  [[nodiscard]] std::int64_t turn_number() const { return static_cast<std::int64_t>(turns_.size()) - 1; }
+  [[nodiscard]] const Turn& turn(std::int64_t number) const { return turns_.at(static_cast<std::size_t>(number)); }
+
+  /// Births of all turns are recorded from the first piece that asks on, until as many have ended.
+  void begin_record();
+  /// What was born in the turns since, and is alive; birth steps are numbers of turns. Pieces that end in the same
+  /// round of turns share one. `young_from`: the number of the turn from which on births may still be in use.
+  struct Record {
+    Recording recording;
+    std::vector<RawStack> stacks;
+  };
+  [[nodiscard]] const Record& end_record(std::int64_t young_from);
+
+ private:
+  void set_recording(bool is_recording);
+
+  std::vector<Probe*> probes_;
+  StackSource& stacks_;
+  BirthSource births_;
+  std::vector<SeriesKey> keys_;
+  std::vector<Turn> turns_{Turn{}};
+  std::int64_t record_from_ = 0;
+  std::int64_t record_on_ = 0;  // the turn from which on those that still record do so again
+  int recording_pieces_ = 0;
+  std::optional<Record> ended_;
+};
+
+}  // namespace stepleak
