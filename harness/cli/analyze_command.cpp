@@ -31,7 +31,7 @@ struct AnalyzeCommand {
   }
 
   ExitCode operator()() const {
-    check_outputs({reports.json_file, reports.junit_file}, files);
+    check_outputs(output_files(reports), files);
     std::vector<Result> results;
     auto code = ExitCode::clean;
     for (const auto& file : files) {

@@ -25,6 +25,7 @@ constexpr const char* kExamples = R"(Examples:
   stepleak watch train.py --its --args         judge an unchanged script while it runs
   stepleak run train.py:step --trace T         and keep what the result rests on
   stepleak analyze T                           judge that again, without torch
+  stepleak report *.json --html suite.html     results that were stored, as a page for a browser
   stepleak gate                                all scenarios against their baselines
   stepleak baseline update --suite 'loss_*'    accept what they do now
   stepleak doctor                              what can be observed here
@@ -59,6 +60,7 @@ int stepleak::command_line(int argc, char** argv) try {
   stepleak::add_gate_command(app, chosen);
   stepleak::add_baseline_command(app, chosen);
   stepleak::add_analyze_command(app, chosen);
+  stepleak::add_report_command(app, chosen);
   stepleak::add_list_command(app, chosen);
   stepleak::add_doctor_command(app, chosen);
   try {

@@ -15,7 +15,9 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/cli/source_excerpts.hpp"
 #include "harness/report/console.hpp"
+#include "harness/report/html.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/trace/serialise.hpp"
 
@@ -47,7 +49,8 @@ int rank_of(ExitCode code) {
 }
 
 bool is_stdout_taken(const ReportOptions& options) {
-  return options.json_file == kStandardOutput || options.junit_file == kStandardOutput;
+  const auto files = output_files(options);
+  return std::find(files.begin(), files.end(), kStandardOutput) != files.end();
 }
 
 // One result is written as it is; several as a list.
@@ -73,10 +76,15 @@ ExitCode code_of(const Result& result, bool is_strict) {
 void add_report_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--json", options.json_file, "write the whole result here");
   verb.add_option("--junit", options.junit_file, "write a JUnit file here");
+  verb.add_option("--html", options.html_file, "write a page with pictures here, one file for a browser");
   verb.add_flag("--strict", options.is_strict, "notes fail too");
   verb.add_option("--colour", options.colours, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
+}
+
+std::vector<std::string> output_files(const ReportOptions& options) {
+  return {options.json_file, options.junit_file, options.html_file};
 }
 
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files) {
@@ -129,9 +137,15 @@ bool is_done(const std::function<void()>& work) {
   }
 }
 
+std::string files_text(const ReportOptions& options) {
+  std::string text = options.json_file;
+  if (!options.html_file.empty()) text += (text.empty() ? "" : "  ") + options.html_file;
+  return text;
+}
+
 void print_result(const Result& result, const ReportOptions& options) {
   const bool is_colourful = use_colours(options.colours, is_stdout_taken(options) ? STDERR_FILENO : STDOUT_FILENO);
-  print_text(to_console(result, {is_colourful, options.json_file}), options);
+  print_text(to_console(result, {is_colourful, files_text(options)}), options);
 }
 
 ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a : b; }
@@ -145,6 +159,11 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
     std::vector<JunitCase> cases;
     for (const auto& result : results) cases.push_back({&result, failure_of(result, options.is_strict)});
     if (!is_done([&] { write_file(options.junit_file, to_junit(suite, cases)); })) worst = ExitCode::failure;
+  }
+  if (!options.html_file.empty()) {
+    std::vector<HtmlRun> runs;
+    for (const auto& result : results) runs.push_back({&result, source_excerpts(result)});
+    if (!is_done([&] { write_file(options.html_file, to_html(runs)); })) worst = ExitCode::failure;
   }
   for (const auto& result : results) worst = worst_of(worst, code_of(result, options.is_strict));
   return worst;

@@ -20,12 +20,16 @@ namespace stepleak {
 struct ReportOptions {
   std::string json_file;
   std::string junit_file;
+  std::string html_file;
   std::string colours = "auto";
   bool is_strict = false;
 };
 
-/// --json, --junit, --strict and --colour.
+/// --json, --junit, --html, --strict and --colour.
 void add_report_options(CLI::App& verb, ReportOptions& options);
+
+/// The files that are asked for, for check_outputs().
+[[nodiscard]] std::vector<std::string> output_files(const ReportOptions& options);
 
 /// A usage error where an output is source code, a file that is judged, or named twice; a failure error where one
 /// cannot be written. `outputs`: those that are empty are not asked for. Before a run: its results shall not be lost.
@@ -45,6 +49,9 @@ void tell(std::string_view what, std::string_view remedy = {});
 /// What came of a piece of work, such as writing one file: says what went wrong on standard error, and whether anything
 /// did.
 [[nodiscard]] bool is_done(const std::function<void()>& work);
+
+/// The files that the last line of a report names.
+[[nodiscard]] std::string files_text(const ReportOptions& options);
 
 /// Prints one result as a person reads it.
 void print_result(const Result& result, const ReportOptions& options);

@@ -58,7 +58,9 @@ struct RunCommand {
   }
 
   ExitCode operator()() const {
-    check_outputs({reports.json_file, reports.junit_file, trace_file}, judged_files());
+    auto outputs = output_files(reports);
+    outputs.push_back(trace_file);
+    check_outputs(outputs, judged_files());
     const auto run_options = with_device(options);
     const auto to_run = resolved(parse_device(run_options.options.device));
     const auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
@@ -138,7 +140,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
   verb->add_option("--scenarios", command->scenario_folder, kScenarioFolderHelp);
   verb->footer(
       "The file's top level is the set-up; the callable takes nothing, or the step index.\n"
-      "Example: stepleak run train.py:step --json result.json");
+      "Example: stepleak run train.py:step --json result.json --html result.html");
   verb->callback([&chosen, command] { chosen = *command; });
 }
 

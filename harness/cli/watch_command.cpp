@@ -55,10 +55,12 @@ struct WatchCommand {
     }
     (void)parse_effort(options.effort);
     if (options.device != "auto") (void)parse_device(options.device);
-    for (const auto& output : {reports.json_file, reports.junit_file, trace_file}) {
+    auto outputs = output_files(reports);
+    outputs.push_back(trace_file);
+    for (const auto& output : outputs) {
       if (output == kStandardOutput) throw usage_error("the standard output is the script's", "name a file");
     }
-    check_outputs({reports.json_file, reports.junit_file, trace_file}, {first});
+    check_outputs(outputs, {first});
   }
 
   [[nodiscard]] std::string name() const { return script.front() == "-m" ? "-m " + script[1] : script.front(); }
@@ -114,7 +116,7 @@ struct WatchCommand {
   [[nodiscard]] ExitCode report(const RunRecord& record, const ScriptMessages& told) const {
     auto result = result_of(record);
     if (result.verdict == Verdict::inconclusive && !told.why_none.empty()) result.reason = told.why_none;
-    auto text = to_console(result, {use_colours(reports.colours, STDERR_FILENO), reports.json_file});
+    auto text = to_console(result, {use_colours(reports.colours, STDERR_FILENO), files_text(reports)});
     if (!told.how.empty()) text += fmt::format("  steps   {}\n", printable_line(told.how));
     // The other stream is the script's.
     fmt::print(stderr, "{}", text);

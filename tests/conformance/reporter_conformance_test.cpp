@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "harness/report/console.hpp"
+#include "harness/report/html.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/trace/serialise.hpp"
 
@@ -30,6 +31,10 @@ std::vector<Reporter> reporters() {
           {"junit_failure",
            [](const Result& result) {
              return to_junit("suite", {{&result, "why it failed"}});
+           }},
+          {"html",
+           [](const Result& result) {
+             return to_html({{&result, {}}});
            }},
           {"json", [](const Result& result) { return to_json(result); }}};
 }

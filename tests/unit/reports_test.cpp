@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/report/console.hpp"
+#include "harness/report/html.hpp"
+#include "harness/report/html_values.hpp"
 #include "harness/report/junit.hpp"
 
 namespace stepleak {
@@ -61,6 +63,32 @@ TEST(JunitTest, TellsFailuresFromErrorsAndReplacesControlCharacters) {
   const auto text = to_junit("suite", {{&clean, ""}, {&leak, "leaks"}, {&failure, "died"}});
   EXPECT_NE(text.find(R"(tests="3" failures="1" errors="1")"), std::string::npos) << text;
   EXPECT_EQ(text.find('\x01'), std::string::npos);
+}
+
+TEST(HtmlTest, DrawsAShortLedgerByAllItsTurns) {
+  Ledger ledger{{Counter::live_bytes}};
+  const std::vector<std::int64_t> values{5, 5, 5, 7, 7, 5};
+  for (std::size_t i = 0; i < values.size(); ++i) ledger.add(static_cast<std::int64_t>(i) + 1, values[i]);
+  const std::vector<Point> turns{{1, 5}, {3, 5}, {4, 7}, {5, 7}, {6, 5}};
+  EXPECT_EQ(drawn_points(ledger, 100), turns);
+}
+
+TEST(HtmlTest, LosesNoPeakOfALongLedger) {
+  Ledger ledger{{Counter::live_bytes}};
+  for (std::int64_t step = 1; step <= 10000; ++step) ledger.add(step, step == 7777 ? 1000000 : step % 10);
+  const auto points = drawn_points(ledger, 200);
+  EXPECT_LE(points.size(), 200U);
+  EXPECT_NE(std::find(points.begin(), points.end(), Point(7777, 1000000)), points.end());
+  EXPECT_EQ(points.front(), Point(1, 1));
+  EXPECT_EQ(points.back(), Point(10000, 0));
+}
+
+TEST(HtmlTest, EscapesWhatItShows) {
+  auto result = result_of(Verdict::leak);
+  result.target = "</script><b>";
+  const auto page = to_html({{&result, {}}});
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_NE(page.find("&lt;/script&gt;&lt;b&gt;"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/trace/result.hpp"
+
+namespace stepleak {
+
+/// Some lines of a source file around one that a finding names.
+struct SourceExcerpt {
+  std::string file;
+  int line = 0;      ///< the one that is meant
+  std::string role;  ///< "where it is made"
+  int first = 1;     ///< number of the first of `lines`
+  std::vector<std::string> lines;
+};
+
+/// One run on the page.
+struct HtmlRun {
+  const Result* result = nullptr;
+  std::vector<SourceExcerpt> sources;
+};
+
+/// One file for a browser that needs nothing beside it: a run with its pictures, or several as a table that opens them.
+/// Long ledgers are drawn by the first, lowest, highest and last value of each stretch, so that the page stays below
+/// 1.5 MB. Ages and survivors are there where the result comes from a run or a trace, not where it was read from JSON.
+[[nodiscard]] std::string to_html(const std::vector<HtmlRun>& runs);
+
+}  // namespace stepleak

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of a run, by Apache ECharts. Texts of tooltips are drawn, never read as HTML.
+'use strict';
+
+const drawn = new Set();  // charts that are on the page, to be drawn anew in other colours or sizes
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+}
+
+function bytes(value) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let size = Math.abs(value);
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
+  const digits = unit === 0 || size >= 100 ? 0 : 1;
+  return (value < 0 ? '-' : '') + size.toFixed(digits) + ' ' + units[unit];
+}
+
+function amount(ledger, value) {
+  return /_bytes/.test(ledger) ? bytes(value) : String(value);
+}
+
+// A chart is made once it comes into view: a page may hold hundreds.
+function place(box, option) {
+  const draw = () => {
+    const chart = echarts.init(box, null, { renderer: 'svg' });
+    chart.setOption(option());
+    drawn.add({ box, chart, option });
+  };
+  if (!('IntersectionObserver' in window)) return draw();
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    draw();
+  }, { rootMargin: '400px' });
+  observer.observe(box);
+  box.drawNow = () => { observer.disconnect(); if (!echarts.getInstanceByDom(box)) draw(); };
+}
+
+function redraw() {
+  for (const each of drawn) {
+    if (!each.box.isConnected) { each.chart.dispose(); drawn.delete(each); continue; }
+    each.chart.resize();
+    each.chart.setOption(each.option(), true);
+  }
+}
+window.addEventListener('resize', redraw);
+window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+window.addEventListener('beforeprint', () => {
+  for (const box of document.querySelectorAll('.chart')) if (box.drawNow) box.drawNow();
+});
+
+function base(description) {
+  return {
+    animation: false,
+    aria: { enabled: true, label: { description } },
+    textStyle: { color: colour('ink'), fontFamily: 'inherit' },
+    tooltip: { renderMode: 'richText', confine: true, backgroundColor: colour('paper'), borderColor: colour('line'),
+      textStyle: { color: colour('ink') } },
+  };
+}
+
+function axis(extra) {
+  return Object.assign({
+    axisLabel: { color: colour('faint') }, nameTextStyle: { color: colour('faint') },
+    axisLine: { lineStyle: { color: colour('line') } }, splitLine: { lineStyle: { color: colour('line') } },
+  }, extra);
+}
+
+const PASS_WORDS = { record: 'recorded', fill: 'filling' };
+
+// A level that hardly moves is drawn above its lowest value: else all labels of its axis would read the same.
+function floorOf(ledger) {
+  const values = ledger.points.map((point) => point[1]);
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  return high - low < 0.1 * Math.abs(high) ? low : 0;
+}
+
+function ledgerOption(run, ledger) {
+  const floor = floorOf(ledger);
+  const passes = run.passes.filter((pass) => PASS_WORDS[pass.type]).map((pass) => [
+    { name: PASS_WORDS[pass.type], xAxis: pass.from }, { xAxis: Math.max(pass.to, pass.from + 0.5) }]);
+  return Object.assign(base(ledger.name + ' of ' + run.target + ' over its steps'), {
+    grid: { left: 84, right: 24, top: 28, bottom: 72 },
+    xAxis: axis({ type: 'value', name: 'step', nameLocation: 'middle', nameGap: 22, min: 0, max: run.steps, minInterval: 1, splitLine: { show: false } }),
+    yAxis: axis({ type: 'value', scale: true, axisLabel: { color: colour('faint'),
+      formatter: (v) => (floor > 0 && v > 0 ? '+' : '') + amount(ledger.name, v) } }),
+    dataZoom: [{ type: 'inside' }, { type: 'slider', height: 18, bottom: 8, borderColor: colour('line'), showDataShadow: false,
+      textStyle: { color: colour('faint') } }],
+    tooltip: Object.assign(base('').tooltip, { trigger: 'axis',
+      formatter: (points) => 'after step ' + points[0].value[0] + ': ' + amount(ledger.name, points[0].value[1] + floor) +
+        (floor > 0 ? ' (+' + amount(ledger.name, points[0].value[1]) + ')' : '') }),
+    series: [{
+      type: 'line', step: ledger.holds ? 'end' : false, showSymbol: ledger.points.length < 80, symbolSize: 4,
+      data: ledger.points.map(([step, value]) => [step, value - floor]),
+      lineStyle: { width: 2, color: colour('blue') }, itemStyle: { color: colour('blue') },
+      markLine: { silent: true, symbol: 'none', label: { show: false }, lineStyle: { type: 'dotted', color: colour('faint') },
+        data: run.looks.map((step) => ({ xAxis: step })) },
+      markArea: { silent: true, label: { color: colour('faint'), position: 'insideTop' },
+        itemStyle: { color: colour('amber'), opacity: 0.14 }, data: passes },
+    }],
+  });
+}
+
+// Each column is a look, each row a step of birth: a leak fills the triangle, a cache a band, one-off state a line.
+function agesOption(run, device) {
+  const cells = [];
+  let most = 1;
+  device.looks.forEach((look, column) => look.cohorts.forEach(([birth, size]) => {
+    cells.push([column, birth, size]);
+    most = Math.max(most, size);
+  }));
+  return Object.assign(base('What is alive on ' + device.name + ' by the step of its birth'), {
+    grid: { left: 84, right: 24, top: 34, bottom: 48 },
+    xAxis: axis({ type: 'category', name: 'alive at', nameLocation: 'middle', nameGap: 26, data: device.looks.map((look) => 'step ' + look.step), splitLine: { show: false } }),
+    yAxis: axis({ type: 'value', name: 'born in step', min: 0, max: run.steps, minInterval: 1 }),
+    visualMap: { show: false, min: 0, max: Math.log(most + 1), dimension: 3,
+      inRange: { opacity: [0.35, 1] } },
+    tooltip: Object.assign(base('').tooltip, {
+      formatter: (point) => 'born in step ' + point.value[1] + ', alive at ' + 'step ' + device.looks[point.value[0]].step +
+        ': ' + bytes(point.value[2]) }),
+    series: [{ type: 'scatter', symbol: 'rect', symbolSize: [26, 5], itemStyle: { color: colour('blue') },
+      data: cells.map((cell) => cell.concat(Math.log(cell[2] + 1))) }],
+  });
+}
+
+function survivorsOption(run) {
+  return Object.assign(base('What the recorded steps left behind, by the line that made it'), {
+    series: [{
+      type: 'treemap', roam: false, nodeClick: false, breadcrumb: { show: false }, width: '100%', height: '92%', top: 4,
+      data: run.survivors.map((each) => ({ name: each.name, value: Math.max(each.bytes, 1), each })),
+      label: { overflow: 'truncate', formatter: (node) => node.name },
+      itemStyle: { borderColor: colour('paper'), gapWidth: 2 },
+    }],
+    tooltip: Object.assign(base('').tooltip, { formatter: (node) => node.name + '\n' + node.data.each.count + ' alive, ' +
+      bytes(node.data.each.bytes) + (node.data.each.op ? '\n' + node.data.each.op : '') }),
+  });
+}
+
+function sparkOption(run) {
+  const ledger = run.ledgers.find((each) => each.name.startsWith('live_bytes')) || run.ledgers[0];
+  return {
+    animation: false, aria: { enabled: false }, grid: { left: 2, right: 2, top: 3, bottom: 3 },
+    xAxis: { type: 'value', show: false, min: 0, max: run.steps }, yAxis: { type: 'value', show: false, scale: true },
+    series: [{ type: 'line', showSymbol: false, silent: true, data: ledger ? ledger.points : [],
+      lineStyle: { width: 1.5, color: colour(run.verdict === 'clean' ? 'green' : 'red') } }],
+  };
+}

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// Builds the page of one run, or of a suite. What comes from outside is set as text only.
+'use strict';
+
+const runs = JSON.parse(document.getElementById('data').textContent);
+const MEANING = {
+  leak: 'Memory that the step takes never stops growing: it will run out.',
+  clean: 'Memory that the step takes has stopped growing.',
+  inconclusive: 'This run could not tell. What would settle it stands below.',
+  failure: 'The run failed before there was a verdict.',
+};
+const LEDGERS = {
+  live_bytes: 'Memory of tensors that are alive', live_blocks: 'Allocations of tensors that are alive',
+  live_nodes: 'Autograd nodes that are alive: graphs of past steps', live_tensors: 'Tensors that are alive',
+  python_objects: 'Objects that Python tracks', peak_bytes: 'The most tensor memory within a step',
+  heap_bytes: 'The host heap in use (noisy)', resident_bytes: 'Memory of the process, RSS (noisy)',
+  reserved_bytes: 'Memory that the caching allocator has reserved', outside_bytes: 'Device memory outside torch (noisy)',
+  shared_bytes: 'Memory shared with other processes', pinned_bytes: 'Page-locked host memory',
+};
+
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function chart(box, size, label, option) {
+  const picture = make('div', { class: 'chart ' + size, role: 'img', 'aria-label': label });
+  box.append(picture);
+  place(picture, option);
+}
+
+function section(box, title, hint) {
+  box.append(make('h2', {}, title));
+  if (hint) box.append(make('p', { class: 'hint' }, hint));
+}
+
+function addSources(box, run) {
+  if (run.sources.length === 0) return;
+  section(box, 'The lines', 'As the files read when this page was written.');
+  for (const source of run.sources) {
+    box.append(make('h3', {}, source.file + ':' + source.line + ' — ' + source.role));
+    box.append(make('pre', { class: 'source', tabindex: '0' }, ...source.lines.map((text, i) => make('span',
+      source.first + i === source.line ? { class: 'marked' } : {}, make('i', {}, String(source.first + i)), text || ' '))));
+  }
+}
+
+function addHolders(box, run) {
+  const held = run.findings.filter((finding) => finding.holder.length > 0);
+  if (held.length === 0) return;
+  section(box, 'Who keeps it', 'From a name in your program to what stays.');
+  for (const finding of held) box.append(make('ol', { class: 'path' }, ...finding.holder.map((part) => make('li', {}, part))));
+}
+
+function addPictures(box, run) {
+  if (run.ages.length > 0) {
+    section(box, 'What is still alive, by the step of its birth',
+      'A leak fills the triangle. A cache is a band that stops getting wider. What was made once is a single line.');
+    for (const device of run.ages) chart(box, '', 'Ages on ' + device.name, () => agesOption(run, device));
+  }
+  if (run.survivors.length > 0) {
+    section(box, 'What the recorded steps left behind', 'By the line that made it; areas are bytes.');
+    chart(box, 'small', 'Survivors by place', () => survivorsOption(run));
+    box.append(make('table', {}, make('caption', {}, 'The same as a table'),
+      make('thead', {}, make('tr', {}, ...['place', 'alive', 'bytes', 'made by'].map((title) => make('th', { scope: 'col' }, title)))),
+      make('tbody', {}, ...run.survivors.map((each) => make('tr', {}, make('td', {}, each.name),
+        make('td', { class: 'number' }, String(each.count)), make('td', { class: 'number' }, bytes(each.bytes)), make('td', {}, each.op))))));
+  }
+  section(box, 'The ledgers, step by step', 'Dotted lines: the judge looked. Shaded: steps that were recorded, or that filled ' +
+    'a container. Drag the slider, or turn the wheel, to zoom.' +
+    (run.reduced ? ' Drawn of each ledger are the first, lowest, highest and last value of each stretch.' : ''));
+  const word = (ledger) => ledger.name.split(/[@/]/)[0];
+  const places = Object.keys(LEDGERS);
+  const place = (ledger) => (places.includes(word(ledger)) ? places.indexOf(word(ledger)) : places.length);
+  for (const ledger of run.ledgers.slice().sort((a, b) => place(a) - place(b))) {
+    const value = ledger.points.length > 0 ? ledger.points[ledger.points.length - 1][1] : 0;
+    box.append(make('h3', {}, ledger.name), make('p', { class: 'hint' }, (LEDGERS[word(ledger)] || '') + ' · ' +
+      (floorOf(ledger) > 0 && !ledger.is_constant ? 'drawn above ' + amount(ledger.name, floorOf(ledger)) + ', ' : '') +
+      (ledger.is_constant ? 'constant at ' : 'at the end ') + amount(ledger.name, value)));
+    if (!ledger.is_constant) chart(box, '', ledger.name + ' over the steps', () => ledgerOption(run, ledger));
+  }
+}
+
+function addRun(box, run) {
+  box.append(make('p', {}, make('span', { class: 'verdict ' + run.verdict }, run.verdict), ' ', MEANING[run.verdict] || ''));
+  box.append(make('pre', { tabindex: '0', 'aria-label': 'The report' }, run.report));
+  for (const note of run.notes) box.append(make('p', {}, 'Note: ' + note));
+  addSources(box, run);
+  addHolders(box, run);
+  addPictures(box, run);
+  section(box, 'Conditions', 'What was in force while it ran.');
+  box.append(make('table', {}, make('tbody', {}, ...Object.entries(run.conditions).map(([name, value]) =>
+    make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, value))))));
+}
+
+const ORDER = { failure: 0, leak: 1, inconclusive: 2, clean: 3 };
+
+function suiteRow(run, show) {
+  const spark = make('div', { class: 'chart spark', 'aria-hidden': 'true' });
+  const button = make('button', { class: 'link', type: 'button' }, run.target);
+  button.addEventListener('click', () => show(run));
+  const row = make('tr', {}, make('td', {}, make('span', { class: 'verdict ' + run.verdict }, run.verdict)), make('td', {}, button),
+    make('td', {}, run.findings.map((finding) => finding.kind).join(', ') || run.reason), make('td', {}, spark),
+    make('td', { class: 'number' }, run.loss > 0 ? bytes(run.loss) : ''), make('td', { class: 'number' }, String(run.steps)));
+  place(spark, () => sparkOption(run));
+  return row;
+}
+
+function addSuite(top, main) {
+  const sorted = runs.slice().sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict] || b.loss - a.loss || a.target.localeCompare(b.target));
+  const counts = {};
+  for (const run of runs) counts[run.verdict] = (counts[run.verdict] || 0) + 1;
+  top.append(make('h1', {}, runs.length + ' runs: ' + Object.keys(ORDER).filter((verdict) => counts[verdict])
+    .map((verdict) => counts[verdict] + ' ' + verdict).join(', ')));
+  const search = make('input', { type: 'search', id: 'search', placeholder: 'name, kind, reason', 'aria-label': 'Filter the runs' });
+  const boxes = Object.keys(counts).map((verdict) => make('input', { type: 'checkbox', checked: '', value: verdict }));
+  const shown = make('span', { role: 'status' });
+  main.append(make('div', { class: 'filters' }, search, ...boxes.map((box) => make('label', {}, box, ' ' + box.value)), shown));
+  const detail = make('section', { tabindex: '-1', 'aria-label': 'The chosen run' });
+  const show = (run) => {
+    detail.replaceChildren(make('h1', {}, run.target));
+    addRun(detail, run);
+    detail.focus();
+    detail.scrollIntoView();
+  };
+  const rows = sorted.map((run) => ({ run, row: suiteRow(run, show) }));
+  const head = [['verdict', ''], ['run', ''], ['what', ''], ['tensor memory over the steps', ''], ['loses a step', 'number'], ['steps', 'number']];
+  main.append(make('table', {}, make('thead', {}, make('tr', {}, ...head.map(([title, style]) => make('th', { scope: 'col', class: style }, title)))),
+    make('tbody', {}, ...rows.map((each) => each.row))), detail);
+  const filter = () => {
+    const wanted = search.value.toLowerCase();
+    const verdicts = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    let count = 0;
+    for (const { run, row } of rows) {
+      const text = [run.target, run.reason, ...run.findings.map((finding) => finding.kind)].join(' ').toLowerCase();
+      row.hidden = !verdicts.has(run.verdict) || !text.includes(wanted);
+      count += row.hidden ? 0 : 1;
+    }
+    shown.textContent = count + ' of ' + runs.length + ' shown';
+  };
+  search.addEventListener('input', filter);
+  for (const box of boxes) box.addEventListener('change', filter);
+  filter();
+}
+
+const top_ = document.getElementById('top');
+const main_ = document.getElementById('main');
+if (runs.length === 1) {
+  top_.append(make('h1', {}, runs[0].target));
+  addRun(main_, runs[0]);
+} else {
+  addSuite(top_, main_);
+}
+document.documentElement.dataset.ready = 'yes';

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The parts of the HTML report, each a file of this folder.
+namespace stepleak::page {
+
+extern const std::string_view page_html;
+extern const std::string_view page_css;
+extern const std::string_view page_js;
+extern const std::string_view charts_js;
+extern const std::string_view echarts_js;
+
+}  // namespace stepleak::page
