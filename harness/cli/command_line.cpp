@@ -26,6 +26,7 @@ constexpr const char* kExamples = R"(Examples:
   stepleak run train.py:step --trace T         and keep what the result rests on
   stepleak analyze T                           judge that again, without torch
   stepleak report *.json --html suite.html     results that were stored, as a page for a browser
+  stepleak known add result.json --reason R    let a leak be, for --known
   stepleak gate                                all scenarios against their baselines
   stepleak baseline update --suite 'loss_*'    accept what they do now
   stepleak doctor                              what can be observed here
@@ -61,6 +62,7 @@ int stepleak::command_line(int argc, char** argv) try {
   stepleak::add_baseline_command(app, chosen);
   stepleak::add_analyze_command(app, chosen);
   stepleak::add_report_command(app, chosen);
+  stepleak::add_known_command(app, chosen);
   stepleak::add_list_command(app, chosen);
   stepleak::add_doctor_command(app, chosen);
   try {

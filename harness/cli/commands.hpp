@@ -24,6 +24,7 @@ void add_baseline_command(CLI::App& app, Command& chosen);
 void add_list_command(CLI::App& app, Command& chosen);
 void add_doctor_command(CLI::App& app, Command& chosen);
 void add_analyze_command(CLI::App& app, Command& chosen);
+void add_known_command(CLI::App& app, Command& chosen);
 void add_report_command(CLI::App& app, Command& chosen);
 
 struct Options;

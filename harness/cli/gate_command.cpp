@@ -13,6 +13,7 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
+#include "harness/cli/known_leaks.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/junit.hpp"
@@ -23,6 +24,7 @@ namespace {
 struct GateCommand {
   GateOptions options;
   std::string colours = "auto";
+  std::string known_file;
   bool fails_on_other_key = false;
 
   // Why an entry turns the gate red; empty where it does not.
@@ -36,11 +38,12 @@ struct GateCommand {
     return text;
   }
 
-  [[nodiscard]] ExitCode code_of(const std::vector<GateEntry>& entries) const {
-    bool is_worse = false;
+  [[nodiscard]] ExitCode code_of(const std::vector<GateEntry>& entries, const KnownLeaks& known) const {
+    bool is_worse = known.has_expired;
     bool is_doubtful = false;
-    for (const auto& entry : entries) {
-      if (failure_of(entry).empty()) continue;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto& entry = entries[i];
+      if (failure_of(entry).empty() || known.excuses(i)) continue;
       if (entry.result.verdict == Verdict::failure) return ExitCode::failure;
       if (entry.result.verdict == Verdict::inconclusive && entry.comparison.change == Change::worse) {
         is_doubtful = true;
@@ -63,12 +66,16 @@ struct GateCommand {
     const auto entries = run_gate(options);
     const bool is_coloured =
         use_colours(colours, options.junit_file == kStandardOutput ? STDERR_FILENO : STDOUT_FILENO);
+    std::vector<const Result*> results;
+    for (const auto& entry : entries) results.push_back(&entry.result);
+    const auto known = known_leaks(known_file, results);
     std::map<std::string_view, int> counts;
     std::vector<JunitCase> cases;
     print("\n");
-    for (const auto& entry : entries) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto& entry = entries[i];
       ++counts[to_string(entry.comparison.change)];
-      const auto failure = failure_of(entry);
+      const auto failure = known.excuses(i) ? std::string() : failure_of(entry);
       cases.push_back({&entry.result, failure});
       if (entry.comparison.differences.empty() && failure.empty()) continue;
       print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", printable_line(entry.result.target),
@@ -77,7 +84,8 @@ struct GateCommand {
       if (!failure.empty() && entry.comparison.change != Change::gone)
         print("{}", to_console(entry.result, {is_coloured, {}}));
     }
-    auto code = code_of(entries);
+    for (const auto& line : known.lines) print("  known   {}\n", printable_line(line));
+    auto code = code_of(entries, known);
     if (!options.junit_file.empty() &&
         !is_done([&] { write_file(options.junit_file, to_junit("stepleak gate", cases)); })) {
       code = ExitCode::failure;
@@ -99,6 +107,7 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
   verb->add_option("--junit", command->options.junit_file, "write a JUnit file here");
+  verb->add_option("--known", command->known_file, kKnownHelp)->check(CLI::ExistingFile);
   verb->add_option("--colour", command->colours, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();

@@ -15,6 +15,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/cli/known_leaks.hpp"
 #include "harness/cli/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
@@ -77,6 +78,7 @@ void add_report_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--json", options.json_file, "write the whole result here");
   verb.add_option("--junit", options.junit_file, "write a JUnit file here");
   verb.add_option("--html", options.html_file, "write a page with pictures here, one file for a browser");
+  verb.add_option("--known", options.known_file, kKnownHelp)->check(CLI::ExistingFile);
   verb.add_flag("--strict", options.is_strict, "notes fail too");
   verb.add_option("--colour", options.colours, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -152,20 +154,38 @@ ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a :
 
 ExitCode report_results(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options) {
   auto worst = ExitCode::clean;
+  std::vector<const Result*> all;
+  for (const auto& result : results) all.push_back(&result);
+  KnownLeaks known;
+  try {
+    known = known_leaks(options.known_file, all);
+  } catch (const Error& error) {
+    // The files are written all the same: what was run is not to be lost.
+    tell(error.what(), error.remedy());
+    worst = error.code();
+  }
+  for (const auto& line : known.lines) fmt::print(stderr, "  known   {}\n", printable_line(line));
+  if (known.has_expired) worst = ExitCode::leak;
   if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(results)); })) {
-    worst = ExitCode::failure;
+    worst = worst_of(worst, ExitCode::failure);
   }
   if (!options.junit_file.empty()) {
     std::vector<JunitCase> cases;
-    for (const auto& result : results) cases.push_back({&result, failure_of(result, options.is_strict)});
-    if (!is_done([&] { write_file(options.junit_file, to_junit(suite, cases)); })) worst = ExitCode::failure;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      cases.push_back({&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict)});
+    }
+    if (!is_done([&] { write_file(options.junit_file, to_junit(suite, cases)); })) {
+      worst = worst_of(worst, ExitCode::failure);
+    }
   }
   if (!options.html_file.empty()) {
     std::vector<HtmlRun> runs;
     for (const auto& result : results) runs.push_back({&result, source_excerpts(result)});
-    if (!is_done([&] { write_file(options.html_file, to_html(runs)); })) worst = ExitCode::failure;
+    if (!is_done([&] { write_file(options.html_file, to_html(runs)); })) worst = worst_of(worst, ExitCode::failure);
   }
-  for (const auto& result : results) worst = worst_of(worst, code_of(result, options.is_strict));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!known.excuses(i)) worst = worst_of(worst, code_of(results[i], options.is_strict));
+  }
   return worst;
 }
 

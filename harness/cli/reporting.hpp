@@ -21,11 +21,12 @@ struct ReportOptions {
   std::string json_file;
   std::string junit_file;
   std::string html_file;
+  std::string known_file;
   std::string colours = "auto";
   bool is_strict = false;
 };
 
-/// --json, --junit, --html, --strict and --colour.
+/// --json, --junit, --html, --known, --strict and --colour.
 void add_report_options(CLI::App& verb, ReportOptions& options);
 
 /// The files that are asked for, for check_outputs().
@@ -57,9 +58,12 @@ void tell(std::string_view what, std::string_view remedy = {});
 void print_result(const Result& result, const ReportOptions& options);
 
 /// Writes the files, all that can be, and gives the exit code of the worst: a failure hides behind no leak, a leak
-/// behind no doubt. A file that cannot be written is a failure.
+/// behind no doubt, and a known leak is none. A file that cannot be written is a failure.
 [[nodiscard]] ExitCode report_results(const std::vector<Result>& results, const std::string& suite,
                                       const ReportOptions& options);
+
+/// What --known names.
+inline constexpr const char* kKnownHelp = "leaks that are let be, with their reasons (docs/known-leaks.md)";
 
 /// The worse of two: 64, 3, 1, 2, 0.
 [[nodiscard]] ExitCode worst_of(ExitCode a, ExitCode b);

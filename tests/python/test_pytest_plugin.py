@@ -141,3 +141,29 @@ def test_every_selected_test_is_judged_in_a_process_of_its_own(pytester: pytest.
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["*test_train?False? LEAK*", "*test_train?True? LEAK*", "*test_train_and_die FAILED*"])
     result.stdout.fnmatch_lines(["*the test's process was killed by signal 6 before the test had ended*"])
+
+
+def test_known_leaks_are_let_be_and_their_entries_are_looked_after(pytester: pytest.Pytester) -> None:
+    tests = """
+        import pytest
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_known(trainer):
+            trainer.history.append(trainer.train())
+
+        other = []
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_unknown(trainer):
+            other.append(trainer.train())
+    """
+    entry = '[[known]]\nreason = "so"\nholder = "*.history (*"\n'
+    (pytester.path / "known.toml").write_text(entry + '\n[[known]]\nreason = "gone"\nwhere = "*nowhere*"\n')
+    result = session(pytester, tests, "-v", "--stepleak-known", "known.toml")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*test_known PASSED (known leak)*", "*test_unknown LEAK*"])
+    result.stdout.fnmatch_lines(["an entry that matches nothing here: where [*]nowhere[*]: gone"])
+    (pytester.path / "known.toml").write_text(entry.replace("so", "old") + "expires = 2020-01-31\n")
+    expired = session(pytester, "def test_nothing(): pass", "--stepleak-known", "known.toml")
+    assert expired.ret == 1
+    expired.stdout.fnmatch_lines(["an entry has expired on 2020-01-31, and fails: *: old"])

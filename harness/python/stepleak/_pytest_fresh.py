@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from stepleak import _pytest_known
+
 HELP = "where a fresh process of --stepleak writes its reports: not for users"
 
 
@@ -63,6 +65,7 @@ def _reports_of(item: pytest.Item) -> list[pytest.TestReport]:
 def _command(config: pytest.Config, nodeid: str, file: Path) -> list[str]:
     command = [sys.executable, "-m", "pytest", nodeid, "--stepleak", f"--stepleak-reports={file}"]
     command += [f"--stepleak-effort={config.getoption('--stepleak-effort')}", f"--rootdir={config.rootpath}"]
+    command += _pytest_known.arguments(config)
     command += ["-p", "no:cacheprovider", f"--import-mode={config.getoption('importmode')}"]
     if config.inipath is not None:
         command += ["-c", str(config.inipath)]

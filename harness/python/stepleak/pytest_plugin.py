@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stepleak import _pytest_fresh, _pytest_judge
+from stepleak import _pytest_fresh, _pytest_judge, _pytest_known
 
 _MARKER = """no_leak(**options): the test's body is a step: it is repeated, and fails where memory that it takes never \
 stops growing. Fixtures are set up once. Options as of stepleak.check: effort, steps, period, device, ..."""
@@ -31,11 +31,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="quick",
         help="of the tests that --stepleak judges: clean after 16, 64 or 512 repetitions (default: quick)",
     )
+    group.addoption("--stepleak-known", metavar="FILE", help=_pytest_known.HELP)
     group.addoption("--stepleak-reports", metavar="FILE", help=_pytest_fresh.HELP)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    _pytest_known.configure(config, is_fresh=bool(config.getoption("--stepleak-reports")))
     if config.getoption("--stepleak-reports"):
         config.pluginmanager.register(_pytest_fresh.ReportWriter(config), "stepleak-reports")
 
@@ -75,7 +77,7 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     if getattr(report, "when", "") != "call" or verdict is None:
         return None
     if report.passed:
-        return "passed", ".", "PASSED (no leak)"
+        return "passed", ".", "PASSED (known leak)" if verdict == "leak" else "PASSED (no leak)"
     words = {"leak": ("failed", "L", "LEAK"), "inconclusive": ("failed", "I", "INCONCLUSIVE")}
     return words.get(str(verdict))
 

@@ -1,0 +1,207 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Known leaks: entries of a TOML file, each with its reason, and which findings they match.
+
+    python3 -I _known.py apply FILE < RESULTS      which leaks are known: for the command line
+    python3 -I _known.py add FILE REASON LINK EXPIRES < RESULT
+
+Both print a JSON object: what came of it, or what is wrong as `error` and `remedy`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import operator
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # before Python 3.11; a dependency of the package there
+    import tomli as tomllib  # type: ignore[no-redef]
+
+_PATTERNS = ("target", "kind", "where", "holder")
+_KEYS = ("fingerprint", *_PATTERNS, "reason", "link", "versions", "expires")
+_VERSION = re.compile(r"^(\w+)\s*(<=|>=|==|<|>)\s*(\d+(?:\.\d+)*)$")
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+class KnownError(Exception):
+    """What is wrong with the file; the second argument is the remedy."""
+
+
+@dataclass
+class Entry:
+    """One leak that is known, and why it is let be."""
+
+    fingerprint: str
+    patterns: dict[str, str]
+    reason: str
+    link: str
+    versions: list[str]
+    expires: date | None
+    matches: int = field(default=0)
+
+    @property
+    def name(self) -> str:
+        return self.fingerprint or ", ".join(f"{key} {pattern}" for key, pattern in self.patterns.items())
+
+    @property
+    def why(self) -> str:
+        return self.reason + (f" ({self.link})" if self.link else "")
+
+    def is_expired(self, today: date) -> bool:
+        return self.expires is not None and self.expires < today
+
+    def is_match(self, result: dict[str, Any], finding: dict[str, Any]) -> bool:
+        if self.fingerprint and finding.get("fingerprint") != self.fingerprint:
+            return False
+        texts = {
+            "target": [result.get("target", "")],
+            "kind": [finding.get("kind", "")],
+            "where": [f"{frame['file']}:{frame['function']}" for frame in finding.get("where", [])],
+            "holder": [finding.get("holder", "")],
+        }
+        conditions = result.get("conditions", {})
+        return all(
+            any(fnmatch.fnmatchcase(text, pattern) for text in texts[key]) for key, pattern in self.patterns.items()
+        ) and all(_is_version(condition, conditions) for condition in self.versions)
+
+
+def read(file: Path) -> list[Entry]:
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise KnownError(f"{file} cannot be read: {error.strerror}", "name a file of known leaks") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise KnownError(f"{file} is no TOML: {error}", "mend it") from None
+    tables = data.get("known", [])
+    if set(data) - {"known"} or not isinstance(tables, list):
+        raise KnownError(f"{file}: it holds something else than entries", "begin each with [[known]]")
+    return [_entry(f"{file}: entry {number}", table) for number, table in enumerate(tables, start=1)]
+
+
+def _entry(place: str, table: Any) -> Entry:
+    if not isinstance(table, dict):
+        raise KnownError(f"{place} is no table", "begin each with [[known]]")
+    if unknown := sorted(set(table) - set(_KEYS)):
+        raise KnownError(f"{place} has an unknown key '{unknown[0]}'", "it knows " + ", ".join(_KEYS))
+    for key in ("fingerprint", *_PATTERNS, "reason", "link"):
+        if not isinstance(table.get(key, ""), str):
+            raise KnownError(f"{place}: {key} is no text", f'write {key} = "..."')
+    if not table.get("reason"):
+        raise KnownError(f"{place} has no reason", 'write reason = "why it is let be"')
+    patterns = {key: table[key] for key in _PATTERNS if table.get(key)}
+    if not table.get("fingerprint") and not set(patterns) - {"target", "kind"}:
+        raise KnownError(f"{place} would match too much", "give a fingerprint, or a pattern for where or holder")
+    versions = table.get("versions", [])
+    versions = [versions] if isinstance(versions, str) else versions
+    if not isinstance(versions, list) or not all(isinstance(each, str) and _VERSION.match(each) for each in versions):
+        raise KnownError(f"{place}: versions cannot be read", 'write versions = ["torch<2.12"]')
+    expires = table.get("expires")
+    if expires is not None and type(expires) is not date:
+        raise KnownError(f"{place}: expires is no date", "write expires = 2027-01-31, without quotes")
+    return Entry(table.get("fingerprint", ""), patterns, table["reason"], table.get("link", ""), versions, expires)
+
+
+def _is_version(condition: str, conditions: dict[str, str]) -> bool:
+    match = _VERSION.match(condition)
+    assert match is not None, condition  # checked when it was read
+    name, comparison, wanted = match.groups()
+    found = re.match(r"\d+(?:\.\d+)*", conditions.get(name, ""))
+    if found is None:
+        return False
+    numbers = [[int(part) for part in version.split(".")] for version in (found.group(), wanted)]
+    # 2.11 means all of 2.11.x in ==, and 2.11.0 elsewhere.
+    if comparison == "==":
+        numbers[0] = numbers[0][: len(numbers[1])]
+    length = max(map(len, numbers))
+    here, there = ([*each, *[0] * (length - len(each))] for each in numbers)
+    return _COMPARISONS[comparison](here, there)
+
+
+def entry_for(entries: list[Entry], result: dict[str, Any], finding: dict[str, Any], today: date) -> Entry | None:
+    """The first entry that knows a finding and has not expired; counts the match."""
+    known = None
+    for entry in entries:
+        if entry.is_match(result, finding):
+            entry.matches += 1
+            if known is None and not entry.is_expired(today):
+                known = entry
+    return known
+
+
+def is_known(entries: list[Entry], result: dict[str, Any], today: date) -> tuple[bool, list[str]]:
+    """Whether every finding of a leak is known, and why each one is."""
+    found = [entry_for(entries, result, finding, today) for finding in result.get("findings", [])]
+    reasons = [entry.why for entry in found if entry is not None]
+    return result.get("verdict") == "leak" and len(found) > 0 and len(reasons) == len(found), reasons
+
+
+def apply(file: Path, results: list[dict[str, Any]], today: date) -> dict[str, Any]:
+    entries = read(file)
+    verdicts = [is_known(entries, result, today) for result in results]
+    return {
+        "known": [known for known, _ in verdicts],
+        "lines": [
+            f"{result.get('target')}: known: {why}"
+            for result, (_, reasons) in zip(results, verdicts, strict=True)
+            for why in reasons
+        ],
+        "unmatched": [f"{entry.name}: {entry.why}" for entry in entries if entry.matches == 0],
+        "expired": [f"{entry.name}: on {entry.expires}: {entry.why}" for entry in entries if entry.is_expired(today)],
+    }
+
+
+def add(file: Path, result: dict[str, Any], reason: str, link: str, expires: str) -> dict[str, Any]:
+    findings = [finding for finding in result.get("findings", []) if finding.get("fingerprint")]
+    if not findings:
+        raise KnownError("the result has no finding", "name the --json of a run that leaks")
+    if not reason:
+        raise KnownError("no reason is given", 'say why it is let be: --reason "..."')
+    try:
+        until = date.fromisoformat(expires) if expires else None
+    except ValueError:
+        raise KnownError(f"'{expires}' is no date", "write --expires 2027-01-31") from None
+    known = {entry.fingerprint for entry in read(file)} if file.exists() else set()
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    added = [finding for finding in findings if finding["fingerprint"] not in known]
+    for finding in added:
+        lines = [
+            f"# {result.get('target')}: {finding.get('kind')}: {finding.get('what')}".replace("\n", " "),
+            "[[known]]",
+        ]
+        lines.append(f"fingerprint = {json.dumps(finding['fingerprint'])}")
+        lines.append(f"reason = {json.dumps(reason, ensure_ascii=False)}")
+        if link:
+            lines.append(f"link = {json.dumps(link, ensure_ascii=False)}")
+        if until is not None:
+            lines.append(f"expires = {until.isoformat()}")
+        text += ("\n" if text else "") + "\n".join(lines) + "\n"
+    return {"text": text, "added": [finding["fingerprint"] for finding in added]}
+
+
+def main() -> None:
+    verb, file, *rest = sys.argv[1:]
+    given = json.load(sys.stdin)
+    try:
+        answer = apply(Path(file), given, date.today()) if verb == "apply" else add(Path(file), given, *rest)
+    except KnownError as wrong:
+        answer = {"error": wrong.args[0], "remedy": wrong.args[1]}
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Leaks that are let be: which ones are, which are not, and how long."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import CommandLine
+
+_LEAK = """
+    import torch
+    kept = []
+    def step(): kept.append(torch.ones(64))
+    def clean(): torch.ones(64)
+"""
+
+
+@pytest.fixture(scope="module")
+def leaked(shared_stepleak: CommandLine) -> tuple[CommandLine, dict[str, Any]]:
+    shared_stepleak.write("train.py", _LEAK)
+    outcome = shared_stepleak("run", "train.py:step", "--device", "cpu", "--json", "result.json")
+    assert outcome.code == 1, outcome.text
+    return shared_stepleak, shared_stepleak.results("result.json")["train.py:step"]
+
+
+def report(stepleak: CommandLine, entry: str) -> tuple[int, str]:
+    stepleak.write("known.toml", entry)
+    outcome = stepleak("report", "result.json", "--known", "known.toml", "--junit", "known.xml")
+    return outcome.code, outcome.err
+
+
+def test_an_entry_that_was_added_lets_the_leak_be(leaked: tuple[CommandLine, dict[str, Any]]) -> None:
+    stepleak, result = leaked
+    added = stepleak(
+        "known", "add", "result.json", "--reason", 'it "is" so', "--link", "https://x", "--expires", "2999-01-31"
+    )
+    assert added.code == 0, added.text
+    assert result["findings"][0]["fingerprint"] in (stepleak.folder / "known-leaks.toml").read_text()
+    outcome = stepleak("run", "train.py:step", "--device", "cpu", "--known", "known-leaks.toml", "--junit", "known.xml")
+    assert outcome.code == 0, outcome.text
+    assert 'train.py:step: known: it "is" so (https://x)' in outcome.err
+    assert "train.py:step leaks" in outcome.out  # it is one all the same
+    assert 'failures="0"' in (stepleak.folder / "known.xml").read_text()
+    again = (stepleak.folder / "known-leaks.toml").read_text()
+    stepleak("known", "add", "result.json", "--reason", "twice")
+    assert (stepleak.folder / "known-leaks.toml").read_text() == again
+
+
+@pytest.mark.parametrize("match", ['where = "*train.py:step"', 'holder = "*kept*"\nkind = "growth"'])
+def test_a_pattern_matches(leaked: tuple[CommandLine, dict[str, Any]], match: str) -> None:
+    stepleak, result = leaked
+    match = match.replace('"growth"', json.dumps(result["findings"][0]["kind"]))
+    code, said = report(stepleak, f'[[known]]\n{match}\nreason = "so"\nversions = ["torch>=2.11", "torch<3"]\n')
+    assert (code, "matches nothing" in said) == (0, False), said
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        'fingerprint = "0000000000000000"',
+        'where = "*train.py:step"\nkind = "raw_cuda"',
+        'where = "*train.py:step"\ntarget = "other.py:*"',
+        'where = "*train.py:step"\nversions = "torch<2"',
+        'where = "*train.py:step"\nversions = "nothing>1"',
+    ],
+)
+def test_an_entry_that_does_not_match_is_reported(leaked: tuple[CommandLine, dict[str, Any]], entry: str) -> None:
+    code, said = report(leaked[0], f'[[known]]\nreason = "so"\n{entry}\n')
+    assert code == 1
+    assert "an entry that matches nothing here" in said
+
+
+def test_an_expired_entry_fails_even_where_all_is_clean(leaked: tuple[CommandLine, dict[str, Any]]) -> None:
+    stepleak, _ = leaked
+    entry = '[[known]]\nreason = "so"\nwhere = "*train.py:step"\nexpires = 2020-01-31\n'
+    code, said = report(stepleak, entry)
+    assert code == 1 and "has expired" in said
+    assert stepleak("run", "train.py:clean", "--device", "cpu", "--known", "known.toml").code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("known = 3", "something else than entries"),
+        ("[[known]]\nfingerprint = '1'", "has no reason"),
+        ("[[known]]\nreason = 'so'\nkind = 'growth'", "would match too much"),
+        ("[[known]]\nreason = 'so'\nwhen = 'now'", "unknown key 'when'"),
+        ("[[known]]\nreason = 'so'\nwhere = 'x'\nexpires = 'soon'", "expires is no date"),
+        ("[[known]]\nreason = 'so'\nwhere = 'x'\nversions = 'torch new'", "versions cannot be read"),
+        ("[[known", "is no TOML"),
+    ],
+)
+def test_a_wrong_file_is_wrong_use(leaked: tuple[CommandLine, dict[str, Any]], text: str, complaint: str) -> None:
+    code, said = report(leaked[0], text)
+    assert code == 64
+    assert complaint in said and "remedy" in said
