@@ -163,7 +163,7 @@ def test_known_leaks_are_let_be_and_their_entries_are_looked_after(pytester: pyt
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*test_known PASSED (known leak)*", "*test_unknown LEAK*"])
     result.stdout.fnmatch_lines(["an entry that matches nothing here: where [*]nowhere[*]: gone"])
-    (pytester.path / "known.toml").write_text(entry.replace("so", "old") + "expires = 2020-01-31\n")
+    (pytester.path / "known.toml").write_text(entry.replace('"so"', '"old"') + "expires = 2020-01-31\n")
     expired = session(pytester, "def test_nothing(): pass", "--stepleak-known", "known.toml")
     assert expired.ret == 1
     expired.stdout.fnmatch_lines(["an entry has expired on 2020-01-31, and fails: *: old"])
