@@ -97,8 +97,9 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
       return std::filesystem::equivalent(*output, file, missing);
     });
     if (is_judged || is_source(*output)) {
-      throw usage_error(fmt::format("{} is {}, and would be overwritten", *output, is_source(*output) ? "code" : "an input"),
-                        "name another file");
+      throw usage_error(
+          fmt::format("{} is {}, and would be overwritten", *output, is_source(*output) ? "code" : "an input"),
+          "name another file");
     }
     const auto place = place_of(*output);
     if (std::any_of(outputs.begin(), output, [&](const auto& other) { return place_of(other) == place; })) {
