@@ -28,9 +28,7 @@ fs::path file_with_settings() {
   return {};
 }
 
-}  // namespace
-
-Settings project_settings() {
+Settings read_settings() {
   const auto file = file_with_settings();
   if (file.empty()) return {};
   const auto reader = layout().package_folder / "stepleak/_settings.py";
@@ -47,12 +45,19 @@ Settings project_settings() {
           .baselines = json.at("baselines").get<std::string>()};
 }
 
+}  // namespace
+
+const Settings& project_settings() {
+  static const auto settings = read_settings();
+  return settings;
+}
+
 std::string scenario_folder_of(const std::string& given) {
   if (std::error_code unusable; !given.empty() && !fs::is_directory(given, unusable)) {
     throw usage_error(fmt::format("there is no folder {}", given), "name the folder of your scenario files");
   }
   if (!given.empty()) return given;
-  if (const auto settings = project_settings(); !settings.scenarios.empty()) return settings.scenarios.string();
+  if (const auto& settings = project_settings(); !settings.scenarios.empty()) return settings.scenarios.string();
   if (!layout().suite.empty()) return (layout().suite / "scenarios/python").string();
   throw usage_error(
       fmt::format("no folder of scenarios is named: {} has no scenarios here", kTable),
@@ -71,7 +76,7 @@ fs::path project_of(const std::string& scenario_folder) {
 fs::path baseline_folder_of(const std::string& given, const std::string& given_scenarios) {
   if (!given.empty()) return given;
   if (!given_scenarios.empty()) return project_of(given_scenarios) / "baselines";
-  const auto settings = project_settings();
+  const auto& settings = project_settings();
   if (!settings.baselines.empty()) return settings.baselines;
   const auto scenarios = scenario_folder_of({});
   if (settings.scenarios.empty() && !layout().suite.empty()) return layout().suite / "baselines";

@@ -16,8 +16,8 @@ struct Settings {
 
 /// Of the nearest folder, from the current one upwards, whose pyproject.toml has that table; a folder with `.git` is
 /// the last one asked. Throws a usage error that names the file for what cannot be read, unknown keys and folders that
-/// are not there.
-[[nodiscard]] Settings project_settings();
+/// are not there. Read once: another folder that the process changes to makes no difference.
+[[nodiscard]] const Settings& project_settings();
 
 /// Of the option --scenarios.
 inline constexpr const char* kScenarioFolderHelp =
