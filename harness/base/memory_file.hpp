@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace stepleak {
 
@@ -19,6 +20,9 @@ class MemoryFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// The program that this process becomes inherits it.
   void share() const;
+  /// Writes a text that another process will read from its start. Throws a failure error where it has no room.
+  void fill(std::string_view text) const;
+  [[nodiscard]] std::string text() const { return tail(size()); }
   /// The last bytes, `most` at most.
   [[nodiscard]] std::string tail(std::size_t most) const;
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,49 +14,15 @@
 #include <optional>
 #include <system_error>
 
+#include "harness/base/errors.hpp"
+#include "harness/base/memory_file.hpp"
+
 namespace stepleak {
 namespace {
 
 constexpr std::size_t kMostErrorText = 200;
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
-
-/// A file without a name; gone with its last descriptor.
-class MemoryFile {
- public:
-  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {}
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// What another process will read from its start.
-  [[nodiscard]] bool write(std::string_view text) const {
-    while (!text.empty()) {
-      const auto written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno != EINTR) return false;
-      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return ::lseek(descriptor_, 0, SEEK_SET) == 0;
-  }
-  [[nodiscard]] std::string text() const {
-    const auto size = ::lseek(descriptor_, 0, SEEK_END);
-    std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
-    std::size_t read = 0;
-    while (read < text.size()) {
-      const auto count = ::pread(descriptor_, text.data() + read, text.size() - read, static_cast<off_t>(read));
-      if (count == 0 || (count < 0 && errno != EINTR)) break;
-      if (count > 0) read += static_cast<std::size_t>(count);
-    }
-    text.resize(read);
-    return text;
-  }
-
- private:
-  int descriptor_;
-};
 
 /// stdin, stdout and stderr of a program that is started.
 class Redirections {
@@ -97,13 +62,11 @@ std::string error_of(std::optional<int> status, const std::string& printed) {
 
 }  // namespace
 
-ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view input) {
+ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view input) try {
   const MemoryFile in("stdin");
   const MemoryFile out("stdout");
   const MemoryFile errors("stderr");
-  if (in.descriptor() < 0 || out.descriptor() < 0 || errors.descriptor() < 0 || !in.write(input)) {
-    return {{}, "no file in memory: " + reason_of(errno)};
-  }
+  in.fill(input);
   std::vector<char*> words;
   for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
@@ -113,6 +76,8 @@ ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_vi
   if (error != 0) return {{}, "it does not start: " + reason_of(error)};
   const auto status = status_of(child);
   return {out.text(), error_of(status, errors.text())};
+} catch (const Error& error) {
+  return {{}, error.what()};
 }
 
 }  // namespace stepleak
