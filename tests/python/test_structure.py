@@ -633,6 +633,21 @@ KEYED = [
 UNBOUNDED = [
     Case("list in an attribute", keeper(appending()), "keeper.kept", "unbounded"),
     Case(
+        "method of that name of another object",
+        keeper(appending(), after="def pairs_of(other):\n    return [pair for pair in other.kept()]"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "list that can be called",
+        keeper(
+            appending() + "\ndef flush(self): self.kept()",
+            "class Called(list):\n    def __call__(self): del self[:]\nself.kept = Called()",
+        ),
+        "keeper.kept",
+        "reset",
+    ),
+    Case(
         "read in many ways",
         keeper(
             appending(

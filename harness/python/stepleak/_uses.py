@@ -355,6 +355,9 @@ class Uses:
         elif isinstance(parent, ast.Starred):
             if keys:
                 self._add("escape", module, node)
+        elif isinstance(parent, ast.Call) and not keys and "__call__" not in self._methods:
+            # It is called, as no container is: a method of that name (`items`), of another object.
+            self.denoting.discard(node)
         elif not isinstance(parent, (ast.Expr, ast.FormattedValue, ast.BinOp, ast.AugAssign, ast.Assert, ast.Slice)):
             self._add("escape", module, node)
 
