@@ -91,7 +91,8 @@ std::string exception_text(void* error) {
 std::optional<Error> wrong_use_of(void* error) {
   const auto& raised = *static_cast<py::error_already_set*>(error);
   if (!raised.matches(py::module_::import("stepleak._load").attr("UsageError"))) return std::nullopt;
-  return usage_error(py::str(raised.value()).cast<std::string>(), raised.value().attr("remedy").cast<std::string>());
+  return usage_error(raised.value().attr("what").cast<std::string>(),
+                     raised.value().attr("remedy").cast<std::string>());
 }
 
 Step python_step(void* callable, bool takes_index) {

@@ -19,10 +19,11 @@ from stepleak import scenario
 
 
 class UsageError(Exception):
-    """What the user named is wrong; `remedy` says what to do."""
+    """`what` the user named is wrong; `remedy` says what to do. Both are its text."""
 
     def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(what)
+        super().__init__(f"{what}; {remedy}" if remedy else what)
+        self.what = what
         self.remedy = remedy
 
 
