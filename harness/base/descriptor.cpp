@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
+
 namespace stepleak {
 
 void open_standard_streams() {
@@ -24,6 +27,15 @@ int moved_up(int descriptor) {
   if (high < 0) return descriptor;
   ::close(descriptor);
   return high;
+}
+
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
 }
 
 }  // namespace stepleak

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 namespace stepleak {
 
 /// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no file of ours takes its number and
@@ -11,5 +13,8 @@ void open_standard_streams();
 /// The same file under a number from 256 on, close-on-exec: out of the way of the numbers that a program counts on. The
 /// given descriptor is closed. Where there is no such number left, the given descriptor itself; -1 stays -1.
 [[nodiscard]] int moved_up(int descriptor);
+
+/// Writes the whole text. Returns 0, or the error number of the write that failed.
+[[nodiscard]] int write_all(int descriptor, std::string_view text);
 
 }  // namespace stepleak

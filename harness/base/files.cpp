@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
 
 namespace stepleak {
@@ -40,16 +41,6 @@ struct OpenFile {
   }
   int descriptor;
 };
-
-/// Returns 0, or the error number of the write that failed.
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const auto written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
 
 /// Beside the file that it is to become, with that one's mode. Closes and removes itself unless it was renamed.
 class UnfinishedFile {

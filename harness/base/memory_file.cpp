@@ -24,12 +24,8 @@ MemoryFile::MemoryFile(const char* name) : descriptor_(moved_up(::memfd_create(n
 MemoryFile::~MemoryFile() { ::close(descriptor_); }
 
 void MemoryFile::fill(std::string_view text) const {
-  while (!text.empty()) {
-    const auto written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno != EINTR) {
-      throw failure_error(fmt::format("a file in memory: {}", std::strerror(errno)), "free some memory");
-    }
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  if (const int error = write_all(descriptor_, text); error != 0) {
+    throw failure_error(fmt::format("a file in memory: {}", std::strerror(error)), "free some memory");
   }
   ::lseek(descriptor_, 0, SEEK_SET);
 }
