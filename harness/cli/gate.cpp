@@ -118,10 +118,7 @@ bool are_of_one_project(const GateOptions& options) {
   const auto inside = baselines.lexically_relative(project);
   // A project within that project has baselines of its own.
   for (auto above = baselines; above != project && above.has_relative_path(); above = above.parent_path()) {
-    if (std::filesystem::exists(above / ".git", ignored) ||
-        std::filesystem::exists(above / "pyproject.toml", ignored)) {
-      return false;
-    }
+    if (is_project(above)) return false;
   }
   return !inside.empty() && *inside.begin() != "..";
 }

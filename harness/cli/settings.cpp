@@ -64,11 +64,16 @@ std::string scenario_folder_of(const std::string& given) {
       fmt::format("give --scenarios DIR, or write scenarios = \"DIR\" below {} in pyproject.toml", kTable));
 }
 
+bool is_project(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / ".git", ignored) || fs::exists(folder / "pyproject.toml", ignored);
+}
+
 fs::path project_of(const std::string& scenario_folder) {
   std::error_code ignored;
   const auto folder = fs::weakly_canonical(scenario_folder, ignored);
   for (auto above = folder; above.has_relative_path(); above = above.parent_path()) {
-    if (fs::exists(above / ".git", ignored) || fs::exists(above / "pyproject.toml", ignored)) return above;
+    if (is_project(above)) return above;
   }
   return folder.parent_path();
 }

@@ -31,7 +31,10 @@ inline constexpr const char* kScenarioFolderHelp =
 /// scenarios are theirs; else baselines/ in the project that the scenarios lie in.
 [[nodiscard]] std::filesystem::path baseline_folder_of(const std::string& given, const std::string& given_scenarios);
 
-/// The nearest folder above the scenarios that is the root of something; else the folder that they lie in.
+/// Whether a folder is the root of a project: it has `.git` or a pyproject.toml.
+[[nodiscard]] bool is_project(const std::filesystem::path& folder);
+
+/// The nearest folder above the scenarios that is the root of a project; else the folder that they lie in.
 [[nodiscard]] std::filesystem::path project_of(const std::string& scenario_folder);
 
 }  // namespace stepleak
