@@ -22,6 +22,7 @@ TurnBook::TurnBook(std::vector<Probe*> probes, StackSource& stacks, BirthSource 
   for (const auto* probe : probes_) {
     const auto own = probe->keys();
     keys_.insert(keys_.end(), own.begin(), own.end());
+    key_counts_.push_back(own.size());
   }
   current_step = 0;
   for (auto* probe : probes_) probe->start();
@@ -49,10 +50,9 @@ std::vector<std::int64_t> TurnBook::read() {
   // would never be seen to be given back, since that is between two turns.
   for (const auto moment : {Moment::after_collection, Moment::before_collection, Moment::after_collection}) {
     std::size_t begin = 0;
-    for (auto* probe : probes_) {
-      const auto count = probe->keys().size();
-      probe->read(moment, std::span(row).subspan(begin, count));
-      begin += count;
+    for (std::size_t i = 0; i < probes_.size(); ++i) {
+      probes_[i]->read(moment, std::span(row).subspan(begin, key_counts_[i]));
+      begin += key_counts_[i];
     }
   }
   return row;

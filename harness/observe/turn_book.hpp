@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -67,6 +68,7 @@ class TurnBook {
   StackSource& stacks_;
   BirthSource births_;
   std::vector<SeriesKey> keys_;
+  std::vector<std::size_t> key_counts_;  // of each probe
   std::vector<Turn> turns_{Turn{}};
   std::int64_t record_from_ = 0;
   std::int64_t record_on_ = 0;  // the turn from which on those that still record do so again
