@@ -7,11 +7,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 SCHEMAS = Path(__file__).parents[2] / "docs/schema"
 
@@ -47,6 +49,8 @@ def check_trace(data: bytes) -> None:
 
 
 def check_junit(file: Path) -> None:
+    if shutil.which("xmllint") is None:
+        pytest.skip("xmllint (libxml2-utils) is not installed: a JUnit file cannot be held against its schema")
     done = subprocess.run(
         ["xmllint", "--noout", "--nonet", "--huge", "--schema", str(SCHEMAS / "junit.xsd"), str(file)],
         capture_output=True,
