@@ -28,6 +28,28 @@ StepRange second_quarter(StepRange steps) {
   return {steps.first + steps.count() / 4, steps.first + steps.count() / 2 - 1};
 }
 
+struct OldBlocks {
+  std::int64_t were_alive = 0;
+  std::int64_t are_alive = 0;
+};
+
+// Of the blocks at an earlier look, half as far: how many there were, and how many of them live now.
+OldBlocks old_blocks_of(const Trace& trace, Device device, StepRange judged) {
+  const auto* now = trace.cohorts_of(device);
+  const auto half = judged.first + judged.count() / 2 - 1;
+  const Look* earlier = nullptr;
+  for (const auto& look : trace.looks()) {
+    if (judged.first <= look.step && look.step <= half) earlier = &look;
+  }
+  if (now == nullptr || earlier == nullptr) return {};
+  const auto* then = table_of(*earlier, device);
+  if (then == nullptr) return {};
+  // Neither what was made once, nor what is young even for what is replaced soon.
+  const auto steps = earlier->step - judged.first + 1;
+  const StepRange births{judged.first + steps / 8, judged.first + steps * 3 / 4 - 1};
+  return {blocks_born(*then, births), blocks_born(*now, births)};
+}
+
 }  // namespace
 
 std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
@@ -37,20 +59,13 @@ std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange jud
 
 bool are_old_dying(const Trace& trace, Device device, StepRange judged) {
   constexpr std::int64_t kFewest = 4;
-  const auto* now = trace.cohorts_of(device);
-  const auto half = judged.first + judged.count() / 2 - 1;
-  const Look* earlier = nullptr;
-  for (const auto& look : trace.looks()) {
-    if (judged.first <= look.step && look.step <= half) earlier = &look;
-  }
-  if (now == nullptr || earlier == nullptr) return false;
-  const auto* then = table_of(*earlier, device);
-  if (then == nullptr) return false;
-  // Neither what was made once, nor what is young even for what is replaced soon.
-  const auto steps = earlier->step - judged.first + 1;
-  const StepRange births{judged.first + steps / 8, judged.first + steps * 3 / 4 - 1};
-  const auto were_alive = blocks_born(*then, births);
-  return were_alive >= kFewest && 3 * blocks_born(*now, births) < 2 * were_alive;
+  const auto old = old_blocks_of(trace, device, judged);
+  return old.were_alive >= kFewest && 3 * old.are_alive < 2 * old.were_alive;
+}
+
+bool is_any_old_dying(const Trace& trace, Device device, StepRange judged) {
+  const auto old = old_blocks_of(trace, device, judged);
+  return old.are_alive < old.were_alive;
 }
 
 std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged) {

@@ -21,6 +21,9 @@ namespace stepleak {
 /// steps, and a buffer whose entries are replaced at random, do that; a leak never.
 [[nodiscard]] bool are_old_dying(const Trace& trace, Device device, StepRange judged);
 
+/// Whether any block dies that had lived for long, as above: something takes old ones out of what keeps them.
+[[nodiscard]] bool is_any_old_dying(const Trace& trace, Device device, StepRange judged);
+
 /// Steps in which half or more of all blocks that had been collected since the one before (eight at least) were dropped
 /// at once: a list that is cleared.
 [[nodiscard]] std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged);

@@ -122,8 +122,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool is_flat =
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
   // Alone the heap is noisy: it has to go on for twice as long.
-  const bool is_host_leak = host.is_leak && (host.is_witnessed || steps >= 2 * policy.leak_steps ||
-                                             trends.judged().last >= policy.budget_steps - kShortestRecord);
+  const bool is_host_leak = host.is_leak && (host.is_witnessed || steps >= 2 * policy.leak_steps);
   const bool is_host_settled = host.is_settled || (host.is_decaying && steps >= policy.leak_steps);
   if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;

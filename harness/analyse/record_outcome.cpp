@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/analyse/ages.hpp"
 #include "harness/analyse/suspects.hpp"
 
 namespace stepleak {
@@ -61,7 +62,9 @@ std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
 // Whether something empties the container and has not done so yet. What was emptied meanwhile, and grows all the same,
 // keeps a remainder.
 bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
-  if (finding.structure.type != StructureType::reset) return false;
+  const auto type = finding.structure.type;
+  if (type == StructureType::expiring) return !is_any_old_dying(evidence.trace, finding.device, evidence.trends.judged());
+  if (type != StructureType::reset && type != StructureType::uncalled) return false;
   const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged());
   if (values.empty()) return true;
   std::int64_t highest = values.front();
@@ -122,13 +125,21 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
 
 }  // namespace
 
-bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
+bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
   if (outcome.type != RecordOutcome::Type::filling) return false;
-  if (outcome.structure.type == StructureType::reset) return steps >= 2 * policy.leak_steps;
+  const auto type = outcome.structure.type;
+  const bool is_emptied_some_time =
+      type == StructureType::reset || type == StructureType::uncalled || type == StructureType::expiring;
+  if (is_emptied_some_time) return steps >= 2 * policy.leak_steps;
   // A data set has hundreds of samples before the first comes again: few steps say nothing of keys.
   constexpr std::int64_t kFewKeys = Policy{}.budget_steps - kShortestRecord;
   return outcome.structure.type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying &&
          steps >= kFewKeys && steps + kShortestRecord >= policy.budget_steps;
+}
+
+bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
+  const auto type = outcome.structure.type;
+  return is_wait_over(outcome, steps, policy) && type != StructureType::reset && type != StructureType::expiring;
 }
 
 bool is_proven(const Finding& finding) {

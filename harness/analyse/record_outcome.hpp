@@ -36,9 +36,12 @@ struct RecordOutcome {
 /// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
 
-/// Whether what was to end the growth has not come: the line that empties the container for twice as many steps as a
-/// trend alone needs, a key that repeats for all of the budget, of a thousand steps at least. Then the run shows a
-/// leak, with that line beside it.
+/// Whether what is to end the growth has had its time: the line that empties the container twice as many steps as a
+/// trend alone needs, a key that repeats all of the budget, of a thousand steps at least.
+[[nodiscard]] bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
+
+/// Whether the run then shows a leak, with that line beside it: no step can reach the line, or no key came again. A line
+/// that some epoch may still reach leaves it inconclusive.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a

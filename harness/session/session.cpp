@@ -119,7 +119,7 @@ Move Session::move_after(const Judgement& judgement) const {
   if (is_out_of_time_) return {.next = Next::stop};
   switch (judgement.outcome.type) {
     case Outcome::filling:
-      if (is_waited_for_in_vain(judgement.outcome, trace_.step_count(), policy_)) return {.next = Next::stop};
+      if (is_wait_over(judgement.outcome, trace_.step_count(), policy_)) return {.next = Next::stop};
       [[fallthrough]];
     case Outcome::contradicted:
     case Outcome::full:

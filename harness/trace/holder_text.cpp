@@ -17,7 +17,9 @@ constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view(
                                 std::string_view("hidden"), std::string_view("other")};
 
 constexpr std::array kStructureTypes{std::string_view("unbounded"), std::string_view("bounded"),
-                                     std::string_view("reset"), std::string_view("keyed"), std::string_view("unknown")};
+                                     std::string_view("reset"),     std::string_view("uncalled"),
+                                     std::string_view("expiring"),  std::string_view("keyed"),
+                                     std::string_view("unknown")};
 
 /// Whether the text says what differs from one run to the next.
 enum class Detail : std::uint8_t { shape, full };
@@ -113,6 +115,10 @@ std::string structure_text(const Structure& structure) {
       return (structure.bound > 0 ? fmt::format("bounded at {}", structure.bound) : "bounded") + at;
     case StructureType::reset:
       return "emptied" + at;
+    case StructureType::uncalled:
+      return "emptied" + at + ", which no step calls";
+    case StructureType::expiring:
+      return "rid of what is old" + at;
     case StructureType::keyed:
       return "filled once a key" + at;
     case StructureType::unknown:

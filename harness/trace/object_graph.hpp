@@ -50,6 +50,8 @@ enum class StructureType : std::uint8_t {
   unbounded,  ///< a statement of the user's fills it, and nothing that can reach it takes anything out
   bounded,    ///< it cannot hold more than it is allowed to
   reset,      ///< some statement empties it, at a time that this run may not have reached
+  uncalled,   ///< some statement empties it, but no step can reach it: set-up, or a function that nothing calls
+  expiring,   ///< a statement drops what has been in it for long enough
   keyed,      ///< it is asked before it is filled: it grows per distinct key, not per step
   unknown,
 };

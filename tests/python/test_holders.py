@@ -113,6 +113,24 @@ def test_list_in_an_attribute() -> None:
     assert found["unreachable"] == set()
 
 
+def test_container_is_the_one_that_grows_not_what_is_put_into_it() -> None:
+    root = Keeper([])
+
+    def keep() -> list[int]:
+        tensors = [torch.zeros(4) for _ in range(STEPS)]
+        root.kept.extend({"weight": tensor} for tensor in tensors)
+        return [tensor._cdata for tensor in tensors]
+
+    holder = holder_of_first(search(root, keep))
+    assert (holder["container_type"], holder["container_length"]) == ("list", STEPS)
+
+
+def test_container_is_the_inner_one_where_that_grows() -> None:
+    root = Keeper({"train": []})
+    holder = holder_of_first(search(root, appended(root.kept["train"])))
+    assert (holder["container_type"], holder["container_length"]) == ("list", STEPS)
+
+
 def test_siblings_in_one_list_share_a_holder() -> None:
     root = Keeper([])
     found = search(root, appended(root.kept))

@@ -336,6 +336,101 @@ BOUNDED_BY_SOURCE = [
         "match statement",
         keeper(appending("match len(self.kept) > 27:\n    case True:\n        self.kept.pop(0)")),
         "keeper.kept",
+        "expiring",
+        line="pop(0)",
+    ),
+]
+
+EXPIRING = [
+    Case(
+        "filtered",
+        keeper(appending("self.kept = [x for x in self.kept if x]")),
+        "keeper.kept",
+        "expiring",
+        line="if x]",
+    ),
+    Case(
+        "close that a program calls",
+        keeper(
+            appending() + method("close", "self.kept.clear()"),
+            after="def train():\n    keeper.close()\nif CAPACITY < 0:\n    train()",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "close that only an uncalled function calls",
+        keeper(appending() + method("close", "self.kept.clear()"), after="def train():\n    keeper.close()"),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "hook that a library calls",
+        keeper(appending() + method("on_epoch_end", "self.kept.clear()")).replace("Keeper:", "Keeper(threading.Thread):").replace("weakref", "weakref, threading", 1).replace("capacity=40):", "capacity=40):\n        super().__init__()"),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "method that is handed on",
+        keeper(appending() + method("flush", "self.kept.clear()"), after="hooks = [keeper.flush]"),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "window of the newest counts",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count] = x\n    self.kept.pop(self.count - 400, None)",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "bounded",
+        400,
+        "- 400",
+    ),
+    Case(
+        "window of unknown width",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count] = x\n    self.kept.pop(self.count - uuid.getnode(), None)",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "expiring",
+        line="getnode",
+    ),
+    Case(
+        "what is too old is deleted",
+        keeper(
+            "def add(self, x):\n    self.kept[time.time()] = x\n    for t in list(self.kept):\n        if t < time.time() - 60:\n            del self.kept[t]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "expiring",
+        line="del self.kept[t]",
+    ),
+    Case(
+        "the oldest goes once its time has come",
+        keeper(appending("if time.time() > CAPACITY ** 9:\n    self.kept.pop(0)")),
+        "keeper.kept",
+        "expiring",
+        line="pop(0)",
+    ),
+    Case(
+        "the newest is taken back where it fails",
+        keeper(appending("if time.time() < 0:\n    self.kept.pop()")),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "what has been done is taken out by its own key",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count] = x\n    if x is None:\n        self.kept.pop(self.count)",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
         "unknown",
     ),
 ]
@@ -353,7 +448,7 @@ RESET = [
         "replaced by an empty list",
         keeper(appending() + method("on_epoch_end", "self.kept = []")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "self.kept = []",
     ),
@@ -361,7 +456,7 @@ RESET = [
         "replaced by a call",
         keeper(appending() + method("on_epoch_end", "self.kept = list()")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "list()",
     ),
@@ -369,7 +464,7 @@ RESET = [
         "replaced with others",
         keeper(appending() + method("reset", "self.kept, self.count = [], 0")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "[], 0",
     ),
@@ -377,7 +472,7 @@ RESET = [
         "emptied by del",
         keeper(appending() + method("flush", "del self.kept[:]")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "del self.kept[:]",
     ),
@@ -385,7 +480,7 @@ RESET = [
         "emptied by slice",
         keeper(appending() + method("flush", "self.kept[:] = []")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "self.kept[:]",
     ),
@@ -393,7 +488,7 @@ RESET = [
         "drained",
         keeper(appending() + method("flush", "while self.kept:\n    self.kept.pop()")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "pop()",
     ),
@@ -401,7 +496,7 @@ RESET = [
         "close that nobody calls",
         keeper(appending() + method("close", "self.kept.clear()")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "clear()",
     ),
@@ -427,7 +522,7 @@ RESET = [
         "setattr",
         keeper(appending() + method("reset", "setattr(self, 'kept', [])")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "setattr",
     ),
@@ -435,7 +530,7 @@ RESET = [
         "cleared through vars",
         keeper(appending() + method("reset", "for value in vars(self).values():\n    value.clear()")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "value.clear()",
     ),
@@ -443,7 +538,7 @@ RESET = [
         "cleared through getattr",
         keeper(appending() + method("reset", "for name in ('kept',):\n    getattr(self, name).clear()")),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "clear()",
     ),
@@ -454,7 +549,7 @@ RESET = [
             after="def flush(k):\n    k.items.clear()",
         ),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "k.items.clear()",
     ),
@@ -462,7 +557,7 @@ RESET = [
         "cleared through what a method returns",
         keeper(appending() + method("items", "return self.kept"), after="def flush(k):\n    k.items().clear()"),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "clear()",
     ),
@@ -482,7 +577,7 @@ RESET = [
         "global replaced",
         "kept = []\ndef step():\n    kept.append([1])\ndef flush():\n    global kept\n    kept = []\n",
         "kept",
-        "reset",
+        "uncalled",
         -1,
         "kept = []",
     ),
@@ -490,7 +585,7 @@ RESET = [
         "cleared from another module",
         "import other\nkept = []\ndef step():\n    kept.append([1])\n",
         "kept",
-        "reset",
+        "uncalled",
         -1,
         "kept.clear",
         "import sys\ndef flush(m):\n    m.kept.clear()\n",
@@ -501,7 +596,7 @@ RESET = [
             "CAPACITY", "shared = []\nCAPACITY", 1
         ),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "shared.clear()",
     ),
@@ -814,7 +909,6 @@ UNKNOWN = [
     Case(
         "consumed elsewhere", keeper(appending() + method("take", "return self.kept.pop()")), "keeper.kept", "unknown"
     ),
-    Case("filtered", keeper(appending("self.kept = [x for x in self.kept if x]")), "keeper.kept", "unknown"),
     Case(
         "handed to code that is not read",
         keeper(appending("foreign(self.kept)"), after="import operator\nforeign = operator.length_hint"),
@@ -952,7 +1046,7 @@ RUNNING = [
     ),
 ]
 
-CASES = [*BOUNDED_BY_TYPE, *BOUNDED_BY_SOURCE, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN]
+CASES = [*BOUNDED_BY_TYPE, *BOUNDED_BY_SOURCE, *EXPIRING, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN]
 
 
 @pytest.fixture
@@ -988,7 +1082,7 @@ def structure_at(module: ModuleType, container: Any) -> Structure:
 def sources(module: ModuleType) -> UserCode:
     """Of the program alone: other tests' sources are as good as the user's."""
     modules = {name: sys.modules[name] for name in (module.__name__, "other") if name in sys.modules}
-    return UserCode([], modules=modules)
+    return UserCode([], modules=modules, entry="step")
 
 
 def check(case: Case, found: Structure) -> None:

@@ -91,6 +91,19 @@ Step long_requests() {
 TEST(OldBlocksTest, DieWhereRequestsStayForLong) {
   const auto trace = trace_of(long_requests(), 256);
   EXPECT_TRUE(are_old_dying(trace, kHost, {1, 256}));
+  EXPECT_TRUE(is_any_old_dying(trace, kHost, {1, 256}));
+}
+
+TEST(OldBlocksTest, DieWhereOneInTenOfThemLeaves) {
+  const auto step = [kept = std::vector<Block>()](std::int64_t step, SyntheticMemory& memory) mutable {
+    kept.push_back(memory.hold(64));
+    if (step % 10 != 0) return;
+    memory.drop(kept.front());
+    kept.erase(kept.begin());
+  };
+  const auto trace = trace_of(step, 256);
+  EXPECT_TRUE(is_any_old_dying(trace, kHost, {1, 256}));
+  EXPECT_FALSE(are_old_dying(trace, kHost, {1, 256}));
 }
 
 TEST(OldBlocksTest, DoNotDieWhereAllOfThemLeakBesideABatch) {
@@ -100,6 +113,7 @@ TEST(OldBlocksTest, DoNotDieWhereAllOfThemLeakBesideABatch) {
   };
   const auto trace = trace_of(step, 256);
   EXPECT_FALSE(are_old_dying(trace, kHost, {1, 256}));
+  EXPECT_FALSE(is_any_old_dying(trace, kHost, {1, 256}));
 }
 
 // A dictionary that is asked for one of `keys`, or for a new one each time.

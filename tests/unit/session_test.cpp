@@ -204,7 +204,21 @@ TEST(SessionTest, ConfirmsALeakByItsTrendWhereStructureSaysNothing) {
 
 TEST(SessionTest, RunsOnWhereSomethingEmptiesTheContainerSomeTime) {
   EXPECT_EQ(result_with(StructureType::reset, 280).verdict, Verdict::clean);
-  const auto result = result_with(StructureType::reset, kForEver);
+  EXPECT_EQ(result_with(StructureType::uncalled, 280).verdict, Verdict::clean);
+  EXPECT_EQ(result_with(StructureType::expiring, 280).verdict, Verdict::clean);
+}
+
+TEST(SessionTest, IsInconclusiveWhereTheLineThatEmptiesTheContainerIsYetToCome) {
+  for (const auto type : {StructureType::reset, StructureType::expiring}) {
+    const auto result = result_with(type, kForEver);
+    EXPECT_EQ(result.verdict, Verdict::inconclusive);
+    EXPECT_GT(result.steps, 512);
+    EXPECT_NE(result.reason.find("did not come to pass"), std::string::npos) << result.reason;
+  }
+}
+
+TEST(SessionTest, CallsALeakWhereNothingCallsTheLineThatEmptiesTheContainer) {
+  const auto result = result_with(StructureType::uncalled, kForEver);
   EXPECT_EQ(result.verdict, Verdict::leak);
   EXPECT_GT(result.steps, 512);
 }

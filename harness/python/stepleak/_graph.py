@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 from stepleak import _tensors
@@ -35,9 +36,13 @@ OTHER: Edge = ("other", "")
 
 
 class Graph:
-    """Nodes and edges of all paths, each object once."""
+    """Nodes and edges of all paths, each object once.
 
-    def __init__(self, read_locals: ReadLocals) -> None:
+    `growth`: by how much a container has grown while survivors were recorded.
+    """
+
+    def __init__(self, read_locals: ReadLocals, growth: Callable[[Any], int] = lambda _: 0) -> None:
+        self._growth = growth
         self.nodes: list[dict[str, Any]] = []
         self.edges: list[dict[str, Any]] = []
         self._read_locals = read_locals
@@ -72,17 +77,18 @@ class Graph:
 
     def _walk(self, objects: list[Any], name: str, path: list[int], way: list[Access]) -> dict[str, Any]:
         node = self._node(objects[0], name)
-        container, length, beyond = -1, len(way), 0
+        container, length, beyond, most = -1, len(way), 0, 0
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
-                following = self._node(item, is_namespace=edge == HIDDEN and is_a(item, dict))
+                following = self._node(item, is_namespace=edge == HIDDEN and namespace_of(objects[i - 1]) is item)
                 path.append(self._edge(node, following, edge))
                 node = following
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
-            if self.nodes[node]["length"] >= 0:
-                container, length, beyond = node, len(way), len(objects) - 1 - i
+            # The innermost container, but where one grew: what is put into that one is often a container, too.
+            if self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
+                container, length, beyond, most = node, len(way), len(objects) - 1 - i, growth
         if container < 0:
             length = len(way)
         return {

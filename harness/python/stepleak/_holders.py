@@ -15,7 +15,7 @@ from typing import Any
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
-from stepleak._objects import container_kind, items_of, length_of, source_file_of, type_name
+from stepleak._objects import callable_name, container_kind, items_of, length_of, source_file_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
 from stepleak._structure import structure_of
@@ -62,8 +62,9 @@ class HolderSearch:
         del objects
         file = source_file_of(self._root)
         all_lines: dict[str, set[int]] = ({} if file is None else {file: set()}) | lines
-        code = UserCode([] if self._root is None else user_folders(self._root), all_lines)
-        found = _Found(self._read_locals, Sources(all_lines), code)
+        folders = [] if self._root is None else user_folders(self._root)
+        code = UserCode(folders, all_lines, entry=callable_name(self._root) if self._root is not None else "")
+        found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code)
         ours = [tensors, grown, self._lengths, self.__dict__, wanted, found.containers, found.__dict__]
         paths = Paths(self._root, ours, self._read_locals)
         held = {address for address in wanted if address in tensors and _tensors.is_held(tensors, address)}
@@ -73,18 +74,20 @@ class HolderSearch:
         return found.values() | {"held": held}
 
     def _has_grown(self, container: Any, most: int, steps: int) -> bool:
+        return container is not self._lengths and steps // 2 <= self._growth(container) < most
+
+    def _growth(self, container: Any) -> int:
+        """Entries more than before; 0 of one that was not there."""
         before = self._lengths.get(id(container))
-        if before is None or container is self._lengths:
-            return False
-        return steps // 2 <= length_of(container) - before < most
+        return 0 if before is None else max(0, length_of(container) - before)
 
 
 class _Found:
     """What the searches found, by and by."""
 
-    def __init__(self, read_locals: ReadLocals, sources: Sources, code: UserCode) -> None:
+    def __init__(self, graph: Graph, sources: Sources, code: UserCode) -> None:
         self.containers: list[tuple[int, Any]] = []
-        self._graph = Graph(read_locals)
+        self._graph = graph
         self._sources = sources
         self._code = code
         self._holders: list[dict[str, Any]] = []

@@ -98,14 +98,57 @@ class Places:
                     yield from ((module, guard) for guard in module.guards(call))
 
     def is_drained(self, use: Use, bounds: Bounds) -> bool:
-        """Whether a removal runs until nothing is left."""
+        """Whether a removal runs until nothing is left: for each item, without a choice among them."""
         for guard in use.module.guards(use.node):
             if not guard.is_loop:
-                continue
+                return False
             tests = {n for n in ast.walk(guard.test) if n in self._uses.denoting or self.is_length(use.module, n)}
             if tests:
                 return True
         return False
+
+    def is_of_old(self, use: Use) -> bool:
+        """Whether a removal chooses among all items, or takes the oldest."""
+        module, node, key = use.module, use.node, use.detail
+        if called_name(key) == "next":
+            return True
+        call, _ = module.parent(module.parent(node)[0])
+        method = called_name(call) if isinstance(call, ast.Call) else ""
+        if method in ("popleft", "popitem") or (isinstance(key, ast.Constant) and key.value == 0):
+            return True
+        value = getattr(module.statement(node), "value", None)
+        if any(isinstance(part, ast.comprehension) and part.ifs for part in ast.walk(value or ast.Pass())):
+            return True
+        if not isinstance(key, ast.Name):
+            return False
+        for outer, field in module.around(node):
+            if isinstance(outer, (ast.For, ast.AsyncFor)) and field == "body":
+                targets = {n.id for n in ast.walk(outer.target) if isinstance(n, ast.Name)}
+                if key.id in targets and any(n in self._uses.denoting for n in ast.walk(outer.iter)):
+                    return True
+        return False
+
+    def is_uncalled(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
+        """Whether no step reaches it: it is set-up, or its function is neither called, handed on nor inherited."""
+        function = module.function(node)
+        if function is None or depth > _MOST_CALLERS:
+            return False
+        name = function.name
+        if name == self._code.entry:
+            return False
+        if name in _SET_UP or _is_scenario(function) or self._makes_the_step(function):
+            return True
+        owner = module.class_of_method(function)
+        # A library may call what its own classes declare.
+        is_inherited = owner is not None and not all(self._code.classes(last_name(base)) for base in owner.bases)
+        is_implicit = name.startswith(("__", "test")) or name in _MAIN or bool(function.decorator_list)
+        if is_implicit or is_inherited or self._is_passed_on(name):
+            return False
+        callers = [(home, call) for home, call in self._code.calls(name) if home.function(call) is not function]
+        return all(self.is_uncalled(home, call, depth + 1) for home, call in callers)
+
+    def _makes_the_step(self, function: Function) -> bool:
+        return any(isinstance(n, FUNCTIONS) and n.name == self._code.entry for n in ast.walk(function))
 
     # --- assignments --------------------------------------------------------------------------------------------------
 
@@ -211,7 +254,10 @@ class Places:
             for node in module.nodes:
                 is_it = isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name
                 parent, field = module.parent(node)
-                if is_it and isinstance(node.ctx, ast.Load) and not (isinstance(parent, ast.Call) and field == "func"):  # type: ignore[attr-defined]
+                if not is_it or not isinstance(node.ctx, ast.Load) or (isinstance(parent, ast.Call) and field == "func"):  # type: ignore[attr-defined]
+                    continue
+                maker = module.function(node) if isinstance(parent, ast.Return) else None
+                if maker is None or not _is_scenario(maker):
                     return True
         return False
 
@@ -339,6 +385,11 @@ def _is_lazy(module: Module, statement: ast.AST) -> bool:
             names = {last_name(n) for n in ast.walk(outer.type)} if outer.type is not None else set()
             return bool(names & {"AttributeError", "NameError", "KeyError"})
     return False
+
+
+def _is_scenario(function: Function) -> bool:
+    """Whether it makes a scenario's step, as `stepleak.scenario` declares it: it runs before the steps."""
+    return any(called_name(d) in ("leak", "clean") for d in function.decorator_list)
 
 
 def _is_atexit(function: ast.expr) -> bool:

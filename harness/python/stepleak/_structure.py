@@ -44,7 +44,7 @@ class Structure:
     """What bounds a container, and the line that does."""
 
     kind: str
-    """"unbounded", "bounded", "reset", "keyed" or "unknown"."""
+    """As `stepleak::StructureType`: "unbounded", "bounded", "reset" and so on."""
     bound: int = -1
     """The most entries that it can hold; -1 where that is not known."""
     file: str = ""
@@ -135,6 +135,7 @@ class _Judge:
             or self._filled_when_short(fills)
             or self._reset(removing)
             or self._asked(uses, fills)
+            or self._expiring(removing, fills)
             or self._unbounded(uses, removing, fills)
         )
 
@@ -227,11 +228,15 @@ class _Judge:
         return None
 
     def _reset(self, removing: list[Use]) -> Structure | None:
+        emptying = []
         for use in removing:
             is_emptied = use.kind == "reset" or (use.kind == "trim" and self._is_whole_cut(use))
             if is_emptied or (use.kind == "remove" and self._places.is_drained(use, self._bounds)):
+                emptying.append(use)
+        for use in emptying:
+            if not self._places.is_uncalled(use.module, use.node):
                 return self._at("reset", use)
-        return self._owner_replaced()
+        return self._owner_replaced() or (self._at("uncalled", emptying[0]) if emptying else None)
 
     def _is_whole_cut(self, use: Use) -> bool:
         cut = use.detail
@@ -261,6 +266,19 @@ class _Judge:
         for fill in fills:
             if not self._places.is_set_up(fill) and not self._is_fresh(fill):
                 return self._at("keyed", fill)
+        return None
+
+    def _expiring(self, removing: list[Use], fills: list[Use]) -> Structure | None:
+        """What drops what has been in it for long enough: by a key that many counts ago, or by a test of each item."""
+        for use in removing:
+            if use.kind != "remove" or self._places.is_uncalled(use.module, use.node):
+                continue
+            key = use.detail
+            if isinstance(key, ast.BinOp) and isinstance(key.op, ast.Sub) and any(self._is_fresh(f) for f in fills):
+                bound = self._bounds.number(use.module, key.right)
+                return self._at("bounded" if bound > 0 else "expiring", use, bound)
+            if self._places.is_of_old(use):
+                return self._at("expiring", use)
         return None
 
     def _is_fresh(self, fill: Use) -> bool:

@@ -28,8 +28,14 @@ class UserCode:
     """
 
     def __init__(
-        self, folders: list[str], files: Iterable[str] = (), modules: dict[str, types.ModuleType] | None = None
+        self,
+        folders: list[str],
+        files: Iterable[str] = (),
+        modules: dict[str, types.ModuleType] | None = None,
+        entry: str = "",
     ) -> None:
+        self.entry = entry
+        """Name of the function that is called as the step; "" where that is not known."""
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
         self._texts: dict[str, str | None] = {}
