@@ -63,7 +63,8 @@ std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
 // keeps a remainder.
 bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
   const auto type = finding.structure.type;
-  if (type == StructureType::expiring) return !is_any_old_dying(evidence.trace, finding.device, evidence.trends.judged());
+  if (type == StructureType::expiring)
+    return !is_any_old_dying(evidence.trace, finding.device, evidence.trends.judged());
   if (type != StructureType::reset && type != StructureType::uncalled) return false;
   const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged());
   if (values.empty()) return true;
@@ -113,14 +114,32 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   return outcome;
 }
 
-// Blocks that are said to stay, and of all that was born in the recorded steps none did. Where the growth repeats
-// exactly, a pass that is shorter than its period may have missed it.
-bool is_refuted(const Evidence& evidence, const Finding& finding) {
-  const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
+// Whether the recorded steps are as many as a growth takes to repeat. Where it repeats exactly, a pass that is shorter
+// may have missed it.
+bool is_long_enough(const Evidence& evidence, const SeriesKey& key) {
   const auto proof_steps = evidence.recording.proof_steps();
-  const auto period = evidence.trends.of({Counter::live_bytes, finding.device}).period;
-  return are_blocks && proof_steps > 0 && period <= proof_steps &&
-         old_blocks(evidence.recording, finding.device).empty();
+  return proof_steps > 0 && evidence.trends.of(key).period <= proof_steps;
+}
+
+// Whether the nodes that are alive at boundaries become more, and none of a recorded step outlives it.
+bool is_graph_of_the_step(const Evidence& evidence) {
+  const SeriesKey nodes{Counter::live_nodes};
+  if (!evidence.trends.of(nodes).is_growing() || !is_long_enough(evidence, nodes)) return false;
+  return survivors_where(
+             evidence.recording,
+             [&](const Survivor& s) { return s.type == SurvivorType::node && is_old(evidence.recording, s); })
+      .empty();
+}
+
+// Blocks or nodes that are said to stay, and of all that was born in the recorded steps none did. What takes the place
+// of a smaller one is none that stays; but where the graph of each step is larger than the last one's and is gone with
+// it, what it needs is, too.
+bool is_refuted(const Evidence& evidence, const Finding& finding) {
+  const auto& recording = evidence.recording;
+  if (is_graph_of_the_step(evidence)) return finding.counted == "autograd nodes" || finding.count_per_step <= 0;
+  const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
+  return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
+         old_blocks(recording, finding.device).empty();
 }
 
 }  // namespace
@@ -143,8 +162,7 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 }
 
 bool is_proven(const Finding& finding) {
-  return finding.structure.type == StructureType::unbounded && 2 * finding.kept_count >= finding.explained_steps &&
-         finding.kept_count > 1;
+  return finding.structure.type == StructureType::unbounded && finding.kept_count > 1;
 }
 
 RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {

@@ -81,7 +81,10 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
   } else {
     pass.planned_steps = std::max(kShortestRecord, 2 * hold + 2);
     for (const auto& device : growing) {
-      const auto a_step = trends.of({Counter::live_blocks, device}).per_step;
+      const auto& blocks = trends.of({Counter::live_blocks, device});
+      // Two events that prove, beside those that are too young to.
+      if (blocks.period > 1) pass.planned_steps = std::max(pass.planned_steps, 2 * blocks.period + pass.young_steps);
+      const auto a_step = blocks.per_step;
       if (a_step <= 0 || a_step >= 1) continue;
       const auto four_events = static_cast<std::int64_t>(std::ceil(4 / a_step));
       pass.planned_steps = std::max(pass.planned_steps, four_events + pass.young_steps);

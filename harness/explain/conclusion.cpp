@@ -105,8 +105,9 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   }
   if (judgement.outcome.type == Outcome::contradicted) {
     result.verdict = Verdict::inconclusive;
-    result.reason = fmt::format("it grew up to step {} and stood still while that was recorded: run more --steps",
-                                judged_steps(record.trace).last);
+    result.reason =
+        fmt::format("it grew up to step {}, and nothing stayed of the steps that were recorded: run more --steps",
+                    judged_steps(record.trace).last);
     return;
   }
   const bool is_recorded = !recording_after_look(record.trace).is_empty();

@@ -368,7 +368,10 @@ EXPIRING = [
     ),
     Case(
         "hook that a library calls",
-        keeper(appending() + method("on_epoch_end", "self.kept.clear()")).replace("Keeper:", "Keeper(threading.Thread):").replace("weakref", "weakref, threading", 1).replace("capacity=40):", "capacity=40):\n        super().__init__()"),
+        keeper(appending() + method("on_epoch_end", "self.kept.clear()"))
+        .replace("Keeper:", "Keeper(threading.Thread):")
+        .replace("weakref", "weakref, threading", 1)
+        .replace("capacity=40):", "capacity=40):\n        super().__init__()"),
         "keeper.kept",
         "reset",
         line="clear()",
@@ -514,7 +517,7 @@ RESET = [
             appending() + method("reset", "self.kept = []") + method("on_epoch_end", "self.reset()"), "self.reset()"
         ),
         "keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "self.kept = []",
     ),
@@ -726,6 +729,43 @@ KEYED = [
 ]
 
 UNBOUNDED = [
+    Case(
+        "once enough others are there",
+        keeper(
+            appending(before="self.pool.append(1)\nif len(self.pool) < 3:\n    return"),
+            "self.kept = []\nself.pool = collections.deque(maxlen=8)",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "while few others are there",
+        keeper(
+            appending(before="self.pool.append(1)\nif len(self.pool) > 5:\n    return"),
+            "self.kept = []\nself.pool = collections.deque(maxlen=8)",
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "whenever a batch is full",
+        "kept, batch = [], []\ndef step():\n    global batch\n    batch.append(1)\n    if len(batch) == 2:\n"
+        "        kept.append(batch)\n        batch = []\n",
+        "kept",
+        "unbounded",
+    ),
+    Case(
+        "when a batch is full for the first time",
+        "kept, batch = [], []\ndef step():\n    batch.append(1)\n    if len(batch) == 2:\n        kept.append(batch)\n",
+        "kept",
+        "unknown",
+    ),
+    Case(
+        "after a number of steps",
+        keeper(appending(before="self.count += 1\nif self.count <= 2:\n    return")),
+        "keeper.kept",
+        "unbounded",
+    ),
     Case("list in an attribute", keeper(appending()), "keeper.kept", "unbounded"),
     Case(
         "method of that name of another object",

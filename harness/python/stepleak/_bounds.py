@@ -198,6 +198,24 @@ class Bounds:
         constant = cut.lower if cut.lower is not None else cut.upper
         return 0 if isinstance(constant, (ast.Constant, ast.UnaryOp)) else -1
 
+    # --- tests that hold some day -------------------------------------------------------------------------------------
+
+    def is_lasting(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether a test that holds once holds again and again: what only grows, or what is full, is large enough."""
+        test = guard.test
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        left, right, op = test.left, test.comparators[0], test.ops[0]
+        if isinstance(op, (ast.Eq, ast.NotEq)):
+            full = [side for side in (left, right) if called_name(side) == "len"]
+            return isinstance(op, ast.Eq) == guard.holds and any(_is_emptied_beside(module, test, f) for f in full)
+        if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+            return False
+        is_left_large = isinstance(op, (ast.Gt, ast.GtE)) == guard.holds
+        large, small = (left, right) if is_left_large else (right, left)
+        grows = called_name(large) == "len" or self.never_repeats(module, large, is_once)
+        return grows and self._value(module, small) is not _NOTHING
+
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def never_repeats(self, module: Module, key: ast.AST | None, is_once: IsOnce, depth: int = 0) -> bool:
@@ -294,6 +312,18 @@ def may_cease(guard: Guard) -> bool:
     comes_again = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(guard.test))
     is_main = any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(guard.test))
     return not guard.is_loop and not comes_again and not is_main
+
+
+def _is_emptied_beside(module: Module, test: ast.AST, length: ast.AST) -> bool:
+    """Whether what has a length is made anew, or cleared, where a test of the length holds."""
+    outer, _ = module.parent(test)
+    measured = ast.unparse(length.args[0]) if isinstance(length, ast.Call) and length.args else ""
+    for node in (inner for statement in getattr(outer, "body", []) for inner in ast.walk(statement)):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        is_cleared = called_name(node) == "clear" and ast.unparse(node.func.value) == measured  # type: ignore[attr-defined]
+        if is_cleared or any(ast.unparse(target) == measured for target in targets):
+            return True
+    return False
 
 
 def assignments(module: Module, scope: ast.AST, name: str) -> list[ast.expr]:

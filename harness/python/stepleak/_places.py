@@ -110,10 +110,11 @@ class Places:
     def is_of_old(self, use: Use) -> bool:
         """Whether a removal chooses among all items, or takes the oldest."""
         module, node, key = use.module, use.node, use.detail
-        if called_name(key) == "next":
+        if key is not None and called_name(key) == "next":
             return True
-        call, _ = module.parent(module.parent(node)[0])
-        method = called_name(call) if isinstance(call, ast.Call) else ""
+        outer, _ = module.parent(node)
+        call = None if outer is None else module.parent(outer)[0]
+        method = "" if call is None else called_name(call)
         if method in ("popleft", "popitem") or (isinstance(key, ast.Constant) and key.value == 0):
             return True
         value = getattr(module.statement(node), "value", None)
@@ -252,9 +253,11 @@ class Places:
         """Whether a function is named without being called: somebody may call it later."""
         for module in self._code.mentioning(name)[0]:
             for node in module.nodes:
-                is_it = isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name
+                if not isinstance(node, (ast.Name, ast.Attribute)) or last_name(node) != name:
+                    continue
                 parent, field = module.parent(node)
-                if not is_it or not isinstance(node.ctx, ast.Load) or (isinstance(parent, ast.Call) and field == "func"):  # type: ignore[attr-defined]
+                is_called = isinstance(parent, ast.Call) and field == "func"
+                if is_called or not isinstance(node.ctx, ast.Load):
                     continue
                 maker = module.function(node) if isinstance(parent, ast.Return) else None
                 if maker is None or not _is_scenario(maker):

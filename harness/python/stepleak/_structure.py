@@ -308,7 +308,10 @@ class _Judge:
         return Structure("unbounded") if is_clear and is_endless else UNKNOWN
 
     def _fills_for_ever(self, fill: Use) -> bool:
-        return fill.is_sure and not any(may_cease(guard) for _, guard in self._places.guards(fill))
+        return fill.is_sure and not any(
+            may_cease(guard) and not self._bounds.is_lasting(module, guard, self._places.is_once)
+            for module, guard in self._places.guards(fill)
+        )
 
     def _is_libraries(self) -> bool:
         """Whether code that is not read may know the container: methods of a library's class among the owner's."""
