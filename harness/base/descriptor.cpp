@@ -7,8 +7,16 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 namespace stepleak {
+
+Descriptor::~Descriptor() { (void)close(); }
+
+int Descriptor::close() {
+  if (!is_open()) return 0;
+  return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno;
+}
 
 void open_standard_streams() {
   int descriptor = 0;

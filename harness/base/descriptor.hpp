@@ -6,6 +6,23 @@
 
 namespace stepleak {
 
+/// An open file of ours, closed in its destructor. Below 0 where it could not be opened: errno says why.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor();
+
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  [[nodiscard]] int number() const { return number_; }
+  /// 0, or the error number: some file systems tell only then that there was no room.
+  [[nodiscard]] int close();
+
+ private:
+  int number_;
+};
+
 /// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no file of ours takes its number and
 /// gets what is printed.
 void open_standard_streams();

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <system_error>
 
 #include "harness/base/descriptor.hpp"
@@ -30,57 +31,42 @@ Error unreadable(const std::filesystem::path& path, const std::string& reason) {
   return failure_error(fmt::format("cannot read {}: {}", path.string(), reason), "check the name and the permissions");
 }
 
-/// Opened without waiting for who would write into a pipe.
-struct OpenFile {
-  explicit OpenFile(const std::filesystem::path& path)
-      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-  int descriptor;
-};
-
 /// Beside the file that it is to become, with that one's mode. Closes and removes itself unless it was renamed.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(const std::filesystem::path& target) {
     // Never an existing file, which another process may have left, nor through a link that another user put there.
-    for (int attempt = 0; attempt < 8 && (attempt == 0 || errno == EEXIST) && descriptor_ < 0; ++attempt) {
+    for (int attempt = 0; attempt < 8 && (attempt == 0 || errno == EEXIST) && !is_open(); ++attempt) {
       path_ = target;
       path_ += fmt::format(".unfinished-{}-{}", ::getpid(), attempt);
-      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      file_.emplace(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     }
     struct stat old {};
-    if (descriptor_ >= 0 && ::lstat(target.c_str(), &old) == 0) (void)::fchmod(descriptor_, old.st_mode & 07777);
+    if (is_open() && ::lstat(target.c_str(), &old) == 0) (void)::fchmod(file_->number(), old.st_mode & 07777);
   }
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
   ~UnfinishedFile() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::unlink(path_.c_str());
+    if (is_open()) ::unlink(path_.c_str());
   }
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+  [[nodiscard]] bool is_open() const { return file_ && file_->is_open(); }
   /// 0, or the error number. On the disk before it has the name: a crash of the machine leaves the old file or the new.
   [[nodiscard]] int write(std::string_view text) const {
-    const int error = write_all(descriptor_, text);
+    const int error = write_all(file_->number(), text);
     if (error != 0) return error;
-    return ::fsync(descriptor_) == 0 ? 0 : errno;
+    return ::fsync(file_->number()) == 0 ? 0 : errno;
   }
   [[nodiscard]] int rename_to(const std::filesystem::path& target) {
-    const int closed = ::close(descriptor_);
-    descriptor_ = -1;
-    if (closed == 0 && ::rename(path_.c_str(), target.c_str()) == 0) return 0;
-    const int error = errno;
+    int error = file_->close();
+    if (error == 0 && ::rename(path_.c_str(), target.c_str()) == 0) return 0;
+    if (error == 0) error = errno;
     ::unlink(path_.c_str());
     return error;
   }
 
  private:
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  std::optional<Descriptor> file_;
 };
 
 // What a rename would replace instead of writing to it: devices, pipes, and the system's names of open descriptors
@@ -96,12 +82,12 @@ bool is_written_in_place(const std::filesystem::path& path) {
                       "name the file that it leads to");
 }
 
-int open_in_place(const std::filesystem::path& path) {
+void write_in_place(const std::filesystem::path& path, std::string_view text) {
   // A pipe that nobody reads is an error, and not waited for.
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw unwritable(path, errno);
-  ::fcntl(descriptor, F_SETFL, O_APPEND);
-  return descriptor;
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) throw unwritable(path, errno);
+  ::fcntl(file.number(), F_SETFL, O_APPEND);
+  if (const int error = write_all(file.number(), text); error != 0) throw unwritable(path, error);
 }
 
 void make_parent_of(const std::filesystem::path& path) {
@@ -113,16 +99,17 @@ void make_parent_of(const std::filesystem::path& path) {
 
 std::string read_file(const std::filesystem::path& path) {
   constexpr off_t kMostBytes = off_t{1} << 30U;
-  const OpenFile file(path);
+  // A pipe is not waited for: nobody may ever write into it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
-  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0) throw unreadable(path, reason_of(errno));
+  if (!file.is_open() || ::fstat(file.number(), &status) != 0) throw unreadable(path, reason_of(errno));
   if (S_ISDIR(status.st_mode)) throw unreadable(path, reason_of(EISDIR));
   if (!S_ISREG(status.st_mode)) throw unreadable(path, "it is no regular file");
   if (status.st_size > kMostBytes) throw unreadable(path, "it is larger than a gibibyte");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t size = 0;
   while (size < text.size()) {
-    const auto got = ::read(file.descriptor, text.data() + size, text.size() - size);
+    const auto got = ::read(file.number(), text.data() + size, text.size() - size);
     if (got < 0 && errno != EINTR) throw unreadable(path, reason_of(errno));
     if (got == 0) break;  // it became shorter
     if (got > 0) size += static_cast<std::size_t>(got);
@@ -151,10 +138,7 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   }
   make_parent_of(path);
   if (is_written_in_place(path)) {
-    const int descriptor = open_in_place(path);
-    const int error = write_all(descriptor, text);
-    ::close(descriptor);
-    if (error != 0) throw unwritable(path, error);
+    write_in_place(path, text);
     return;
   }
   UnfinishedFile unfinished(path);

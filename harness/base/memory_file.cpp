@@ -12,42 +12,39 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
 
 namespace stepleak {
 
-MemoryFile::MemoryFile(const char* name) : descriptor_(moved_up(::memfd_create(name, MFD_CLOEXEC))) {
-  if (descriptor_ < 0) throw failure_error(fmt::format("memfd_create: {}", std::strerror(errno)), "free some memory");
+MemoryFile::MemoryFile(const char* name) : file_(moved_up(::memfd_create(name, MFD_CLOEXEC))) {
+  if (!file_.is_open()) throw failure_error(fmt::format("memfd_create: {}", std::strerror(errno)), "free some memory");
 }
-
-MemoryFile::~MemoryFile() { ::close(descriptor_); }
 
 void MemoryFile::fill(std::string_view text) const {
-  if (const int error = write_all(descriptor_, text); error != 0) {
+  if (const int error = write_all(descriptor(), text); error != 0) {
     throw failure_error(fmt::format("a file in memory: {}", std::strerror(error)), "free some memory");
   }
-  ::lseek(descriptor_, 0, SEEK_SET);
+  ::lseek(descriptor(), 0, SEEK_SET);
 }
 
-void MemoryFile::share() const { ::fcntl(descriptor_, F_SETFD, 0); }
+void MemoryFile::share() const { ::fcntl(descriptor(), F_SETFD, 0); }
 
 std::size_t MemoryFile::size() const {
   struct stat status {};
-  ::fstat(descriptor_, &status);
+  ::fstat(descriptor(), &status);
   return static_cast<std::size_t>(status.st_size);
 }
 
 void MemoryFile::forget_all_but(std::size_t most) const {
   const auto size = this->size();
   if (size <= most) return;
-  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size - most));
+  ::fallocate(descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size - most));
 }
 
 std::string MemoryFile::tail(std::size_t most) const {
   const auto size = this->size();
   std::string text(std::min(size, most), '\0');
-  const auto got = ::pread(descriptor_, text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  const auto got = ::pread(descriptor(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/descriptor.hpp"
+
 namespace stepleak {
 
 /// An anonymous file in memory that outlives its writer, closed where a program is started unless `share()`d.
@@ -13,11 +15,8 @@ class MemoryFile {
  public:
   /// Throws a failure error where there is no memory for it. `name`: for whoever looks into /proc.
   explicit MemoryFile(const char* name);
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile();
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
   /// The program that this process becomes inherits it.
   void share() const;
   /// Writes a text that another process will read from its start. Throws a failure error where it has no room.
@@ -33,7 +32,7 @@ class MemoryFile {
  private:
   [[nodiscard]] std::size_t size() const;
 
-  int descriptor_;
+  Descriptor file_;
 };
 
 }  // namespace stepleak

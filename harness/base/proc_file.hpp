@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+#include "harness/base/descriptor.hpp"
+
 namespace stepleak {
 
 /// A file of the kernel's about this process. Without stdio, whose buffers would be malloc'ed at boundaries. Opened for
@@ -14,18 +16,13 @@ namespace stepleak {
 class ProcFile {
  public:
   explicit ProcFile(const char* path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ProcFile(const ProcFile&) = delete;
-  ProcFile& operator=(const ProcFile&) = delete;
-  ~ProcFile() {
-    if (file_ >= 0) ::close(file_);
-  }
   [[nodiscard]] std::size_t read(char* into, std::size_t size) const {
-    const auto count = file_ >= 0 ? ::read(file_, into, size) : 0;
+    const auto count = file_.is_open() ? ::read(file_.number(), into, size) : 0;
     return count > 0 ? static_cast<std::size_t>(count) : 0;
   }
 
  private:
-  int file_;
+  Descriptor file_;
 };
 
 }  // namespace stepleak
