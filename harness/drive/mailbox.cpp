@@ -4,10 +4,8 @@
 #include "harness/drive/mailbox.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -22,16 +20,7 @@ struct Mailbox::Shared {
   [[nodiscard]] char* text() { return reinterpret_cast<char*>(this + 1); }
 };
 
-Mailbox::Mailbox() {
-  void* memory = ::mmap(nullptr, sizeof(Shared) + kCapacity, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw failure_error(fmt::format("no memory to share with a worker: {}", std::strerror(errno)), "free some memory");
-  }
-  shared_ = new (memory) Shared;
-}
-
-Mailbox::~Mailbox() { ::munmap(shared_, sizeof(Shared) + kCapacity); }
+Mailbox::Mailbox() : memory_(sizeof(Shared) + kCapacity), shared_(new (memory_.data()) Shared) {}
 
 void Mailbox::put(std::string_view text) {
   if (text.size() > kCapacity) {

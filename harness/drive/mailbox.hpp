@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/shared_mapping.hpp"
+
 namespace stepleak {
 
 /// Where a worker leaves what it returns: memory that it shares with its server. No descriptor stands for it, which
@@ -18,9 +20,6 @@ class Mailbox {
 
   /// Throws a failure error where there is no memory.
   Mailbox();
-  Mailbox(const Mailbox&) = delete;
-  Mailbox& operator=(const Mailbox&) = delete;
-  ~Mailbox();
 
   /// Throws a failure error where it is larger than kCapacity.
   void put(std::string_view text);
@@ -30,6 +29,7 @@ class Mailbox {
  private:
   struct Shared;
 
+  SharedMapping memory_;
   Shared* shared_;
 };
 

@@ -3,7 +3,6 @@
 
 #include "harness/observe/flight_recorder.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,27 +52,21 @@ constexpr std::int64_t rows_that_fit(std::size_t key_count) {
 }
 static_assert(rows_that_fit(FlightRecorder::kFullKeys) == FlightRecorder::kCapacityRows);
 
-Error no_memory() { return failure_error("no memory for the flight recorder", "free some memory"); }
-
-void* map_shared(int flags, int descriptor) {
-  void* memory =
-      ::mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | flags, descriptor, 0);
-  if (memory == MAP_FAILED) throw no_memory();
-  return memory;
+int with_room(int memory_file) {
+  if (::ftruncate(memory_file, kMappedBytes) != 0) {
+    throw failure_error("no memory for the flight recorder", "free some memory");
+  }
+  return memory_file;
 }
 
 }  // namespace
 
-FlightRecorder::FlightRecorder() : shared_(new (map_shared(MAP_ANONYMOUS, -1)) Shared) {
+FlightRecorder::FlightRecorder() : memory_(kMappedBytes), shared_(new (memory_.data()) Shared) {
   static_assert(sizeof(Shared) <= kHeaderBytes);
 }
 
-FlightRecorder::FlightRecorder(int memory_file) {
-  if (::ftruncate(memory_file, kMappedBytes) != 0) throw no_memory();
-  shared_ = new (map_shared(0, memory_file)) Shared;
-}
-
-FlightRecorder::~FlightRecorder() { ::munmap(shared_, kMappedBytes); }
+FlightRecorder::FlightRecorder(int memory_file)
+    : memory_(kMappedBytes, with_room(memory_file)), shared_(new (memory_.data()) Shared) {}
 
 SeriesKey* FlightRecorder::keys() const noexcept {
   return reinterpret_cast<SeriesKey*>(reinterpret_cast<std::byte*>(shared_) + kHeaderBytes);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "harness/base/shared_mapping.hpp"
 #include "harness/trace/policy.hpp"
 #include "harness/trace/trace.hpp"
 
@@ -26,9 +27,6 @@ class FlightRecorder {
   FlightRecorder();
   /// In a memory file, shared with whoever has its descriptor, also across exec(). Starts empty.
   explicit FlightRecorder(int memory_file);
-  FlightRecorder(const FlightRecorder&) = delete;
-  FlightRecorder& operator=(const FlightRecorder&) = delete;
-  ~FlightRecorder();
 
   /// Forgets the rows of an earlier run. Throws where not a single row of so many keys would fit.
   void begin(std::span<const SeriesKey> keys);
@@ -55,6 +53,7 @@ class FlightRecorder {
   [[nodiscard]] SeriesKey* keys() const noexcept;
   [[nodiscard]] std::int64_t* row(std::int64_t index) const noexcept;
 
+  SharedMapping memory_;
   Shared* shared_;
 };
 
