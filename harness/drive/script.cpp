@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "harness/base/errors.hpp"
+#include "harness/drive/signal_actions.hpp"
 
 namespace stepleak {
 namespace {
@@ -31,29 +32,13 @@ void pass_on(int signal, siginfo_t* info, void* /*context*/) {
   errno = kept;
 }
 
-/// Keeps signals from ending this process while the program runs.
-class PassedOnSignals {
- public:
-  PassedOnSignals() {
-    struct sigaction action {};
-    action.sa_sigaction = pass_on;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
-      ::sigaction(kPassedOn[i], nullptr, &before_[i]);
-      // Who is started with it ignored (nohup) wants both to outlive it.
-      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kPassedOn[i], &action, nullptr);
-    }
-  }
-  PassedOnSignals(const PassedOnSignals&) = delete;
-  PassedOnSignals& operator=(const PassedOnSignals&) = delete;
-  ~PassedOnSignals() { restore(); }
-  void restore() const {
-    for (std::size_t i = 0; i < kPassedOn.size(); ++i) ::sigaction(kPassedOn[i], &before_[i], nullptr);
-  }
-
- private:
-  std::array<struct sigaction, kPassedOn.size()> before_{};
-};
+// Keeps signals from ending this process while the program runs.
+void pass_signals_on(SignalActions& actions) {
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int signal : kPassedOn) actions.set_unless_ignored(signal, action);
+}
 
 constexpr int kCannotStart = 127;
 
@@ -74,7 +59,8 @@ constexpr int kCannotStart = 127;
 ScriptEnd run_script(const std::vector<std::string>& command, const std::function<void()>& before_exec) {
   STEPLEAK_EXPECTS(!command.empty());
   script_process = 0;
-  const PassedOnSignals signals;
+  SignalActions signals;
+  pass_signals_on(signals);
   std::fflush(nullptr);
   const auto start = std::chrono::steady_clock::now();
   const auto process = ::fork();

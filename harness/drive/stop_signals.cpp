@@ -3,7 +3,7 @@
 
 #include "harness/drive/stop_signals.hpp"
 
-#include <cstddef>
+#include <csignal>
 
 namespace stepleak {
 namespace {
@@ -11,32 +11,20 @@ namespace {
 volatile std::sig_atomic_t stopped = 0;
 volatile std::sig_atomic_t suspended = 0;
 
-struct sigaction action_for(int signal) {
+struct sigaction action_of(void (*handler)(int), int flags = 0) {
   struct sigaction action {};
-  if (signal == SIGCHLD) {
-    action.sa_handler = SIG_DFL;  // ignored, it would take away how a worker ended
-  } else if (signal == SIGTSTP) {
-    action.sa_handler = [](int) { suspended = 1; };
-  } else {
-    action.sa_handler = [](int number) { stopped = number; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-  }
+  action.sa_handler = handler;
+  action.sa_flags = flags;
   return action;
 }
 
 }  // namespace
 
 StopSignals::StopSignals() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    const auto action = action_for(kSignals[i]);
-    ::sigaction(kSignals[i], nullptr, &before_[i]);
-    // Who is started with it ignored (nohup) wants to outlive it.
-    if (before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD) ::sigaction(kSignals[i], &action, nullptr);
-  }
-}
-
-void StopSignals::restore() const {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  const auto stop = action_of([](int number) { stopped = number; }, static_cast<int>(SA_RESETHAND));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) actions_.set_unless_ignored(signal, stop);
+  actions_.set_unless_ignored(SIGTSTP, action_of([](int) { suspended = 1; }));
+  actions_.set(SIGCHLD, action_of(SIG_DFL));  // ignored, it would take away how a worker ended
 }
 
 int StopSignals::stopped_by() { return stopped; }

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <csignal>
+#include "harness/drive/signal_actions.hpp"
 
 namespace stepleak {
 
@@ -12,21 +11,16 @@ namespace stepleak {
 class StopSignals {
  public:
   StopSignals();
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-  ~StopSignals() { restore(); }
 
   /// As they were before; for a worker, which has its own copy.
-  void restore() const;
+  void restore() const { actions_.restore(); }
   /// The one that came first; 0: none.
   [[nodiscard]] static int stopped_by();
   /// Whether SIGTSTP came since the last call.
   [[nodiscard]] static bool take_suspension();
 
  private:
-  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD};
-
-  std::array<struct sigaction, kSignals.size()> before_{};
+  SignalActions actions_;
 };
 
 }  // namespace stepleak
