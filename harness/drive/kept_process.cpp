@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -61,14 +61,16 @@ std::vector<pid_t> children() {
 // removes the shared memory of processes that are gone before it ends by itself. One that hangs in the kernel is not
 // waited for for ever.
 void end_orphans() {
-  constexpr int kPoliteRounds = 200;
-  constexpr int kMostRounds = 2000;
-  for (int round = 0; round < kMostRounds; ++round) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPolite{1};
+  constexpr std::chrono::seconds kMost{4};
+  const auto begin = Clock::now();
+  while (Clock::now() - begin < kMost) {
     pid_t reaped = 0;
     while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
     }
     if (reaped < 0) return;
-    for (const auto child : children()) ::kill(child, round < kPoliteRounds ? SIGTERM : SIGKILL);
+    for (const auto child : children()) ::kill(child, Clock::now() - begin < kPolite ? SIGTERM : SIGKILL);
     ::usleep(1000);
   }
 }
@@ -93,12 +95,8 @@ sigset_t waited_signals() {
 
 }  // namespace
 
-KeptProcess::KeptProcess(const std::function<void()>& body) {
-  void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw failure_error(fmt::format("no memory to share with a worker: {}", std::strerror(errno)), "free some memory");
-  }
-  shared_ = new (memory) Shared;
+KeptProcess::KeptProcess(const std::function<void()>& body)
+    : memory_(sizeof(Shared)), shared_(new (memory_.data()) Shared) {
   const auto server = ::getpid();
   const auto waited = waited_signals();
   sigset_t mask;
@@ -109,7 +107,6 @@ KeptProcess::KeptProcess(const std::function<void()>& body) {
     const int error = errno;
     ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
     if (keeper_ > 0) return;
-    ::munmap(shared_, sizeof(Shared));
     throw failure_error(fmt::format("cannot fork a worker: {}", std::strerror(error)),
                         "lower --jobs, or raise the limit of processes");
   }
@@ -153,7 +150,6 @@ KeptProcess::~KeptProcess() {
     while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  ::munmap(shared_, sizeof(Shared));
 }
 
 void KeptProcess::send(int signal) const {
@@ -172,8 +168,13 @@ void KeptProcess::end() const {
 std::optional<int> KeptProcess::status() {
   if (keeper_ < 0) return shared_->status;
   int status = 0;
-  const auto waited = ::waitpid(keeper_, &status, WNOHANG);
+  const auto waited = ::waitpid(keeper_, &status, WNOHANG | WUNTRACED);
   if (waited == 0 || (waited < 0 && errno == EINTR)) return std::nullopt;
+  if (waited > 0 && WIFSTOPPED(status)) {
+    // By a step that stopped its parent, or all processes: stopped, it would neither tell nor heed of any end.
+    ::kill(keeper_, SIGCONT);
+    return std::nullopt;
+  }
   keeper_ = -1;
   // A keeper that was killed has told nothing: its end is the process's, which dies with it.
   if (!shared_->is_ended && shared_->error == 0) shared_->status = status;

@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "harness/base/shared_mapping.hpp"
+
 namespace stepleak {
 
 /// A forked process that leaves nothing behind. A keeper stands between it and this process: what the process started
@@ -37,6 +39,7 @@ class KeptProcess {
  private:
   struct Shared;
 
+  SharedMapping memory_;
   Shared* shared_;
   pid_t keeper_ = -1;
 };

@@ -241,6 +241,22 @@ TEST_P(OrphanTest, EndsWithTheServerThatIsKilled) {
 INSTANTIATE_TEST_SUITE_P(Worker, OrphanTest, ::testing::Bool(),
                          [](const auto& given) { return given.param ? "AsDaemon" : "AsChild"; });
 
+TEST_F(WorkerTest, EndsWhereItHasStoppedItsKeeper) {
+  const auto end = end_of([](FlightRecorder&) {
+    ::kill(::getppid(), SIGSTOP);
+    return std::string("done");
+  });
+  EXPECT_EQ(end.payload, "done");
+  const auto late = end_of(
+      [](FlightRecorder&) -> std::string {
+        ::kill(::getppid(), SIGSTOP);
+        ::sleep(600);
+        return "done";
+      },
+      {.timeout_seconds = 0.2});
+  EXPECT_TRUE(late.what.starts_with("no end after 0.2 s")) << late.what;
+}
+
 using WorkerSignalTest = WorkerTest;
 
 TEST_F(WorkerSignalTest, StopsAndGoesOnWithItsServer) {
