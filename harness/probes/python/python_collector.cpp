@@ -15,16 +15,31 @@ namespace {
 // Below, a collection takes 0.2 ms at most, and the deaths of few objects are better seen than saved.
 constexpr std::int64_t kMany = 2000;
 
-py::module_ gc() { return py::module_::import("gc"); }
+/// What the module `gc` had before the first step: one that replaces its functions, or forgets modules, is judged as
+/// any other. Never given back, since the interpreter may be gone before it.
+struct Gc {
+  py::object collect = py::module_::import("gc").attr("collect");
+  py::object freeze = py::module_::import("gc").attr("freeze");
+  py::object unfreeze = py::module_::import("gc").attr("unfreeze");
+  py::object freeze_count = py::module_::import("gc").attr("get_freeze_count");
+  py::object objects = py::module_::import("gc").attr("get_objects");
+  py::object threshold = py::module_::import("gc").attr("get_threshold");
+  py::object is_enabled = py::module_::import("gc").attr("isenabled");
+};
 
-std::int64_t tracked_objects() { return static_cast<std::int64_t>(py::len(gc().attr("get_objects")())); }
+const Gc& gc() {
+  static const Gc& functions = *new Gc;
+  return functions;
+}
+
+std::int64_t tracked_objects() { return PyList_GET_SIZE(gc().objects().ptr()); }
 
 // Whether our freeze() is in force in this process.
 bool is_ours_in_force = false;
 
 // In a child that was forked in a run, the collector is as it was before it. Called with the GIL.
 void unfreeze_in_child() {
-  if (std::exchange(is_ours_in_force, false)) gc().attr("unfreeze")();
+  if (std::exchange(is_ours_in_force, false)) gc().unfreeze();
 }
 
 // Python has no way to take a fork handler back.
@@ -44,10 +59,11 @@ bool is_warming_up(std::int64_t collections) { return collections == 2 || collec
 
 PythonCollector::PythonCollector(Undo undo) : undo_(undo) {
   const py::gil_scoped_acquire gil;
+  (void)gc();
   register_fork_handler_once();
   if (undo_ == Undo::leave) return;
   // CPython 3.12 and later set some hundreds of objects apart themselves; gc.freeze() takes all that there are.
-  had_frozen_ = gc().attr("get_freeze_count")().cast<std::int64_t>() > tracked_objects();
+  had_frozen_ = gc().freeze_count().cast<std::int64_t>() > tracked_objects();
 }
 
 PythonCollector::~PythonCollector() {
@@ -66,33 +82,33 @@ PythonCollector::~PythonCollector() {
 
 void PythonCollector::freeze() {
   const py::gil_scoped_acquire gil;
-  gc().attr("collect")();
+  gc().collect();
   if (is_frozen_) set_apart_ += tracked_objects();
-  gc().attr("freeze")();
+  gc().freeze();
   is_frozen_ = is_ours_in_force = true;
 }
 
 void PythonCollector::collect() {
   const py::gil_scoped_acquire gil;
-  gc().attr("collect")();
+  gc().collect();
   if (!is_frozen_ || !is_warming_up(++collections_) || tracked_objects() < kMany) return;
   set_apart_ += tracked_objects();
-  gc().attr("freeze")();
+  gc().freeze();
 }
 
 void PythonCollector::unfreeze() {
   if (!is_frozen_) return;
   const py::gil_scoped_acquire gil;
   set_apart_ = objects();
-  gc().attr("unfreeze")();
+  gc().unfreeze();
   is_frozen_ = is_ours_in_force = false;
 }
 
 bool PythonCollector::is_enabled() const {
   const py::gil_scoped_acquire gil;
   // A threshold of zero switches it off as well.
-  const auto threshold = gc().attr("get_threshold")().cast<py::tuple>()[0].cast<std::int64_t>();
-  return gc().attr("isenabled")().cast<bool>() && threshold > 0;
+  const auto threshold = gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>();
+  return gc().is_enabled().cast<bool>() && threshold > 0;
 }
 
 std::int64_t PythonCollector::objects() const {

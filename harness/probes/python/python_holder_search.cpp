@@ -114,11 +114,26 @@ PythonHolderSearch::~PythonHolderSearch() {
   state_.reset();
 }
 
+namespace {
+
+/// Whatever comes of a search, the collector's ledger goes on.
+class FrozenAgain {
+ public:
+  explicit FrozenAgain(PythonCollector& collector) : collector_(collector) { collector_.unfreeze(); }
+  FrozenAgain(const FrozenAgain&) = delete;
+  FrozenAgain& operator=(const FrozenAgain&) = delete;
+  ~FrozenAgain() { collector_.freeze(); }
+
+ private:
+  PythonCollector& collector_;
+};
+
+}  // namespace
+
 void PythonHolderSearch::begin() {
   const py::gil_scoped_acquire gil;
-  collector_.unfreeze();
+  const FrozenAgain unfrozen(collector_);
   state_->search.attr("begin")();
-  collector_.freeze();
 }
 
 void PythonHolderSearch::search(Recording& recording) {

@@ -11,7 +11,9 @@ namespace {
 
 std::int64_t allocated_blocks() {
   const py::gil_scoped_acquire gil;
-  return py::module_::import("sys").attr("getallocatedblocks")().cast<std::int64_t>();
+  // As it was before the first step, which may replace it.
+  static const auto& count = *new py::object(py::module_::import("sys").attr("getallocatedblocks"));
+  return count().cast<std::int64_t>();
 }
 
 }  // namespace

@@ -65,6 +65,14 @@ StackCapture capture_stack(Gil gil) {
   }
 }
 
+// torch imports modules for it, which a step may have forbidden. What survives has its stack's index all the same: a
+// place that is not known costs no verdict.
+torch::SymbolizedTracebacks symbolised(const std::vector<torch::CapturedTraceback*>& tracebacks) try {
+  return torch::symbolize(tracebacks);
+} catch (const std::exception&) {
+  return {};
+}
+
 }  // namespace
 
 void set_stack_source(StackKind kind) {
@@ -111,10 +119,10 @@ std::vector<RawStack> StackTable::take_stacks() {
   for (const auto& capture : captures) {
     if (capture->python) tracebacks.push_back(capture->python.get());
   }
-  const auto python = torch::symbolize(tracebacks);
+  const auto python = symbolised(tracebacks);
   auto traceback = python.tracebacks.begin();
   for (std::size_t i = 0; i < stacks.size(); ++i) {
-    if (captures[i]->python) {
+    if (captures[i]->python && traceback != python.tracebacks.end()) {
       for (const auto index : *traceback++) {
         const auto& symbol = python.all_frames.at(index);
         stacks[i].frames.push_back({symbol.filename, static_cast<int>(symbol.lineno), symbol.funcname});
