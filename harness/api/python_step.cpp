@@ -79,6 +79,17 @@ std::map<std::string, std::string> python_conditions() {
   return py::module_::import("stepleak._load").attr("conditions")().cast<std::map<std::string, std::string>>();
 }
 
+// Found before a step that may forbid imports, and called after it.
+std::function<std::string()> unseen_device() {
+  const py::gil_scoped_acquire gil;
+  const std::shared_ptr<py::object> function(
+      new py::object(py::module_::import("stepleak._load").attr("unseen_device")), [](py::object* held) {
+        const py::gil_scoped_acquire to_drop;
+        delete held;
+      });
+  return [function] { return (*function)().cast<std::string>(); };
+}
+
 }  // namespace
 
 std::string exception_text(void* error) {
@@ -118,7 +129,8 @@ PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, dou
       holders_(std::make_unique<PythonHolderSearch>(root, *collector_)),
       peers_(PythonPeers::find(peer_timeout_seconds)),
       recorder_(recorder),
-      folders_(code_folders(root)) {}
+      folders_(code_folders(root)),
+      unseen_device_(unseen_device()) {}
 
 PythonSurroundings::~PythonSurroundings() = default;
 
@@ -132,13 +144,30 @@ Surroundings PythonSurroundings::get() const {
           .conditions = python_conditions()};
 }
 
-Result PythonSurroundings::joined(Result own) const { return peers_ == nullptr ? own : peers_->joined(std::move(own)); }
+Result PythonSurroundings::joined(Result own) const {
+  for (auto& note : notes()) own.notes.push_back(std::move(note));
+  return peers_ == nullptr ? own : peers_->joined(std::move(own));
+}
+
+std::vector<std::string> PythonSurroundings::notes() const {
+  const py::gil_scoped_acquire gil;
+  try {
+    const auto note = unseen_device_();
+    return note.empty() ? std::vector<std::string>() : std::vector{note};
+  } catch (py::error_already_set& error) {
+    // A step that breaks Python itself costs its notes, and not its result.
+    error.discard_as_unraisable("looking at torch's default device");
+    return {};
+  }
+}
 
 RunRecord record_python_run(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
   // Only a worker has a recorder, and it ends after its one run.
   const PythonSurroundings python(callable, recorder, options.peer_timeout_seconds,
                                   recorder == nullptr ? AfterRun::goes_on : AfterRun::ends);
-  return record_run(python_step(callable, takes_index), options, python.get());
+  auto record = record_run(python_step(callable, takes_index), options, python.get());
+  for (auto& note : python.notes()) record.notes.push_back(std::move(note));
+  return record;
 }
 
 Result check_python(void* callable, bool takes_index, const Options& options) {

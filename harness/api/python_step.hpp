@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,8 @@ class PythonSurroundings {
   [[nodiscard]] Surroundings get() const;
   /// With what the other ranks came to, where there are any.
   [[nodiscard]] Result joined(Result own) const;
+  /// What Python knows of the run and no ledger tells, once it is over.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   std::unique_ptr<PythonCollector> collector_;  // outlives what stands below
@@ -57,6 +60,7 @@ class PythonSurroundings {
   std::unique_ptr<PythonPeers> peers_;  ///< null: one process
   FlightRecorder* recorder_;
   CodeFolders folders_;
+  std::function<std::string()> unseen_device_;
 };
 
 /// record_run() for a Python step. Call it without the GIL.

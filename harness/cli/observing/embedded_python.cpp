@@ -39,14 +39,8 @@ void before_set_up(const Options& options) {
 // Called with the GIL; releases it for the run.
 RunRecord record_callable(const py::object& callable, bool takes_index, const Options& options,
                           FlightRecorder& recorder) {
-  auto record = [&] {
-    const py::gil_scoped_release without_gil;
-    return record_python_run(callable.ptr(), takes_index, options, &recorder);
-  }();
-  if (auto note = py::module_::import("stepleak._load").attr("unseen_device")().cast<std::string>(); !note.empty()) {
-    record.notes.push_back(std::move(note));
-  }
-  return record;
+  const py::gil_scoped_release without_gil;
+  return record_python_run(callable.ptr(), takes_index, options, &recorder);
 }
 
 struct sigaction interrupt_action() {
