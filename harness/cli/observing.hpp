@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/api/options.hpp"
+#include "harness/cli/observing/temporary_folders.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/trace/run_record.hpp"
 
@@ -32,7 +33,7 @@ class Observing {
   /// Starts the interpreter and imports torch; later calls do nothing. Starts no thread of its own.
   virtual void start() = 0;
   /// In a worker, first of all; start() where its server has not.
-  virtual void start_in_worker() = 0;
+  virtual void start_in_worker(OnTemporaryFolder on_temporary_folder) = 0;
   /// In a worker, once its result is handed over: what was registered to run at the interpreter's exit.
   virtual void end_in_worker() = 0;
 

@@ -17,6 +17,7 @@
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/cli/declared_scenarios.hpp"
+#include "harness/cli/litter.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/reporting.hpp"
@@ -31,8 +32,8 @@ constexpr char kResultTag = 'R';
 constexpr char kErrorTag = 'E';
 constexpr char kSeparator = '\x1f';
 
-std::string payload_of(const Target& target, Options options, FlightRecorder& recorder) {
-  observing().start_in_worker();
+std::string payload_of(const Target& target, Options options, FlightRecorder& recorder, Litter& litter) {
+  observing().start_in_worker([&litter](std::string_view folder) { litter.add(folder); });
   options.target = target.name;
   try {
     return kResultTag + to_json(target.record(options, recorder));
@@ -159,11 +160,15 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
   start_server();
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;
-  for (const auto& target : targets) {
+  std::vector<Litter> litter(targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
     tasks.push_back(
-        {target.name,
-         [&target, &options](FlightRecorder& recorder) { return payload_of(target, options.options, recorder); },
-         limits, options.show_output, [] { observing().end_in_worker(); }});
+        {.name = targets[i].name,
+         .body = [&target = targets[i], &options, &left = litter[i]](
+                     FlightRecorder& recorder) { return payload_of(target, options.options, recorder, left); },
+         .limits = limits,
+         .show_output = options.show_output,
+         .farewell = [] { observing().end_in_worker(); }});
   }
   std::vector<TargetEnd> ends(targets.size());
   Progress progress(targets.size(), takes_escapes(STDERR_FILENO));
@@ -172,6 +177,7 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
               {.on_end =
                    [&](std::size_t task, const WorkerEnd& end) {
                      progress.clear();
+                     litter[task].remove();
                      auto& ended = ends[task];
                      ended = end_of(targets[task], options, end);
                      if (ended.is_wrong_use) {

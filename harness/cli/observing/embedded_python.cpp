@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include "harness/api/python_step.hpp"
 #include "harness/base/errors.hpp"
@@ -122,12 +123,13 @@ void EmbeddedPython::start(const Layout& layout) {
   }
 }
 
-void EmbeddedPython::start_in_worker(const Layout& layout) {
+void EmbeddedPython::start_in_worker(const Layout& layout, OnTemporaryFolder on_temporary_folder) {
   if (is_started) {
     PyOS_AfterFork_Child();
   } else {
     start(layout);
   }
+  watch_temporary_folders(std::move(on_temporary_folder));
   if (interrupt_action().sa_handler == SIG_DFL) {
     const auto signal = py::module_::import("signal");
     signal.attr("signal")(signal.attr("SIGINT"), signal.attr("default_int_handler"));

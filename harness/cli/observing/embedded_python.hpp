@@ -9,6 +9,7 @@
 
 #include "harness/api/check.hpp"
 #include "harness/cli/layout.hpp"
+#include "harness/cli/observing/temporary_folders.hpp"
 #include "harness/observe/flight_recorder.hpp"
 #include "harness/scenario/scenario.hpp"
 
@@ -23,8 +24,8 @@ class EmbeddedPython {
   static void start(const Layout& layout);
 
   /// In a worker, first of all: tells Python that it was forked, or starts it where the server has not; prints stacks
-  /// on a crash.
-  static void start_in_worker(const Layout& layout);
+  /// on a crash, and tells of temporary folders.
+  static void start_in_worker(const Layout& layout, OnTemporaryFolder on_temporary_folder);
 
   /// In a worker, last of all: what was registered to run at the interpreter's exit, such as the removal of temporary
   /// folders and shared memory. The interpreter is not taken down.

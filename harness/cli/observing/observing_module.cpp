@@ -35,7 +35,9 @@ class TorchObserving final : public Observing {
   explicit TorchObserving(Layout layout) : layout_(std::move(layout)) {}
 
   void start() override { EmbeddedPython::start(layout_); }
-  void start_in_worker() override { EmbeddedPython::start_in_worker(layout_); }
+  void start_in_worker(OnTemporaryFolder on_temporary_folder) override {
+    EmbeddedPython::start_in_worker(layout_, std::move(on_temporary_folder));
+  }
   void end_in_worker() override { EmbeddedPython::end_in_worker(); }
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
   GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
