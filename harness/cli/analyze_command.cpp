@@ -31,7 +31,9 @@ struct AnalyzeCommand {
   }
 
   ExitCode operator()() const {
-    check_outputs(output_files(reports), files);
+    auto files_read = files;
+    files_read.push_back(reports.known_file);
+    check_outputs(output_files(reports), files_read);
     std::vector<Result> results;
     auto code = ExitCode::clean;
     for (const auto& file : files) {

@@ -21,6 +21,9 @@ struct KnownLeaks {
 /// Usage errors where the file cannot be read or is wrong; an empty name knows nothing.
 [[nodiscard]] KnownLeaks known_leaks(const std::string& file, const std::vector<const Result*>& results);
 
+/// Throws what known_leaks() would throw of this file: before minutes of work, not after.
+void check_known(const std::string& file);
+
 /// The file's new text with an entry for each finding of a stored result that it has none for.
 [[nodiscard]] std::string with_known(const std::string& file, const std::string& result_json, const std::string& reason,
                                      const std::string& link, const std::string& expires);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
@@ -12,33 +11,29 @@
 namespace stepleak {
 namespace {
 
-// A file has one result, or a list of them.
-std::vector<Result> results_of(const std::string& file) {
-  const auto text = read_file(file);
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    throw usage_error(fmt::format("{} is no JSON", file), "name a file that --json of run, watch or analyze wrote");
-  }
-  if (!json.is_array()) return {result_from_json(text)};
-  std::vector<Result> results;
-  for (const auto& each : json) results.push_back(result_from_json(each.dump()));
-  return results;
-}
-
 struct ReportCommand {
   ReportOptions reports;
   std::vector<std::string> files;
 
-  ExitCode operator()() const {
-    check_outputs(output_files(reports), files);
-    std::vector<Result> results;
-    for (const auto& file : files) {
-      for (auto& result : results_of(file)) {
-        print_result(result, reports);
-        results.push_back(std::move(result));
-      }
+  void read(const std::string& file, std::vector<Result>& results) const {
+    for (auto& result : results_from_json(read_file(file), file)) {
+      print_result(result, reports);
+      results.push_back(std::move(result));
     }
-    return report_results(results, "stepleak report", reports);
+  }
+
+  ExitCode operator()() const {
+    auto files_read = files;
+    files_read.push_back(reports.known_file);
+    check_outputs(output_files(reports), files_read);
+    std::vector<Result> results;
+    auto code = ExitCode::clean;
+    for (const auto& file : files) {
+      // One that has no results costs no other's.
+      if (!is_done([&] { read(file, results); })) code = ExitCode::failure;
+    }
+    if (results.empty()) return code;
+    return worst_of(code, report_results(results, "stepleak report", reports));
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "harness/api/result_of.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/known_leaks.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/settings.hpp"
@@ -52,12 +53,13 @@ struct RunCommand {
   }
 
   [[nodiscard]] std::vector<std::string> judged_files() const {
-    std::vector<std::string> files;
+    std::vector<std::string> files{reports.known_file};
     for (const auto& text : targets) files.push_back(text.substr(0, text.rfind(':')));
     return files;
   }
 
   ExitCode operator()() const {
+    check_known(reports.known_file);
     auto outputs = output_files(reports);
     outputs.push_back(trace_file);
     check_outputs(outputs, judged_files());

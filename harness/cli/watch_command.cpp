@@ -16,6 +16,7 @@
 #include "harness/base/memory_file.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/known_leaks.hpp"
 #include "harness/cli/layout.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/script_record.hpp"
@@ -60,7 +61,8 @@ struct WatchCommand {
     for (const auto& output : outputs) {
       if (output == kStandardOutput) throw usage_error("the standard output is the script's", "name a file");
     }
-    check_outputs(outputs, {first});
+    check_known(reports.known_file);
+    check_outputs(outputs, {first, reports.known_file});
   }
 
   [[nodiscard]] std::string name() const { return script.front() == "-m" ? "-m " + script[1] : script.front(); }

@@ -173,8 +173,9 @@ std::string to_json(const Result& result) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result result_from_json(std::string_view text) try {
-  const Json json = Json::parse(text);
+namespace {
+
+Result result_of(const Json& json) {
   if (json.at("schema") != kResultSchema) {
     throw failure_error(fmt::format("schema {} is not {}", json.at("schema").dump(), kResultSchema),
                         "read it with the stepleak that wrote it");
@@ -198,10 +199,39 @@ Result result_from_json(std::string_view text) try {
   }
   if (json.contains("failure")) result.failure = failure_from_json(json.at("failure"));
   return result;
-} catch (const Json::exception& error) {
-  throw failure_error(fmt::format("not a stepleak result: {}", error.what()), "write it again with --json");
-} catch (const std::out_of_range& error) {
-  throw failure_error(fmt::format("not a stepleak result: {}", error.what()), "write it again with --json");
+}
+
+// What is missing, of another type, or contradicts itself.
+template <typename Read>
+auto read_from(const std::string& origin, const Read& read) {
+  const auto refused = [&](const char* why) {
+    return failure_error(fmt::format("{}not a stepleak result: {}", origin, why), "write it again with --json");
+  };
+  try {
+    return read();
+  } catch (const Json::exception& error) {
+    throw refused(error.what());
+  } catch (const std::out_of_range& error) {
+    throw refused(error.what());
+  } catch (const Error& error) {
+    throw failure_error(origin + error.what(), error.remedy());
+  }
+}
+
+}  // namespace
+
+Result result_from_json(std::string_view text) {
+  return read_from({}, [&] { return result_of(Json::parse(text)); });
+}
+
+std::vector<Result> results_from_json(std::string_view text, const std::string& origin) {
+  return read_from(origin + ": ", [&] {
+    const Json json = Json::parse(text);
+    if (!json.is_array()) return std::vector{result_of(json)};
+    std::vector<Result> results;
+    for (const auto& each : json) results.push_back(result_of(each));
+    return results;
+  });
 }
 
 }  // namespace stepleak

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/trace/result.hpp"
 
@@ -17,5 +18,8 @@ inline constexpr int kResultSchema = 1;
 
 /// Reads what to_json() wrote. Throws a failure error naming the missing or malformed key.
 [[nodiscard]] Result result_from_json(std::string_view text);
+
+/// The same of a file that has one result, or a list of them; the error names `origin`.
+[[nodiscard]] std::vector<Result> results_from_json(std::string_view text, const std::string& origin);
 
 }  // namespace stepleak

@@ -135,5 +135,5 @@ def test_ten_thousand_steps_and_two_hundred_runs_stay_small(stepleak: CommandLin
 def test_a_file_that_is_no_result_is_wrong_use(stepleak: CommandLine) -> None:
     (stepleak.folder / "notes.json").write_text("what I saw", encoding="utf-8")
     outcome = stepleak("report", "notes.json", "--html", "page.html")
-    assert outcome.code == 64 and "notes.json is no JSON" in outcome.err
+    assert outcome.code == 3 and "notes.json: not a stepleak result" in outcome.err
     assert not (stepleak.folder / "page.html").exists()
