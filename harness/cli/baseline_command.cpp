@@ -41,7 +41,7 @@ ExitCode update(const GateOptions& options, bool prunes) {
     if (change == Change::gone) {
       const auto file = store.file_of(entry.result.target).string();
       fmt::print("  {}\n", printable_line(prunes ? "removed: " + file : "stays: " + file + "; --prune removes it"));
-      if (prunes) store.remove(entry.result.target);
+      if (prunes && !is_done([&] { store.remove(entry.result.target); })) code = worst_of(code, ExitCode::failure);
       continue;
     }
     if (const auto refusal = refusal_of(entry); !refusal.empty()) {
@@ -49,7 +49,8 @@ ExitCode update(const GateOptions& options, bool prunes) {
       code = worst_of(code, entry.result.verdict == Verdict::failure ? ExitCode::failure : ExitCode::leak);
       continue;
     }
-    store.save(entry.now);
+    // One that cannot be written costs no other's.
+    if (!is_done([&] { store.save(entry.now); })) code = worst_of(code, ExitCode::failure);
   }
   fmt::print("baselines are in {}\n", store.file_of("x").parent_path().string());
   return code;

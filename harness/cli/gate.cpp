@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "harness/api/result_of.hpp"
@@ -77,12 +78,19 @@ std::string contradiction_of(const Scenario& scenario, const Result& result) {
   return fmt::format("it has no finding {}, and the scenario says so", to_string(scenario.kinds.front()));
 }
 
-GateEntry entry_of(const Scenario& scenario, const Result& result, const BaselineStore& store) {
+/// What a scenario is compared with, read before it runs: files that change or go meanwhile cost no result.
+struct Expectation {
+  Scenario scenario;
+  std::string hash;
+  std::optional<Baseline> stored;
+};
+
+GateEntry entry_of(const Expectation& expected, const Result& result) {
   GateEntry entry{.result = result,
-                  .now = baseline_of(result, {{"scenario hash", scenario_hash(scenario)}}),
-                  .contradiction = contradiction_of(scenario, result)};
-  const auto stored = store.load(scenario.name);
-  entry.comparison = stored ? compare(*stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
+                  .now = baseline_of(result, {{"scenario hash", expected.hash}}),
+                  .contradiction = contradiction_of(expected.scenario, result)};
+  entry.comparison =
+      expected.stored ? compare(*expected.stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
   // A baseline is a file that anyone may edit, and may be as old as the detection that was lost.
   if (!entry.contradiction.empty()) {
     entry.comparison.change = Change::worse;
@@ -131,8 +139,10 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto scenarios = shard.of(suite.matching(options.suite, device));
   const auto store = store_of(options);
   std::vector<Target> targets;
+  std::map<std::string, Expectation> expected;
   for (const auto& scenario : scenarios) {
-    (void)store.load(scenario.name);  // a corrupt baseline is reported before minutes of work, not after
+    // A corrupt baseline is reported before minutes of work, not after.
+    expected[scenario.name] = {scenario, scenario_hash(scenario), store.load(scenario.name)};
     targets.push_back(suite.to_target(scenario));
   }
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
@@ -141,11 +151,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
                {.junit_file = options.junit_file});
   });
   std::vector<GateEntry> entries;
-  for (const auto& end : ends) {
-    const auto scenario = std::find_if(scenarios.begin(), scenarios.end(),
-                                       [&](const Scenario& known) { return known.name == end.record.target; });
-    entries.push_back(entry_of(*scenario, result_of(end.record), store));
-  }
+  for (const auto& end : ends) entries.push_back(entry_of(expected.at(end.record.target), result_of(end.record)));
   if (options.suite != "*" || options.shard != "1/1") return entries;
   for (const auto& name : store.scenarios()) {
     const auto& all = suite.scenarios();

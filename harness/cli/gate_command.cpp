@@ -15,6 +15,7 @@
 #include "harness/cli/gate.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/drive/worker.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/junit.hpp"
 
@@ -55,20 +56,30 @@ struct GateCommand {
     return is_doubtful ? ExitCode::inconclusive : ExitCode::clean;
   }
 
+  [[nodiscard]] std::vector<std::string> files_read() const {
+    std::vector<std::string> files{known_file};
+    if (options.junit_file.empty() || options.junit_file == kStandardOutput) return files;
+    const auto store = store_of(options);
+    for (const auto& name : store.scenarios()) files.push_back(store.file_of(name));
+    return files;
+  }
+
   template <typename... Values>
   void print(fmt::format_string<Values...> text, Values&&... values) const {
     print_text(fmt::format(text, std::forward<Values>(values)...), {.junit_file = options.junit_file});
   }
 
   ExitCode operator()() const {
-    check_outputs({options.junit_file}, {});
+    check_known(known_file);
+    check_outputs({options.junit_file}, files_read());
     const auto start = std::chrono::steady_clock::now();
     const auto entries = run_gate(options);
     const bool is_coloured =
         use_colours(colours, options.junit_file == kStandardOutput ? STDERR_FILENO : STDOUT_FILENO);
     std::vector<const Result*> results;
     for (const auto& entry : entries) results.push_back(&entry.result);
-    const auto known = known_leaks(known_file, results);
+    KnownLeaks known;
+    const bool is_known_read = is_done([&] { known = known_leaks(known_file, results); });
     std::map<std::string_view, int> counts;
     std::vector<JunitCase> cases;
     print("\n");
@@ -90,6 +101,8 @@ struct GateCommand {
         !is_done([&] { write_file(options.junit_file, to_junit("stepleak gate", cases)); })) {
       code = ExitCode::failure;
     }
+    // What a signal kept from its turn may be worse.
+    if (!is_known_read || stopping_signal() != 0) code = worst_of(code, ExitCode::failure);
     std::string summary;
     for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
