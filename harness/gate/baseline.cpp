@@ -176,6 +176,17 @@ void check_findings(const Baseline& baseline, const std::string& origin) {
     }
     if (rate < 0) throw malformed(origin, key, fmt::format("is {}, and a leak grows", rate));
   }
+  // What is left out would not be compared.
+  for (const auto& kind : baseline.kinds) {
+    if (!baseline.bytes_per_step.contains(kind)) throw malformed(origin, "bytes_per_step", "has no " + kind);
+  }
+  if (baseline.verdict != Verdict::clean && baseline.verdict != Verdict::leak) {
+    throw malformed(origin, "verdict", fmt::format("is {}, which no baseline has", to_string(baseline.verdict)));
+  }
+  const bool has_leak = baseline.verdict == Verdict::leak;
+  if (has_leak == baseline.kinds.empty()) {
+    throw malformed(origin, "kinds", has_leak ? "is empty, and a leak has one" : "has a leak's, and it is clean");
+  }
 }
 
 }  // namespace
