@@ -92,17 +92,8 @@ int open(const char* path, int flags, ...) {
   return -1;
 }
 
-// What open() is where files may be larger than two gibibytes.
-int open64(const char* path, int flags, ...) {
-  static auto* const next = real<int(const char*, int, ...)>("open64");
-  va_list rest;
-  va_start(rest, flags);
-  const auto mode = va_arg(rest, mode_t);
-  va_end(rest);
-  if (!fails("open", CALLER)) return next(path, flags, mode);
-  errno = EMFILE;
-  return -1;
-}
+// What open() and mmap() are where files may be larger than two gibibytes: on machines of 64 bits the same.
+[[gnu::alias("open")]] int open64(const char* path, int flags, ...);
 
 int fsync(int descriptor) {
   static auto* const next = real<decltype(fsync)>("fsync");
@@ -132,12 +123,8 @@ void* mmap(void* address, std::size_t size, int protection, int flags, int descr
   return MAP_FAILED;
 }
 
-void* mmap64(void* address, std::size_t size, int protection, int flags, int descriptor, off64_t offset) noexcept {
-  static auto* const next = real<void*(void*, std::size_t, int, int, int, off64_t)>("mmap64");
-  if (!fails("mmap", CALLER)) return next(address, size, protection, flags, descriptor, offset);
-  errno = ENOMEM;
-  return MAP_FAILED;
-}
+[[gnu::alias("mmap")]] void* mmap64(void* address, std::size_t size, int protection, int flags, int descriptor,
+                                    off64_t offset) noexcept;
 
 int memfd_create(const char* name, unsigned flags) noexcept {
   static auto* const next = real<int(const char*, unsigned)>("memfd_create");

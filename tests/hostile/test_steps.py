@@ -22,7 +22,8 @@ class Batch:
         self.sandbox = Sandbox(folder)
         settings = cases[0]["batches"][name]
         self.file = settings["file"]
-        self.sandbox.write(self.file, (FOLDER / "targets" / self.file).read_bytes())
+        for file in (self.file, "stepping.py"):
+            self.sandbox.write(file, (FOLDER / "targets" / file).read_bytes())
         self.sandbox.remember()
         targets = [f"{self.file}:{case.get('target', case['name'])}" for case in cases]
         outputs = ["--json", "r.json", "--junit", "r.xml", "--trace", "r.trace"]
@@ -100,7 +101,11 @@ def test_batch_as_a_whole(name: str, batches: Batches, request: pytest.FixtureRe
     outputs = ["r.json", "r.xml", "r.trace"]
     check_outputs(batch.sandbox.folder, outputs)
     assert len(batch.end.out) < 1 << 20, "the output is not bounded"
-    names = [*outputs, *batch.leaves]
+    names = list(outputs)
+    for pattern in batch.leaves:
+        found = [file.name for file in batch.sandbox.folder.glob(pattern)]
+        assert found, f"{pattern} is gone, and was the user's"
+        names += found
     for shared in batch.sandbox.folder.glob("shared_name*.txt"):
         assert not Path("/dev/shm", shared.read_text()).exists(), "shared memory is left"
         names.append(shared.name)

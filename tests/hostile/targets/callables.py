@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a target may name, and what not."""
+
+import torch
+from stepping import nth_step
+
+
+async def is_a_coroutine():
+    nth_step()
+
+
+def returns_a_tensor():
+    nth_step()
+    return torch.ones(100)
+
+
+def returns_a_generator():
+    nth_step()
+    return (torch.ones(1) for _ in range(3))
+
+
+async def is_an_async_generator():
+    yield nth_step()
+
+
+class Callable:
+    def __call__(self):
+        nth_step()
+
+    def method(self):
+        nth_step()
+
+    @staticmethod
+    def static():
+        nth_step()
+
+    @property
+    def gives(self):
+        raise RuntimeError("no such thing today")
+
+
+callable_object = Callable()
+builtin = nth_step.__call__
+partial = __import__("functools").partial(nth_step)
+a_class = Callable
+number = 3
