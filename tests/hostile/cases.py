@@ -28,9 +28,9 @@ def tables(kind: str) -> list[dict[str, Any]]:
 
 
 def parameters(kind: str) -> list[Any]:
-    """The cases as pytest takes them: FILE.NAME, and the mark of those that cost more than CI's share."""
+    """The cases as pytest takes them: FILE.NAME or FILE.BATCH.NAME, and the mark of those beyond CI's share."""
     cases = tables(kind)
-    names = [f"{case['file']}.{case['name']}" for case in cases]
+    names = [".".join([case["file"], *([case["of"]] if "of" in case else []), case["name"]]) for case in cases]
     assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
     return [
         pytest.param(case, id=name, marks=[pytest.mark.slow] if case.get("slow") else [])

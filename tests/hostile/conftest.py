@@ -9,7 +9,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from sandbox import Sandbox
+from cases import tables
+from sandbox import Sandbox, Suite
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,3 +28,14 @@ def stepleak() -> list[str]:
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
+
+
+@pytest.fixture
+def suite(sandbox: Sandbox, stepleak: list[str]) -> Suite:
+    """The scenarios of cases/gate.toml with their baselines."""
+    case = next(case for case in tables("command") if case["file"] == "gate")
+    for name, text in case["files"].items():
+        sandbox.write(name, text)
+    arguments = ["--scenarios", "s", "--baselines", "b", "--device", "cpu", "--suite", "mine_*", "--effort", "quick"]
+    assert sandbox.call([*stepleak, "baseline", "update", *arguments], {}).code == 0
+    return Suite(sandbox, arguments)

@@ -139,6 +139,14 @@ class Sandbox:
             assert not litter, f"left in the temporary folder: {litter[:5]}"
 
 
+@dataclass(frozen=True)
+class Suite:
+    """Scenarios in a sandbox, and what names them and their baselines on the command line."""
+
+    sandbox: Sandbox
+    arguments: list[str]
+
+
 def _heed_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

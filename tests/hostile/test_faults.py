@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cases import DATA, FOLDER
-from sandbox import End, Sandbox
+from sandbox import End, Sandbox, Suite
 from validators import check_outputs, check_terminal
 
 CALLS = ("write", "open", "fsync", "rename", "fork", "mmap", "memfd_create", "dlopen")
@@ -88,3 +88,26 @@ def test_run_survives_each(call: str, most: int, sandbox: Sandbox, stepleak: lis
     count = walk(sandbox, command, library, call, {"waits.py:quick": "clean", "waits.py:step": "leak"}, most)
     print(f"{call}: {count} calls")
     assert count > 0 or call == "dlopen"
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.slow
+def test_gate_survives_each(call: str, suite: Suite, stepleak: list[str], library: str) -> None:
+    """Green where nothing was worse for it, else a failure that says why; the baselines stay as they are."""
+    log = suite.sandbox.folder.parent / "faults"
+    environment = {"LD_PRELOAD": library, "STEPLEAK_FAULT_LOG": str(log)}
+    for number in range(1, 41):
+        log.unlink(missing_ok=True)
+        (suite.sandbox.folder / "g.xml").unlink(missing_ok=True)
+        suite.sandbox.remember()
+        fault = {**environment, "STEPLEAK_FAULT": f"{call}:{number}"}
+        end = suite.sandbox.call([*stepleak, "gate", "--junit", "g.xml", *suite.arguments], fault, 100)
+        assert end.code in (0, FAILURE), end.text[-2000:]
+        assert end.code == FAILURE or b"2 same" in end.out, end.text[-2000:]
+        assert end.code == 0 or b"stepleak: " in end.err or b"failed" in end.out, "a failure without a word"
+        check_terminal("stderr", end.err)
+        check_outputs(suite.sandbox.folder, ["g.xml"])
+        suite.sandbox.check_nothing_left(["g.xml"])
+        if not log.exists():
+            assert end.code == 0
+            return
