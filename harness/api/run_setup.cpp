@@ -9,6 +9,7 @@
 
 #include "detectors/detectors.hpp"
 #include "harness/api/check.hpp"
+#include "harness/api/policy_of.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/cuda_watch.hpp"
@@ -71,15 +72,6 @@ class OnlyRun {
   static inline std::atomic<pid_t> running_{0};
 };
 
-Policy policy_for(const Options& options) {
-  auto policy = policy_of(parse_effort(options.effort));
-  if (options.steps > 0) policy = with_budget(policy, options.steps);
-  if (options.minimum_steps > 0) policy = with_minimum(policy, options.minimum_steps);
-  policy.period = options.period;
-  policy.budget_seconds = options.budget_seconds;
-  return policy;
-}
-
 }  // namespace
 
 struct RunSetup::Parts {
@@ -119,7 +111,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   for (const auto& detector : own.detectors) own.session.detectors.push_back(detector.get());
   own.session.target = options.target;
   own.session.device = own.device;
-  own.session.policy = policy_for(options);
+  own.session.policy = policy_of(options);
   own.session.facts = {.has_python = surroundings.collector != nullptr, .declared_period = options.period};
   own.session.observer.collector = surroundings.collector;
   own.session.observer.recorder = surroundings.recorder;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "harness/base/errors.hpp"
 
@@ -35,6 +36,9 @@ inline constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 /// The options of every verb that judges steps: --device, --effort, --steps, --min-steps, --period, --budget.
 void add_judging_options(CLI::App& verb, Options& options);
+
+/// --progress.
+void add_progress_option(CLI::App& verb, std::string& choice);
 
 /// The options of every verb that runs targets: --device, --effort, --steps, --timeout, ...
 void add_run_options(CLI::App& verb, RunOptions& options);

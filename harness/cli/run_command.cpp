@@ -11,6 +11,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/observing.hpp"
+#include "harness/cli/progress.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/settings.hpp"
 #include "harness/cli/target.hpp"
@@ -112,6 +113,12 @@ void add_judging_options(CLI::App& verb, Options& options) {
       ->capture_default_str();
 }
 
+void add_progress_option(CLI::App& verb, std::string& choice) {
+  verb.add_option("--progress", choice, kProgressHelp)
+      ->check(CLI::IsMember({"auto", "line", "plain", "never"}))
+      ->capture_default_str();
+}
+
 void add_run_options(CLI::App& verb, RunOptions& options) {
   add_judging_options(verb, options.options);
   const auto seconds = CLI::Range(0.0, 1e9) & finite();
@@ -130,6 +137,7 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
                   "private host memory that a worker may take, such as 8G; none by default");
   verb.add_option("--jobs,-j", options.jobs, "workers at once; 0: one a core")->check(threads)->capture_default_str();
   verb.add_flag("--show-output", options.show_output, "let through what the step prints");
+  add_progress_option(verb, options.progress);
 }
 
 void add_run_command(CLI::App& app, Command& chosen) {

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "harness/api/policy_of.hpp"
 #include "harness/api/result_of.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
@@ -171,7 +171,7 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
          .farewell = [] { observing().end_in_worker(); }});
   }
   std::vector<TargetEnd> ends(targets.size());
-  Progress progress(targets.size(), takes_escapes(STDERR_FILENO));
+  Progress progress(targets.size(), policy_of(options.options), progress_style(options.progress));
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   run_workers(tasks, options.jobs > 0 ? options.jobs : cores,
               {.on_end =
@@ -188,7 +188,7 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
                      }
                    },
                .on_progress = [&](std::size_t ended, std::size_t task,
-                                  std::int64_t step) { progress.show(ended, targets[task].name, step); }});
+                                  const FlightRecorder& recorder) { progress.show(ended, targets[task].name, recorder); }});
   progress.clear();
   if (stopping_signal() != 0) {
     const auto judged = std::count_if(ends.begin(), ends.end(), [](const TargetEnd& end) {

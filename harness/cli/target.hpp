@@ -27,6 +27,7 @@ struct RunOptions {
   std::string memory;  ///< "8G"; empty: no limit
   int jobs = 0;        ///< 0: as many as cores
   bool show_output = false;
+  std::string progress = "auto";
 };
 
 /// Scenarios by name.

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "harness/api/options.hpp"
+#include "harness/api/policy_of.hpp"
 #include "harness/api/result_of.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
@@ -18,6 +19,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/layout.hpp"
+#include "harness/cli/progress.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/script_record.hpp"
 #include "harness/drive/script.hpp"
@@ -35,6 +37,7 @@ struct WatchCommand {
   ReportOptions reports;
   std::vector<std::string> script;  ///< FILE.py ARGS..., or -m MODULE ARGS...
   std::string trace_file;
+  std::string progress = "auto";
   std::int64_t most_steps = 0;
   bool stops = false;
   bool gives_exit_code = false;
@@ -92,11 +95,23 @@ struct WatchCommand {
     std::vector<std::string> command{layout().python, layout().package_folder / "stepleak/_script.py",
                                      request(recorder_file, messages)};
     command.insert(command.end(), script.begin(), script.end());
-    const auto end = run_script(command, [&] {
+    const auto before_exec = [&] {
       recorder_file.share();
       messages.share();
-    });
-    const auto told = read_messages(messages.tail(std::size_t{1} << 30));
+    };
+    // The terminal is the script's: nothing is said in between unless it was asked for.
+    const auto style = progress == "auto" ? ProgressStyle::never : progress_style(progress);
+    Progress line(1, policy_of(options), style);
+    const auto meanwhile = [&] { line.show(0, name(), recorder); };
+    const auto end =
+        run_script(command, before_exec, style == ProgressStyle::never ? std::function<void()>() : meanwhile);
+    line.clear();
+    auto told = read_messages(messages.tail(std::size_t{1} << 30));
+    if (!told.record && told.why_none.empty() && end.signal == 0 && recorder.step() == 0) {
+      told.why_none =
+          "no step was found: the process ended without Python's exit, by os._exit(), or as another program that it "
+          "became by os.exec...(); put stepleak watch before the script that is run then";
+    }
     const auto code = report(recorded(told, recorder, end), told);
     if (end.signal != 0) end_by_signal(end.signal);
     if (end.exit_code != 0) std::exit(end.exit_code);
@@ -142,6 +157,7 @@ void add_watch_command(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(std::int64_t{0}, kMostSteps))
       ->capture_default_str();
   verb->add_flag("--exit-code", command->gives_exit_code, "exit with the verdict where the script exits with 0");
+  add_progress_option(*verb, command->progress);
   add_report_options(*verb, command->reports);
   verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
   verb->footer(

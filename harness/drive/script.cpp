@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "harness/base/errors.hpp"
 #include "harness/drive/signal_actions.hpp"
@@ -54,9 +55,23 @@ constexpr int kCannotStart = 127;
   ::_exit(kCannotStart);
 }
 
+// Waits for its end.
+int status_of(pid_t process, const std::function<void()>& meanwhile) {
+  int status = 0;
+  const int flags = meanwhile ? WNOHANG : 0;
+  for (;;) {
+    const auto ended = ::waitpid(process, &status, flags);
+    if (ended == process || (ended < 0 && errno != EINTR)) return status;
+    if (ended != 0) continue;
+    meanwhile();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 }  // namespace
 
-ScriptEnd run_script(const std::vector<std::string>& command, const std::function<void()>& before_exec) {
+ScriptEnd run_script(const std::vector<std::string>& command, const std::function<void()>& before_exec,
+                     const std::function<void()>& meanwhile) {
   STEPLEAK_EXPECTS(!command.empty());
   script_process = 0;
   SignalActions signals;
@@ -72,9 +87,7 @@ ScriptEnd run_script(const std::vector<std::string>& command, const std::functio
     become(command, before_exec);
   }
   script_process = process;
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = status_of(process, meanwhile);
   script_process = 0;
   const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .seconds = seconds};

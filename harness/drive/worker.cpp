@@ -221,7 +221,7 @@ void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEve
     if (!running.empty() && seconds_since(last_progress) > 0.1) {
       last_progress = Clock::now();
       for (const auto& worker : running) worker->output.forget_all_but(kMostOutput);
-      if (events.on_progress) events.on_progress(ended, running.back()->task, running.back()->recorder.step());
+      if (events.on_progress) events.on_progress(ended, running.back()->task, running.back()->recorder);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -44,8 +44,8 @@ struct WorkerEnd {
 /// Receives what happens; called from the server's thread.
 struct WorkerEvents {
   std::function<void(std::size_t task, const WorkerEnd& end)> on_end;
-  /// Some ten times a second: tasks ended so far, and a running task with its step.
-  std::function<void(std::size_t ended, std::size_t task, std::int64_t step)> on_progress;
+  /// Some ten times a second: tasks ended so far, and a running task with its ledgers.
+  std::function<void(std::size_t ended, std::size_t task, const FlightRecorder& recorder)> on_progress;
 };
 
 /// Forks a fresh worker for each task, at most `jobs` at once, and waits for all. The calling process must

@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""How far a run is: one line of a terminal, plain lines of a log, and nothing in the way of a script."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine
+
+STEP = """
+import time
+import torch
+kept = []
+
+def step():
+    kept.append(torch.zeros(256))
+    kept[:-3] = []
+    time.sleep(0.02)
+"""
+# A locale that says that the terminal has the characters of a spark line, and what else must not come from outside.
+TERMINAL = {"TERM": "xterm", "LC_ALL": "C.UTF-8", "CI": "", "NO_COLOR": ""}
+
+
+def on_a_terminal(stepleak: CommandLine, *arguments: str, columns: int = 120, **variables: str) -> str:
+    """Everything that a terminal is sent."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [*stepleak._command, *arguments],
+        cwd=stepleak.folder,
+        env={**os.environ, **TERMINAL, **variables},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    seen = b""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        if not select.select([leader], [], [], 0.1)[0]:
+            continue
+        try:
+            part = os.read(leader, 1 << 16)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    assert process.wait(timeout=60) == 0, seen
+    return seen.decode()
+
+
+@pytest.fixture(name="folder")
+def write_step(stepleak: CommandLine) -> CommandLine:
+    stepleak.write("slow.py", STEP)
+    return stepleak
+
+
+def lines_over(text: str) -> list[str]:
+    """What was written over and over, without the blanks in between."""
+    return [part for part in text.split("\r") if "slow.py:step · step" in part]
+
+
+def test_a_terminal_has_one_line_with_steps_rate_bytes_and_what_is_awaited(folder: CommandLine) -> None:
+    text = on_a_terminal(folder, "run", "slow.py:step")
+    shown = lines_over(text)
+    assert len(shown) >= 2, text
+    assert all(len(line) < 120 for line in shown)
+    assert re.search(r"step \d+ · \d+ steps/s · cpu [\d.]+ KiB [▁-█]+ · awaiting step 64 for clean$", shown[-1]), text
+    # It is gone once the verdict is there.
+    assert re.search(r"\r +\r\x1b?[^\n]*slow.py:step is clean|\r +\rslow.py:step is clean", text), text
+
+
+def test_a_narrow_terminal_without_colours_is_written_over_without_escapes(folder: CommandLine) -> None:
+    text = on_a_terminal(folder, "run", "slow.py:step", columns=40, NO_COLOR="1")
+    shown = lines_over(text)
+    assert shown, text
+    assert all(len(line) < 40 for line in shown)
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("choice", "variables"),
+    [("auto", {"TERM": "dumb"}), ("auto", {"CI": "true"}), ("never", {})],
+    ids=["dumb", "ci", "never"],
+)
+def test_no_line_is_written_over_where_that_makes_a_mess(
+    choice: str, variables: dict[str, str], folder: CommandLine
+) -> None:
+    text = on_a_terminal(folder, "run", "slow.py:step", "--progress", choice, **variables)
+    assert lines_over(text.replace("\r\n", "\n")) == []
+    assert "slow.py:step is clean" in text
+
+
+def test_a_log_gets_plain_lines(folder: CommandLine) -> None:
+    folder.write("slow.py", STEP.replace("0.02", "0") + "time.sleep(11)  # longer than between two lines\n")
+    outcome = folder("run", "slow.py:step")
+    assert outcome.err.splitlines()[0] == "stepleak: slow.py:step · awaiting the first step"
+    assert "slow.py:step is clean" in outcome.out
+
+
+def test_a_watched_scripts_terminal_is_its_own_unless_lines_are_asked_for(folder: CommandLine) -> None:
+    script = Path(folder.folder / "train.py")
+    script.write_text(
+        STEP + "w = torch.zeros(2, requires_grad=True)\no = torch.optim.SGD([w], lr=0.1)\n"
+        "for _ in range(70):\n    step()\n    w.sum().backward()\n    o.step()\nprint('the end')\n",
+        encoding="utf-8",
+    )
+    text = on_a_terminal(folder, "watch", "train.py")
+    assert text.startswith("the end"), text
+    shown = on_a_terminal(folder, "watch", "--progress", "line", "train.py")
+    assert "train.py · step" in shown, shown
