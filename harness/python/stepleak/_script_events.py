@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from enum import IntEnum
@@ -35,7 +36,7 @@ class ScriptEvents:
         """Whether the script has made one."""
         self._on_event = on_event
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        self._depth = 0
+        self._calls = threading.local()
         self._call_hooks: list[Any] = []
         self._undo: list[Callable[[], None]] = []
         self._attach()
@@ -52,8 +53,10 @@ class ScriptEvents:
         from torch.utils.data import dataloader
 
         self._undo.append(optimizer.register_optimizer_step_post_hook(self._after_step).remove)
-        self._wrap(optimizer.Optimizer, "__init__", self._around_making)
-        self._wrap(dataloader._BaseDataLoaderIter, "__next__", self._around_next)
+        # Of what torch calls when an optimizer is made and when a batch is drawn, these return before anything of the
+        # user's can raise: no frame of ours stands in a traceback or takes a warning that is meant for the caller.
+        self._wrap(optimizer.Optimizer, "_patch_step_function", self._around_patching)
+        self._tell_of_reading(dataloader._BaseDataLoaderIter, "_profile_name")
         self._call_hooks = [
             module.register_module_forward_pre_hook(self._before_call),
             module.register_module_forward_hook(self._after_call, always_call=True),
@@ -71,37 +74,49 @@ class ScriptEvents:
 
         self._undo.append(restore)
 
-    def _around_making(self, make: Any) -> Any:
-        def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            make(optimizer, *args, **kwargs)
+    def _tell_of_reading(self, owner: type, name: str) -> None:
+        """An attribute of each iterator over a loader, which its `__next__` reads first."""
+
+        def read(batches: Any) -> Any:
+            self._tell(Source.BATCH, "a batch of a DataLoader")
+            return batches.__dict__[name]
+
+        def write(batches: Any, value: Any) -> None:
+            batches.__dict__[name] = value
+
+        watched = property(read, write)
+        setattr(owner, name, watched)
+
+        def restore() -> None:
+            if owner.__dict__.get(name) is watched:
+                delattr(owner, name)
+
+        self._undo.append(restore)
+
+    def _around_patching(self, patch: Any) -> Any:
+        def _patch_step_function(optimizer: Any) -> None:
+            patch(optimizer)
             self.has_optimizer = True
             # Who optimises needs no calls to be found by: those hooks cost something at each submodule.
             self._drop_call_hooks()
-            if self._undo:
+            # Called again where a state is loaded; it keeps the name that it was made with.
+            if self._undo and optimizer not in self._names:
                 self._names[optimizer] = f"{type(optimizer).__name__}.step ({_place()})"
 
-        return __init__
-
-    def _around_next(self, draw: Any) -> Any:
-        def __next__(batches: Any) -> Any:
-            self._tell(Source.BATCH, "a batch of a DataLoader")
-            return draw(batches)
-
-        return __next__
+        return _patch_step_function
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         self._tell(Source.OPTIMIZER, self._names.get(optimizer) or f"{type(optimizer).__name__}.step")
 
     def _before_call(self, _module: Any, _args: Any) -> None:
         if not _is_compiling():
-            self._depth += 1
+            self._calls.depth = getattr(self._calls, "depth", 0) + 1
 
     def _after_call(self, module: Any, _args: Any, _result: Any) -> None:
         if _is_compiling():
             return
-        self._depth -= 1
-        if self._depth <= 0:
-            self._depth = 0
+        self._calls.depth = max(getattr(self._calls, "depth", 0) - 1, 0)
+        if self._calls.depth == 0:
             self._tell(Source.CALL, f"a call of {type(module).__name__}")
 
     def _drop_call_hooks(self) -> None:

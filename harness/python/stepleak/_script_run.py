@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -11,7 +12,6 @@ import io
 import os
 import runpy
 import sys
-import threading
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,20 +28,18 @@ def run(request: Request, command: list[str]) -> None:
         os.set_inheritable(descriptor, False)
     watch = ScriptWatch(request)
     sys.meta_path.insert(0, _AfterImport("torch", watch.attach))
+    # Python calls this after it has waited for the script's threads and called the script's own exit functions, which
+    # were registered later: there may be steps in them. To wait here would be for ever: an idle pool of threads ends
+    # only once Python tells it to.
+    atexit.register(watch.end)
     try:
         _run_module(command[1:]) if command[0] == "-m" else _run_file(command)
-        # As at Python's own exit; there may be steps in them.
-        for thread in threading.enumerate():
-            if thread is not threading.main_thread() and not thread.daemon:
-                thread.join()
     except SystemExit:
-        watch.end()
         raise
     except BaseException as error:
         watch.end(_failure_of(error))
         _show(error)
         raise
-    watch.end()
 
 
 def _run_file(command: list[str]) -> None:
@@ -87,9 +85,19 @@ def _failure_of(error: BaseException) -> str:
 
 def _show(error: BaseException) -> None:
     """As Python shows it, without our frames; nothing is left for Python to show."""
-    trace = _without_ours(error.__traceback__)
-    sys.excepthook(type(error), error.with_traceback(trace), trace)
+    _drop_our_frames(error, set())
+    sys.excepthook(type(error), error, error.__traceback__)
     sys.excepthook = lambda *_: None
+
+
+def _drop_our_frames(error: BaseException | None, seen: set[int]) -> None:
+    """Also of its causes, of what was being handled when it was raised, and of the parts of a group."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    error.__traceback__ = _without_ours(error.__traceback__)
+    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+        _drop_our_frames(other, seen)
 
 
 def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
@@ -105,19 +113,26 @@ def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | No
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """Calls `action` once when a module was imported: what the script sets before that (the environment) counts."""
+    """Calls `action` once when a module was imported: what the script sets before that (the environment) counts.
+
+    Whoever only asks whether the module is there (`importlib.util.find_spec`) imports nothing, and may ask often.
+    """
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:
         self._name = name
         self._action = action
+        self._is_asking = False
 
     def find_spec(
         self, name: str, _path: Sequence[str] | None, _target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name != self._name:
+        if name != self._name or self._is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_asking = False
         if spec is None or spec.loader is None:
             return spec
         loader: Any = spec.loader
@@ -125,6 +140,8 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
         def exec_module(module: types.ModuleType) -> None:
             del loader.exec_module
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             execute(module)
             self._action()
 

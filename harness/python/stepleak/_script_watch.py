@@ -60,6 +60,9 @@ class ScriptWatch:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._process = os.getpid()
+        messages = os.fstat(request.messages)
+        self._messages_are = (messages.st_dev, messages.st_ino)
+        self._lock = threading.RLock()
         self._thread: int | None = None
         self._events: ScriptEvents | None = None
         self._cycles = {source: StepCycle() for source in Source}
@@ -84,11 +87,17 @@ class ScriptWatch:
     def attach(self) -> None:
         """Once torch is imported."""
         if self._events is None and not self._is_ended:
-            self._events = ScriptEvents(self._on_event)
+            self._events = self._guarded(lambda: ScriptEvents(self._on_event))
 
     def end(self, failed: str = "") -> None:
         """The script has ended; `failed`: by what exception. Later calls do nothing, nor those of a forked child."""
         if self._is_ended or os.getpid() != self._process:
+            return
+        with self._lock:
+            self._end(failed)
+
+    def _end(self, failed: str = "") -> None:
+        if self._is_ended:
             return
         self._is_ended = True
         if self._events is not None:
@@ -96,26 +105,33 @@ class ScriptWatch:
         if self._core is None:
             self._tell("W", self._why_none())
             return
+        core, self._core = self._core, None
         if failed:
-            self._core.fail(failed)
+            core.fail(failed)
         self._tell("H", self._how())
-        self._tell("R", self._core.record())
-        self._core = None
+        self._tell("R", core.record())
 
     def _on_event(self, source: Source, name: str) -> None:
-        if self._is_ended or self._is_busy or os.getpid() != self._process:
+        if self._is_ended or self._is_busy or os.getpid() != self._process or not self._is_followed(source):
             return
-        # One thread has steps; what others do beside it lies within them.
-        if self._thread is None:
-            self._thread = threading.get_ident()
-        if self._thread != threading.get_ident():
+        # What another thread does meanwhile lies within the step.
+        if not self._lock.acquire(blocking=False):
             return
         self._is_busy = True
         try:
-            if self._ends_step(source, name):
+            if not self._is_ended and self._ends_step(source, name):
                 self._boundary()
         finally:
             self._is_busy = False
+            self._lock.release()
+
+    def _is_followed(self, source: Source) -> bool:
+        """Of several threads that optimise, the first has steps. A server may have a thread for each request."""
+        if source != Source.OPTIMIZER:
+            return True
+        if self._thread is None:
+            self._thread = threading.get_ident()
+        return self._thread == threading.get_ident()
 
     def _ends_step(self, source: Source, name: str) -> bool:
         self._seen[source] += 1
@@ -145,7 +161,7 @@ class ScriptWatch:
         is_enough = 0 < self._request.most_steps <= self._steps
         if goes_on and not is_enough:
             return
-        self.end()
+        self._end()
         if is_enough or self._request.stops:
             raise Stopped
 
@@ -188,6 +204,16 @@ class ScriptWatch:
         return f"no step was found to repeat: there were {seen}; let it run longer, or mark its steps: stepleak.watch()"
 
     def _tell(self, kind: str, text: str) -> None:
+        if not self._has_messages():
+            return
         data = f"{kind}{text}".replace("\n", " ").encode() + b"\n"
         while data:
             data = data[os.write(self._request.messages, data) :]
+
+    def _has_messages(self) -> bool:
+        """A script may close all descriptors that it does not know, and then the number may be its own file's."""
+        try:
+            found = os.fstat(self._request.messages)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._messages_are

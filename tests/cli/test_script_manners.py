@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts do to their own process, and what must be as without us all the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from conftest import CommandLine
+
+TRAINING = """
+import torch
+w = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+kept = []
+
+def step():
+    loss = (w - 1).square().sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    kept.append(loss)
+"""
+
+
+def natively(folder: CommandLine, script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, script], cwd=folder.folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_tracebacks_and_warnings_name_no_frame_of_ours(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "frames.py",
+        """
+        import sys, traceback
+        import torch
+        from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+        class Broken(Dataset):
+            def __len__(self):
+                return 20
+
+            def __getitem__(self, index):
+                if index == 9:
+                    raise ValueError("a bad sample")
+                return torch.zeros(2)
+
+        class Longer(IterableDataset):
+            def __len__(self):
+                return 3
+
+            def __iter__(self):
+                return iter(range(8))
+
+        def epoch():
+            for _ in DataLoader(Broken(), 2):
+                pass
+
+        for _ in DataLoader(Longer(), 2):
+            pass
+        for action in (epoch, lambda: torch.optim.SGD([], lr=0.1)):
+            try:
+                action()
+            except ValueError:
+                traceback.print_exc()
+        sys.stderr.flush()
+        try:
+            epoch()
+        except ValueError as error:
+            raise RuntimeError("it is wrapped") from error
+        """,
+    )
+    native = natively(stepleak, "frames.py")
+    watched = stepleak("watch", "frames.py")
+    assert native.stderr.count("ValueError: a bad sample") == 2
+    assert "frames.py:26: UserWarning: Length of IterableDataset" in native.stderr
+    assert watched.err.startswith(native.stderr), watched.err
+    assert watched.code == native.returncode == 1
+
+
+def test_threads_that_python_ends_are_waited_for_and_judged(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "late.py",
+        TRAINING
+        + """
+import atexit
+from concurrent.futures import ThreadPoolExecutor
+
+pool = ThreadPoolExecutor(1)
+done = [pool.submit(step) for _ in range(70)]
+atexit.register(lambda: print("at exit", sum(one.done() for one in done)))
+""",
+    )
+    watched = stepleak("watch", "--json", "out.json", "late.py")
+    assert (watched.code, watched.out) == (0, "at exit 70\n"), watched.text
+    assert stepleak.results("out.json")["late.py"]["verdict"] == "leak"
+
+
+def test_nothing_is_written_to_files_that_took_the_place_of_our_descriptors(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "daemon.py",
+        TRAINING
+        + """
+import os
+for _ in range(20):
+    step()
+os.closerange(3, 64)
+files = [open(f"{number}.log", "w") for number in range(8)]
+for _ in range(60):
+    step()
+""",
+    )
+    watched = stepleak("watch", "daemon.py")
+    assert watched.code == 0, watched.text
+    assert [(stepleak.folder / f"{number}.log").read_text() for number in range(8)] == [""] * 8
+
+
+def test_a_script_that_becomes_another_program_says_what_to_watch(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "again.py",
+        """
+        import os, sys
+        if os.environ.get("AGAIN") != "1":
+            os.environ["AGAIN"] = "1"
+            os.execv(sys.executable, [sys.executable, *sys.argv])
+        print("again")
+        """,
+    )
+    watched = stepleak("watch", "again.py")
+    assert (watched.code, watched.out) == (0, "again\n")
+    assert "as another program that it became by os.exec" in watched.err
