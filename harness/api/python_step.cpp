@@ -122,26 +122,32 @@ Step python_step(void* callable, bool takes_index) {
 }
 
 PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
-                                       AfterRun after)
-    : collector_(std::make_unique<PythonCollector>(after == AfterRun::ends ? PythonCollector::Undo::leave
-                                                                           : PythonCollector::Undo::restore)),
+                                       AfterRun after, LoopOwner owner)
+    : collector_(std::make_unique<PythonCollector>(
+          after == AfterRun::ends ? PythonCollector::Undo::leave : PythonCollector::Undo::restore,
+          owner == LoopOwner::user ? PythonCollector::Pace::sampled : PythonCollector::Pace::every_boundary)),
       objects_(std::make_unique<PythonProbe>(*collector_)),
       holders_(std::make_unique<PythonHolderSearch>(root, *collector_)),
       peers_(PythonPeers::find(peer_timeout_seconds)),
       recorder_(recorder),
       folders_(code_folders(root)),
-      unseen_device_(unseen_device()) {}
+      unseen_device_(unseen_device()),
+      owner_(owner) {}
 
 PythonSurroundings::~PythonSurroundings() = default;
 
 Surroundings PythonSurroundings::get() const {
+  auto conditions = python_conditions();
+  if (owner_ == LoopOwner::user) {
+    conditions["garbage collections"] = "at every boundary, unless they take more than 50 us and a 200th of the time";
+  }
   return {.probes = {objects_.get()},
           .collector = collector_.get(),
           .holder_searches = {holders_.get()},
           .recorder = recorder_,
           .folders = folders_,
           .peers = peers_.get(),
-          .conditions = python_conditions()};
+          .conditions = std::move(conditions)};
 }
 
 Result PythonSurroundings::joined(Result own) const {

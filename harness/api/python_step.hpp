@@ -37,12 +37,18 @@ enum class AfterRun : std::uint8_t {
   ends,     ///< what takes time to undo is left
 };
 
+/// Whose loop it is.
+enum class LoopOwner : std::uint8_t {
+  stepleak,  ///< each boundary collects cyclic garbage
+  user,      ///< collections are sampled where they take long
+};
+
 /// What an interpreter adds to a run: its collector, its objects, who holds them. `root`: the step or the loop's owner
 /// as a `PyObject*`, whose name paths start with; null: none. Made and dropped without the GIL, or with it.
 class PythonSurroundings {
  public:
   PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
-                     AfterRun after = AfterRun::goes_on);
+                     AfterRun after = AfterRun::goes_on, LoopOwner owner = LoopOwner::stepleak);
   PythonSurroundings(const PythonSurroundings&) = delete;
   PythonSurroundings& operator=(const PythonSurroundings&) = delete;
   ~PythonSurroundings();
@@ -61,6 +67,7 @@ class PythonSurroundings {
   FlightRecorder* recorder_;
   CodeFolders folders_;
   std::function<std::string()> unseen_device_;
+  LoopOwner owner_;
 };
 
 /// record_run() for a Python step. Call it without the GIL.

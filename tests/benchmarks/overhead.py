@@ -5,7 +5,8 @@
     PYTHONPATH=build/harness/python python3 tests/benchmarks/overhead.py [--device cuda:0] [--json FILE]
 
 Processes take turns: `plain` never watches; `stepleak` runs the step attached and idle (what stays in the allocators
-after a first watch) and in the screen and record passes; `others` runs it under torch's `_record_memory_history` with
+after a first watch), in the screen and record passes, and in a loop that `stepleak.watch` watches, which is all that
+`--way "watched loop"` measures; `others` runs it under torch's `_record_memory_history` with
 Python stacks and with all stacks, and under `torch.profiler` with memory. Before the first of these, each process runs
 the plain step beside `plain`, by which its later turns are divided: two processes are never equally fast.
 
@@ -32,6 +33,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
+import stepleak
 import torch
 from stepleak import _core
 from torch import nn
@@ -60,7 +62,11 @@ SIZES = {
         Size("middle", layers=9, width=512, batch=16, length=128, warm_calls=3, calls=10),
         Size("large", layers=12, width=1024, batch=16, length=512, warm_calls=1, calls=3),
     ),
-    "cpu": (Size("small", layers=1, width=64, batch=4, length=16, warm_calls=3, calls=20),),
+    "cpu": (
+        Size("small", layers=1, width=128, batch=8, length=32, warm_calls=5, calls=40),
+        Size("middle", layers=2, width=128, batch=16, length=32, warm_calls=5, calls=20),
+        Size("large", layers=4, width=256, batch=24, length=64, warm_calls=5, calls=3),
+    ),
 }
 
 
@@ -156,10 +162,19 @@ def record(timer: Timer, device: str, stride: int) -> None:
     _core.observe(timer, device, record_steps=timer.calls_in_all, record_stride=stride)
 
 
+def watch(timer: Timer, device: str) -> None:
+    # The longest effort: it is not to have decided, and be quiet, before the last call.
+    with stepleak.watch(device=device, effort="nightly") as w:
+        for _ in range(timer.calls_in_all):
+            timer()
+            w.step()
+
+
 PLAIN = "plain"
 IDLE = "attached, idle"
+WATCHED = "watched loop"
 SCREEN = "screen"
-OWN_WAYS = (IDLE, SCREEN, "record", "record, every step")
+OWN_WAYS = (IDLE, SCREEN, WATCHED, "record", "record, every step")
 OTHER_WAYS = ("record_history, Python stacks", "record_history, all stacks", "profiler with memory")
 
 
@@ -168,6 +183,7 @@ def runner_of(way: str, device: str) -> Callable[[Timer], None]:
         PLAIN: under(nothing),
         IDLE: under(nothing),
         SCREEN: lambda timer: _core.observe(timer, device, screen_steps=timer.calls_in_all),
+        WATCHED: lambda timer: watch(timer, device),
         "record": lambda timer: record(timer, device, RECORD_STRIDE),
         "record, every step": lambda timer: record(timer, device, 1),
         "record_history, Python stacks": under(lambda: history("python")),

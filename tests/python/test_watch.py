@@ -210,3 +210,65 @@ assert read.result.is_clean
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr.startswith("unread is clean")
     assert "read is clean" not in done.stderr.partition("\n")[2]
+
+
+def test_a_watched_loader_stands_in_the_place_of_the_loader() -> None:
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(12, 2)), batch_size=4)
+    watched = stepleak.watch(loader)
+    assert (len(watched), len(watched.dataset), watched.batch_size) == (3, 12, 4)
+    with pytest.raises(AttributeError, match="batch_sise"):
+        _ = watched.batch_sise
+    _ = watched.result
+
+
+def test_a_watch_without_a_loader_is_there_and_lends_no_attributes() -> None:
+    with stepleak.watch() as w:
+        assert w
+        assert not hasattr(w, "dataset")
+        with pytest.raises(TypeError):
+            len(w)
+
+
+def test_a_loop_that_is_over_cannot_be_raised_in(loop: Loop, recwarn: pytest.WarningsRecorder) -> None:
+    for _ in stepleak.watch(range(30), effort="quick", on_leak="raise"):
+        loop.losses_of_this_loop.append(loop.train())
+    assert [str(one.message).partition(" ")[0] for one in recwarn if one.category is stepleak.LeakWarning] == ["loop"]
+
+
+def collections_of(steps: int, objects_a_step: int) -> int:
+    """How many collections a watched loop forces that makes so many objects in each of its first steps."""
+    made: list[Any] = []
+    counts = {"full": 0}
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        counts["full"] += phase == "start" and info["generation"] == 2
+
+    with stepleak.watch() as w:
+        for _ in range(6):  # past the ones after which objects are set apart
+            w.step()
+        gc.callbacks.append(count)
+        gc.disable()
+        gc.enable()
+        for index in range(steps):
+            if index == 0:
+                made.extend([[]] for _ in range(objects_a_step))
+            w.step()
+        gc.callbacks.remove(count)
+    assert "at every boundary, unless" in w.result.json["conditions"]["garbage collections"]
+    return counts["full"]
+
+
+def test_collections_that_take_long_are_sampled_in_a_loop_of_the_users() -> None:
+    assert collections_of(40, 400_000) < 20
+
+
+def test_collections_that_take_no_time_are_made_at_each_boundary() -> None:
+    assert collections_of(40, 0) >= 40
+
+
+def test_while_the_collector_is_off_each_boundary_collects() -> None:
+    gc.disable()
+    try:
+        assert collections_of(10, 0) >= 10
+    finally:
+        gc.enable()

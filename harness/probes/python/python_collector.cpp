@@ -34,6 +34,11 @@ const Gc& gc() {
 
 std::int64_t tracked_objects() { return PyList_GET_SIZE(gc().objects().ptr()); }
 
+// A collection that takes no longer is made at every boundary: half a percent of a step of 10 ms.
+constexpr std::chrono::microseconds kShort{50};
+// Others together take no larger part of the time than one of these.
+constexpr int kPartsOfTime = 200;
+
 // Whether our freeze() is in force in this process.
 bool is_ours_in_force = false;
 
@@ -57,7 +62,7 @@ bool is_warming_up(std::int64_t collections) { return collections == 2 || collec
 
 }  // namespace
 
-PythonCollector::PythonCollector(Undo undo) : undo_(undo) {
+PythonCollector::PythonCollector(Undo undo, Pace pace) : undo_(undo), pace_(pace) {
   const py::gil_scoped_acquire gil;
   (void)gc();
   register_fork_handler_once();
@@ -88,9 +93,18 @@ void PythonCollector::freeze() {
   is_frozen_ = is_ours_in_force = true;
 }
 
+bool PythonCollector::is_due(Clock::time_point now) const {
+  return pace_ == Pace::every_boundary || collection_time_ <= kShort ||
+         now - collected_at_ >= kPartsOfTime * collection_time_ || !is_enabled();
+}
+
 void PythonCollector::collect() {
   const py::gil_scoped_acquire gil;
+  const auto start = Clock::now();
+  if (!is_due(start)) return;
   gc().collect();
+  collected_at_ = Clock::now();
+  collection_time_ = collected_at_ - start;
   if (!is_frozen_ || !is_warming_up(++collections_) || tracked_objects() < kMany) return;
   set_apart_ += tracked_objects();
   gc().freeze();

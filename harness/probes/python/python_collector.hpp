@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "harness/probes/collector.hpp"
@@ -21,7 +22,15 @@ class PythonCollector final : public Collector {
     leave,    ///< the process ends soon; counting what was frozen before takes 60 ms with torch imported
   };
 
-  explicit PythonCollector(Undo undo = Undo::restore);
+  /// At which boundaries collect() collects.
+  enum class Pace : std::uint8_t {
+    every_boundary,
+    /// Where collections take long, at so few that they cost a 200th of the time: a loop of the user's is not to wait
+    /// for them. At every one while the user's code has the collector off, since then nothing else collects.
+    sampled,
+  };
+
+  explicit PythonCollector(Undo undo = Undo::restore, Pace pace = Pace::every_boundary);
   ~PythonCollector() override;
   PythonCollector(const PythonCollector&) = delete;
   PythonCollector& operator=(const PythonCollector&) = delete;
@@ -37,11 +46,18 @@ class PythonCollector final : public Collector {
   [[nodiscard]] std::int64_t objects() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool is_due(Clock::time_point now) const;
+
   const Undo undo_;
+  const Pace pace_;
   bool had_frozen_ = false;  ///< the user's code had frozen objects before us
   bool is_frozen_ = false;   ///< we have, and not unfrozen since
   std::int64_t collections_ = 0;
-  std::int64_t set_apart_ = 0;  ///< of objects(): what a later freeze() set apart
+  Clock::time_point collected_at_;     ///< the end of the newest one
+  Clock::duration collection_time_{};  ///< that it took
+  std::int64_t set_apart_ = 0;         ///< of objects(): what a later freeze() set apart
 };
 
 }  // namespace stepleak

@@ -176,6 +176,16 @@ class Watch:
     def __len__(self) -> int:
         return len(self._loader)  # type: ignore[arg-type]  # its own error, where it has no length
 
+    def __bool__(self) -> bool:
+        """As the loader's; without one a watch is there."""
+        return self._loader is None or bool(self._loader)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the loader has, so that a watched one stands in its place: `len(loader.dataset)`."""
+        if name.startswith("_") or self._loader is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._loader, name)
+
     @property
     def is_decided(self) -> bool:
         return bool(self._core.is_decided)
@@ -196,6 +206,8 @@ class Watch:
 
     def headline(self) -> str:
         """The verdict in one line, ending the watch; empty where it was said or asked for before."""
+        if self._on_leak == "raise":
+            self._on_leak = "warn"  # there is no loop any more that it could be raised in
         report = self._finish().report
         return "" if self._is_told else report.partition("\n")[0]
 
