@@ -136,6 +136,19 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   }
 }
 
+// What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.
+std::vector<std::string> notes_of_growth(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+  std::vector<std::string> notes;
+  const Trends trends(record.trace);
+  for (const auto& finding : findings_of({record.trace, trends, record.trace.recording()}, detectors)) {
+    const auto& kept_by = finding.kept_by;
+    const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
+    const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);
+    notes.push_back(fmt::format("grew up to here, and may have filled something: {}{}{}", finding.what, line, holder));
+  }
+  return notes;
+}
+
 void conclude_verdict(const RunRecord& record, const std::vector<const Detector*>& detectors, Result& result) {
   auto judgement = judge_to_the_end(record, detectors);
   result.limit = judgement.decision.limit;
@@ -164,6 +177,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   const auto needed = steps < policy.clean_steps ? policy.clean_steps : policy.leak_steps + kShortestRecord;
   result.reason = fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps,
                               std::max(needed, steps + 1));
+  if (judgement.decision.next == Next::leak) result.notes = notes_of_growth(record, detectors);
 }
 
 // Before a verdict stood, what ended the run is all that can be said.

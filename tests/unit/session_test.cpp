@@ -374,6 +374,34 @@ TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
   EXPECT_LE(result.steps, 100);
 }
 
+// A loop of the user's ends where it ends.
+Result result_of_loop(KeepingProbe& probe, std::int64_t steps) {
+  const HeldDetector detector;
+  ContainerSearch search(StructureType::unknown);
+  Session session({.observer = {.probes = {&probe}}, .detectors = {&detector}, .holder_searches = {&search}});
+  session.start();
+  for (std::int64_t step = 0; step < steps; ++step) {
+    session.begin_step();
+    (void)session.end_step();
+  }
+  return conclude(session.finish(), {&detector});
+}
+
+TEST(SessionTest, SaysWhatGrewInALoopThatEndedBeforeItWasProven) {
+  KeepingProbe probe(1);
+  const auto result = result_of_loop(probe, 120);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_TRUE(has_note(result, "grew up to here, and may have filled something"));
+  EXPECT_TRUE(has_note(result, "train.kept"));
+}
+
+TEST(SessionTest, SaysNothingOfALoopThatEndedWithoutAGrowth) {
+  KeepingProbe probe(1, 3);
+  const auto result = result_of_loop(probe, 40);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_TRUE(result.notes.empty());
+}
+
 TEST(SessionTest, HasNoVerdictWhereTheTimeIsTooShort) {
   Policy policy;
   policy.budget_seconds = 0.05;

@@ -29,6 +29,6 @@ class Handler(BaseHTTPRequestHandler):
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-for request in range(300):
+for request in range(600):
     urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/{request}").read()
 server.shutdown()
