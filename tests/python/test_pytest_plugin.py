@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import tempfile
+from pathlib import Path
+
 import pytest
+from stepleak import _pytest_gpu
 
 pytest_plugins = ["pytester"]
 
@@ -32,7 +37,7 @@ COMMON = """
 def session(pytester: pytest.Pytester, tests: str, *arguments: str) -> pytest.RunResult:
     pytester.makeconftest(COMMON)
     pytester.makepyfile(test_it=tests)
-    return pytester.runpytest_subprocess("-p", "stepleak.pytest_plugin", *arguments, timeout=180)
+    return pytester.runpytest_subprocess("-p", "stepleak.pytest_plugin", *arguments, timeout=400)
 
 
 def test_judges_what_is_marked_and_what_a_test_hands_over(pytester: pytest.Pytester) -> None:
@@ -167,3 +172,75 @@ def test_known_leaks_are_let_be_and_their_entries_are_looked_after(pytester: pyt
     expired = session(pytester, "def test_nothing(): pass", "--stepleak-known", "known.toml")
     assert expired.ret == 1
     expired.stdout.fnmatch_lines(["an entry has expired on 2020-01-31, and fails: *: old"])
+
+
+def test_a_gpu_is_judged_by_one_process_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(_pytest_gpu, "_gpu_of", lambda device: "" if device == "cpu" else f"GPU-{device}")
+    with _pytest_gpu.alone_on("cuda:0"):
+        for device, is_free in [("cuda:0", False), ("cuda:1", True)]:
+            with _pytest_gpu.lock_file(f"GPU-{device}").open("a") as file:
+                # As another process would find it.
+                if is_free:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                else:
+                    with pytest.raises(BlockingIOError):
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with _pytest_gpu.lock_file("GPU-cuda:0").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with _pytest_gpu.alone_on("cpu"):
+        assert not _pytest_gpu.lock_file("").exists()
+
+
+def test_workers_of_xdist_judge_in_processes_of_their_own(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    pytester.makeini("[pytest]\naddopts = -n 2\n")
+    result = session(
+        pytester,
+        """
+        import os, pytest
+
+        @pytest.mark.parametrize("n", [1, 2])
+        class TestInAClass:
+            def test_train(self, trainer, n):
+                assert "PYTEST_XDIST_WORKER" in os.environ
+                trainer.history = trainer.history * (n == 2) + [trainer.train()]
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_marked(trainer):
+            trainer.train()
+        """,
+        "-v",
+        "--stepleak",
+        "--stepleak-select=*TestInAClass*",
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines_random(["*PASSED (no leak)*test_marked*", "*LEAK*test_train?2?*"])
+    result.stdout.no_fnmatch_line("*LEAK*test_train?1?*")
+
+
+def test_coroutines_of_pytest_asyncio_are_judged_in_its_loop(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("pytest_asyncio")
+    result = session(
+        pytester,
+        """
+        import asyncio, pytest, pytest_asyncio
+
+        @pytest_asyncio.fixture
+        async def loop_of_the_fixture():
+            yield asyncio.get_running_loop()
+
+        @pytest.mark.asyncio
+        @pytest.mark.no_leak(effort="quick")
+        async def test_clean(trainer, loop_of_the_fixture):
+            assert asyncio.get_running_loop() is loop_of_the_fixture
+            await asyncio.sleep(0)
+            trainer.train()
+
+        @pytest.mark.asyncio
+        @pytest.mark.no_leak(effort="quick")
+        async def test_leaks(trainer):
+            trainer.history.append(trainer.train())
+        """,
+    )
+    result.assert_outcomes(passed=1, failed=1)

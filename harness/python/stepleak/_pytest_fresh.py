@@ -67,6 +67,8 @@ def _command(config: pytest.Config, nodeid: str, file: Path) -> list[str]:
     command += [f"--stepleak-effort={config.getoption('--stepleak-effort')}", f"--rootdir={config.rootpath}"]
     command += _pytest_known.arguments(config)
     command += ["-p", "no:cacheprovider", f"--import-mode={config.getoption('importmode')}"]
+    if config.pluginmanager.hasplugin("xdist"):
+        command += ["-n", "0"]  # whatever the ini file says: this is one test
     if config.inipath is not None:
         command += ["-c", str(config.inipath)]
     for plugin in dict.fromkeys([*(config.getoption("plugins") or []), "stepleak.pytest_plugin"]):

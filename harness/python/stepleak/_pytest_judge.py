@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepleak import _pytest_known
+from stepleak import _pytest_gpu, _pytest_known
 
 
 def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -19,7 +19,8 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
 
     raised: list[BaseException] = []
     try:
-        result = stepleak.check(_keeping(step, raised), **options)
+        with _pytest_gpu.alone_on(str(options.get("device", "auto"))):
+            result = stepleak.check(_keeping(step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
     item.user_properties.append(("stepleak", result.verdict))
