@@ -232,6 +232,8 @@ def test_a_watch_without_a_loader_is_there_and_lends_no_attributes() -> None:
 def test_a_loop_that_is_over_cannot_be_raised_in(loop: Loop, recwarn: pytest.WarningsRecorder) -> None:
     for _ in stepleak.watch(range(30), effort="quick", on_leak="raise"):
         loop.losses_of_this_loop.append(loop.train())
+    with stepleak.watch():  # ends the other one
+        pass
     assert [str(one.message).partition(" ")[0] for one in recwarn if one.category is stepleak.LeakWarning] == ["loop"]
 
 
@@ -272,3 +274,34 @@ def test_while_the_collector_is_off_each_boundary_collects() -> None:
         assert collections_of(10, 0) >= 10
     finally:
         gc.enable()
+
+
+def test_one_loader_over_many_short_epochs_is_one_watch(loop: Loop) -> None:
+    loader = [0] * 5
+    for _epoch in range(8):
+        for _batch in (watched := stepleak.watch(loader, effort="quick")):
+            loop.train()
+    assert watched.result.is_clean
+    assert watched.result.steps >= 16
+
+
+def test_another_loader_and_another_check_end_the_watch_over_the_first(loop: Loop) -> None:
+    first = stepleak.watch([0] * 3)
+    for _batch in first:
+        loop.train()
+    second = stepleak.watch([0] * 3)
+    assert second is not first
+    for _batch in second:
+        loop.train()
+    assert stepleak.check(loop.train, effort="quick").is_clean
+    assert (first.result.steps, second.result.steps) == (3, 3)
+
+
+def test_a_loop_that_still_runs_keeps_its_watch(loop: Loop) -> None:
+    for index, _batch in enumerate(stepleak.watch([0] * 3)):
+        loop.train()
+        if index == 1:
+            with pytest.raises(stepleak.UsageError, match="end that first"):
+                stepleak.check(loop.train, effort="quick")
+    with stepleak.watch():
+        pass

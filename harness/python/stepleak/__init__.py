@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak import _on_leak, _torch
+from stepleak import _epochs, _on_leak, _torch
 from stepleak._load import UsageError
 from stepleak._on_leak import LeakWarning, OnLeak
 
@@ -135,6 +135,7 @@ def _one_judge() -> Iterator[None]:
     script = sys.modules.get("stepleak._script_watch")
     if script is not None:
         script.step_aside()
+    _epochs.end()
     try:
         yield
     except ValueError as error:
@@ -155,6 +156,7 @@ class Watch:
         self._on_leak = on_leak
         self._result: Result | None = None
         self._is_told = False
+        self._loops = 0
         self._process = os.getpid()
         _on_leak.follow(self)
 
@@ -169,9 +171,13 @@ class Watch:
         """The items of the loader; a step ends where the next one is asked for. Once more for each epoch."""
         if self._loader is None:
             raise UsageError("this watch has no loader", "for batch in stepleak.watch(loader): ...")
-        for item in self._loader:
-            yield item
-            self.step()
+        self._loops += 1
+        try:
+            for item in self._loader:
+                yield item
+                self.step()
+        finally:
+            self._loops -= 1
 
     def __len__(self) -> int:
         return len(self._loader)  # type: ignore[arg-type]  # its own error, where it has no length
@@ -187,6 +193,15 @@ class Watch:
         return getattr(self._loader, name)
 
     @property
+    def is_in_loop(self) -> bool:
+        """Whether a loop over its items runs."""
+        return self._loops > 0
+
+    def is_over(self, loader: Any) -> bool:
+        """Whether it watches this loader and goes on."""
+        return self._loader is loader and self._result is None
+
+    @property
     def is_decided(self) -> bool:
         return bool(self._core.is_decided)
 
@@ -199,6 +214,7 @@ class Watch:
     def _finish(self) -> Result:
         if self._result is None:
             self._result = _result(*self._core.finish())[0]
+            _epochs.forget(self)
             if self._result.verdict == "leak":
                 self._is_told = True
                 _on_leak.act(self._on_leak, self._result, LeakError)
@@ -211,10 +227,15 @@ class Watch:
         report = self._finish().report
         return "" if self._is_told else report.partition("\n")[0]
 
+    def headline_at_exit(self) -> None:
+        """Ends it now."""
+        _on_leak.say_at_exit(self.headline())
+        self._is_told = True
+
     def __del__(self) -> None:
-        # A loop over the watch itself drops it at its end. In a forked child nothing is watched.
+        # In a forked child nothing is watched.
         if os.getpid() == self._process:
-            _on_leak.say_at_exit(self.headline())
+            self.headline_at_exit()
 
     def __enter__(self) -> Watch:
         return self
@@ -249,9 +270,8 @@ def watch(
                 w.step()
         print(w.result)
 
-        batches = stepleak.watch(loader)
         for epoch in range(10):
-            for batch in batches:
+            for batch in stepleak.watch(loader):  # of one loader: one watch
                 train(batch)
 
     Observes until it has decided, at the latest to the end of the `with` or of the program; then the process is as it
@@ -260,6 +280,8 @@ def watch(
     is said that nobody asked for.
     """
     _on_leak.checked(on_leak)
+    if loader is not None and (running := _epochs.going_on_over(loader)) is not None:
+        return running  # type: ignore[no-any-return]
     _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
@@ -277,7 +299,8 @@ def watch(
         "peer_timeout": peer_timeout,
     }
     with _one_judge():
-        return Watch(_core.Watch(_options.checked(options)), loader, on_leak)
+        made = Watch(_core.Watch(_options.checked(options)), loader, on_leak)
+    return made if loader is None else _epochs.keep(made)  # type: ignore[no-any-return]
 
 
 def assert_no_leak(step: Callable[..., Any], **options: Any) -> None:
