@@ -148,7 +148,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
     print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict),
                            result.steps, result.seconds),
-               {.junit_file = options.junit_file});
+               options.reports);
   });
   std::vector<GateEntry> entries;
   for (const auto& end : ends) entries.push_back(entry_of(expected.at(end.record.target), result_of(end.record)));

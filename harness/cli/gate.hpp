@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/reporting.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/gate/baseline.hpp"
 
@@ -30,7 +31,7 @@ struct GateOptions {
   std::string baseline_folder;  ///< empty: see baseline_folder_of()
   std::string scenario_folder;  ///< empty: see scenario_folder_of()
   std::string shard = "1/1";
-  std::string junit_file;  ///< "-": the standard output is taken
+  ReportOptions reports;  ///< of the gate alone
 };
 
 [[nodiscard]] BaselineStore store_of(const GateOptions& options);

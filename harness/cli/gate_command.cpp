@@ -9,7 +9,6 @@
 #include <chrono>
 #include <map>
 
-#include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
@@ -17,15 +16,12 @@
 #include "harness/cli/reporting.hpp"
 #include "harness/drive/worker.hpp"
 #include "harness/report/console.hpp"
-#include "harness/report/junit.hpp"
 
 namespace stepleak {
 namespace {
 
 struct GateCommand {
   GateOptions options;
-  std::string colours = "auto";
-  std::string known_file;
   bool fails_on_other_key = false;
 
   // Why an entry turns the gate red; empty where it does not.
@@ -57,8 +53,11 @@ struct GateCommand {
   }
 
   [[nodiscard]] std::vector<std::string> files_read() const {
-    std::vector<std::string> files{known_file};
-    if (options.junit_file.empty() || options.junit_file == kStandardOutput) return files;
+    std::vector<std::string> files{options.reports.known_file};
+    const auto outputs = output_files(options.reports);
+    const bool is_any_file = std::any_of(outputs.begin(), outputs.end(),
+                                         [](const auto& file) { return !file.empty() && file != kStandardOutput; });
+    if (!is_any_file) return files;
     const auto store = store_of(options);
     for (const auto& name : store.scenarios()) files.push_back(store.file_of(name));
     return files;
@@ -66,22 +65,22 @@ struct GateCommand {
 
   template <typename... Values>
   void print(fmt::format_string<Values...> text, Values&&... values) const {
-    print_text(fmt::format(text, std::forward<Values>(values)...), {.junit_file = options.junit_file});
+    print_text(fmt::format(text, std::forward<Values>(values)...), options.reports);
   }
 
   ExitCode operator()() const {
-    check_known(known_file);
-    check_outputs({options.junit_file}, files_read());
+    check_known(options.reports.known_file);
+    check_outputs(output_files(options.reports), files_read());
     const auto start = std::chrono::steady_clock::now();
     const auto entries = run_gate(options);
     const bool is_coloured =
-        use_colours(colours, options.junit_file == kStandardOutput ? STDERR_FILENO : STDOUT_FILENO);
+        use_colours(options.reports.colours, is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO);
     std::vector<const Result*> results;
     for (const auto& entry : entries) results.push_back(&entry.result);
     KnownLeaks known;
-    const bool is_known_read = is_done([&] { known = known_leaks(known_file, results); });
+    const bool is_known_read = is_done([&] { known = known_leaks(options.reports.known_file, results); });
     std::map<std::string_view, int> counts;
-    std::vector<JunitCase> cases;
+    std::vector<ReportCase> cases;
     print("\n");
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const auto& entry = entries[i];
@@ -97,10 +96,7 @@ struct GateCommand {
     }
     for (const auto& line : known.lines) print("  known   {}\n", printable_line(line));
     auto code = code_of(entries, known);
-    if (!options.junit_file.empty() &&
-        !is_done([&] { write_file(options.junit_file, to_junit("stepleak gate", cases)); })) {
-      code = ExitCode::failure;
-    }
+    if (!write_ci_files(cases, "stepleak gate", options.reports)) code = ExitCode::failure;
     // What a signal kept from its turn may be worse.
     if (!is_known_read || stopping_signal() != 0) code = worst_of(code, ExitCode::failure);
     std::string summary;
@@ -119,11 +115,7 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("gate", "Run scenarios and compare them with their baselines; for nightly CI");
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
-  verb->add_option("--junit", command->options.junit_file, "write a JUnit file here");
-  verb->add_option("--known", command->known_file, kKnownHelp)->check(CLI::ExistingFile);
-  verb->add_option("--colour", command->colours, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
+  add_ci_options(*verb, command->options.reports);
   verb->add_flag("--fail-on-other-key", command->fails_on_other_key, "a baseline of another machine or version fails");
   verb->footer("Green: every scenario behaves as its baseline, or better. Example: stepleak gate --shard 1/4");
   verb->callback([&chosen, command] { chosen = *command; });

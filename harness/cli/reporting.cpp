@@ -19,7 +19,6 @@
 #include "harness/cli/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
-#include "harness/report/junit.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace stepleak {
@@ -49,11 +48,6 @@ int rank_of(ExitCode code) {
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), code) - std::begin(kOrder));
 }
 
-bool is_stdout_taken(const ReportOptions& options) {
-  const auto files = output_files(options);
-  return std::find(files.begin(), files.end(), kStandardOutput) != files.end();
-}
-
 // One result is written as it is; several as a list.
 std::string json_of(const std::vector<Result>& results) {
   if (results.size() == 1) return to_json(results.front());
@@ -76,17 +70,18 @@ ExitCode code_of(const Result& result, bool is_strict) {
 
 void add_report_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--json", options.json_file, "write the whole result here");
-  verb.add_option("--junit", options.junit_file, "write a JUnit file here");
   verb.add_option("--html", options.html_file, "write a page with pictures here, one file for a browser");
-  verb.add_option("--known", options.known_file, kKnownHelp)->check(CLI::ExistingFile);
+  add_ci_options(verb, options);
   verb.add_flag("--strict", options.is_strict, "notes fail too");
-  verb.add_option("--colour", options.colours, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
 }
 
 std::vector<std::string> output_files(const ReportOptions& options) {
-  return {options.json_file, options.junit_file, options.html_file};
+  return {options.json_file, options.html_file, options.junit_file, options.sarif_file, options.code_quality_file};
+}
+
+bool is_stdout_taken(const ReportOptions& options) {
+  const auto files = output_files(options);
+  return std::find(files.begin(), files.end(), kStandardOutput) != files.end();
 }
 
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files) {
@@ -170,15 +165,11 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
   if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(results)); })) {
     worst = worst_of(worst, ExitCode::failure);
   }
-  if (!options.junit_file.empty()) {
-    std::vector<JunitCase> cases;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      cases.push_back({&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict)});
-    }
-    if (!is_done([&] { write_file(options.junit_file, to_junit(suite, cases)); })) {
-      worst = worst_of(worst, ExitCode::failure);
-    }
+  std::vector<ReportCase> cases;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    cases.push_back({&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict)});
   }
+  if (!write_ci_files(cases, suite, options)) worst = worst_of(worst, ExitCode::failure);
   if (!options.html_file.empty()) {
     std::vector<HtmlRun> runs;
     for (const auto& result : results) runs.push_back({&result, source_excerpts(result)});

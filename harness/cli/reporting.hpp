@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/base/errors.hpp"
+#include "harness/report/report_case.hpp"
 #include "harness/trace/result.hpp"
 
 namespace CLI {
@@ -20,14 +21,19 @@ namespace stepleak {
 struct ReportOptions {
   std::string json_file;
   std::string junit_file;
+  std::string sarif_file;
+  std::string code_quality_file;
   std::string html_file;
   std::string known_file;
   std::string colours = "auto";
   bool is_strict = false;
 };
 
-/// --json, --junit, --html, --known, --strict and --colour.
+/// --json, --html, --strict, and what add_ci_options() adds.
 void add_report_options(CLI::App& verb, ReportOptions& options);
+
+/// --junit, --sarif, --code-quality, --known and --colour: of a gate, too.
+void add_ci_options(CLI::App& verb, ReportOptions& options);
 
 /// The files that are asked for, for check_outputs().
 [[nodiscard]] std::vector<std::string> output_files(const ReportOptions& options);
@@ -57,13 +63,18 @@ void tell(std::string_view what, std::string_view remedy = {});
 /// Prints one result as a person reads it.
 void print_result(const Result& result, const ReportOptions& options);
 
+/// Writes what CI systems read, all files that can be; under GitHub Actions also its annotations, to standard error.
+/// Whether all was written.
+[[nodiscard]] bool write_ci_files(const std::vector<ReportCase>& cases, const std::string& suite,
+                                  const ReportOptions& options);
+
+/// Whether reports go to standard error, since a file goes to standard output.
+[[nodiscard]] bool is_stdout_taken(const ReportOptions& options);
+
 /// Writes the files, all that can be, and gives the exit code of the worst: a failure hides behind no leak, a leak
 /// behind no doubt, and a known leak is none. A file that cannot be written is a failure.
 [[nodiscard]] ExitCode report_results(const std::vector<Result>& results, const std::string& suite,
                                       const ReportOptions& options);
-
-/// What --known names.
-inline constexpr const char* kKnownHelp = "leaks that are let be, with their reasons (docs/known-leaks.md)";
 
 /// The worse of two: 64, 3, 1, 2, 0.
 [[nodiscard]] ExitCode worst_of(ExitCode a, ExitCode b);

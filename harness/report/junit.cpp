@@ -14,16 +14,16 @@
 namespace stepleak {
 namespace {
 
-void add_problem(pugi::xml_node test, const char* element, const JunitCase& junit_case) {
+void add_problem(pugi::xml_node test, const char* element, const ReportCase& report_case) {
   auto problem = test.append_child(element);
-  problem.append_attribute("message") = printable(junit_case.failure).c_str();
-  problem.append_attribute("type") = std::string(to_string(junit_case.result->verdict)).c_str();
-  problem.text() = printable(to_console(*junit_case.result)).c_str();
+  problem.append_attribute("message") = printable(report_case.failure).c_str();
+  problem.append_attribute("type") = std::string(to_string(report_case.result->verdict)).c_str();
+  problem.text() = printable(to_console(*report_case.result)).c_str();
 }
 
 }  // namespace
 
-std::string to_junit(const std::string& suite, const std::vector<JunitCase>& cases) {
+std::string to_junit(const std::string& suite, const std::vector<ReportCase>& cases) {
   pugi::xml_document document;
   auto declaration = document.append_child(pugi::node_declaration);
   declaration.append_attribute("version") = "1.0";
@@ -33,17 +33,17 @@ std::string to_junit(const std::string& suite, const std::vector<JunitCase>& cas
   int errors = 0;
   double seconds = 0;
   tests.append_attribute("name") = printable(suite).c_str();
-  for (const auto& junit_case : cases) {
-    const auto& result = *junit_case.result;
+  for (const auto& report_case : cases) {
+    const auto& result = *report_case.result;
     auto test = tests.append_child("testcase");
     test.append_attribute("classname") = printable(suite).c_str();
     test.append_attribute("name") = printable(result.target).c_str();
     test.append_attribute("time") = fmt::format("{:.3f}", result.seconds).c_str();
     seconds += result.seconds;
-    if (junit_case.failure.empty()) continue;
+    if (report_case.failure.empty()) continue;
     const bool is_error = result.verdict == Verdict::failure || result.verdict == Verdict::inconclusive;
     ++(is_error ? errors : failures);
-    add_problem(test, is_error ? "error" : "failure", junit_case);
+    add_problem(test, is_error ? "error" : "failure", report_case);
   }
   tests.append_attribute("tests") = static_cast<unsigned>(cases.size());
   tests.append_attribute("failures") = failures;

@@ -9,9 +9,12 @@
 #include <functional>
 #include <limits>
 
+#include "harness/report/annotations.hpp"
+#include "harness/report/code_quality.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
 #include "harness/report/junit.hpp"
+#include "harness/report/sarif.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace stepleak {
@@ -22,6 +25,8 @@ struct Reporter {
   std::function<std::string(const Result&)> write;
 };
 
+const SourceTree kTree{"/tree", "/tree/below"};
+
 std::vector<Reporter> reporters() {
   return {{"console", [](const Result& result) { return to_console(result); }},
           {"junit",
@@ -31,6 +36,18 @@ std::vector<Reporter> reporters() {
           {"junit_failure",
            [](const Result& result) {
              return to_junit("suite", {{&result, "why it failed"}});
+           }},
+          {"sarif",
+           [](const Result& result) {
+             return to_sarif(problems_of({{&result, "why"}}, kTree), kTree);
+           }},
+          {"code_quality",
+           [](const Result& result) {
+             return to_code_quality(problems_of({{&result, "why"}}, kTree));
+           }},
+          {"annotations",
+           [](const Result& result) {
+             return to_annotations(problems_of({{&result, "why"}}, kTree));
            }},
           {"html",
            [](const Result& result) {

@@ -11,8 +11,11 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/source_root.hpp"
+#include "harness/report/annotations.hpp"
+#include "harness/report/code_quality.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/junit.hpp"
+#include "harness/report/sarif.hpp"
 #include "harness/trace/serialise.hpp"
 #include "tests/support/trace_builder.hpp"
 
@@ -94,6 +97,15 @@ TEST_P(ReportsGoldenTest, Junit) {
   const auto result = result_of(GetParam());
   compare(".xml",
           to_junit("stepleak run", {{&result, result.verdict == Verdict::clean ? std::string() : summary_of(result)}}));
+}
+TEST_P(ReportsGoldenTest, CiFormats) {
+  const auto result = result_of(GetParam());
+  const SourceTree tree{"/tree", "/tree/below"};
+  const auto problems =
+      problems_of({{&result, result.verdict == Verdict::clean ? std::string() : summary_of(result)}}, tree);
+  compare(".sarif", to_sarif(problems, tree));
+  compare(".code_quality.json", to_code_quality(problems));
+  compare(".annotations", to_annotations(problems));
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryVerdict, ReportsGoldenTest,
