@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `pip install` and `meson setup` say of a torch that stepleak cannot be built against, or not for a GPU."""
+"""What `pip install` and `meson setup` say of a torch, a Python or a C library that stepleak cannot be built with."""
 
 from __future__ import annotations
 
@@ -79,3 +79,26 @@ def test_a_torch_for_the_cpu_alone_does_and_watches_no_gpu(interpreter: Path, tm
     assert "cuda_absent.cpp" in commands
     assert "cuda_watch.cpp" not in commands
     assert "this torch was built without CUDA" in commands
+
+
+def test_a_free_threaded_python_is_refused(interpreter: Path, tmp_path: Path) -> None:
+    # Stands in for such an interpreter: what sysconfig says of it.
+    packages = add_torch(tmp_path / "packages", "2.15.0+cpu", None)
+    (packages / "sitecustomize.py").write_text("import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n")
+    out = configure(interpreter, tmp_path / "build", packages)
+    assert f"the interpreter {interpreter} is free-threaded, which stepleak does not support: use a Python with" in out
+
+
+def test_another_c_library_is_refused(interpreter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Stands in for a compiler of musl, whose features.h defines no __GLIBC__.
+    compiler = tmp_path / "g++"
+    compiler.write_text(
+        "#!/bin/sh\n"
+        'for word; do [ "$word" != -E ] || exec g++ "$@" -nostdinc -isystem "$(dirname "$0")"; done\n'
+        'exec g++ "$@"\n'
+    )
+    compiler.chmod(0o755)
+    (tmp_path / "features.h").write_text("#define _FEATURES_H 1\n")
+    monkeypatch.setenv("CXX", str(compiler))
+    out = configure(interpreter, tmp_path / "build", add_torch(tmp_path / "packages", "2.15.0+cpu", None))
+    assert "stepleak needs glibc, and this C library (musl?) is another one" in out
