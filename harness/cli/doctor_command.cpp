@@ -4,14 +4,18 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
+#include <nlohmann/json.hpp>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "harness/api/result_of.hpp"
+#include "harness/base/subprocess.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/drive/worker.hpp"
@@ -34,9 +38,28 @@ void say(const std::string& what, const std::string& value) {
   fmt::print("  {:<26} {}\n", what, printable_line(value));
 }
 
+// What of the surroundings stands in the way; harness/python/stepleak/_faults.py tells it without torch.
+void print_faults() {
+  const auto asked = run_program({layout().python, (layout().package_folder / "stepleak/_faults.py").string()});
+  const auto faults = nlohmann::json::parse(asked.is_success() ? asked.output : "", nullptr, false);
+  if (!faults.is_array()) {
+    say("surroundings", "not known: " + asked.error);
+    return;
+  }
+  if (faults.empty()) return;
+  fmt::print("in the way\n");
+  for (const auto& fault : faults) {
+    fmt::print("  {}\n    remedy: {}\n", printable_line(fault.at(0).get<std::string>()),
+               printable_line(fault.at(1).get<std::string>()));
+  }
+}
+
 ExitCode doctor() {
   auto code = ExitCode::clean;
   fmt::print("stepleak {}\n", STEPLEAK_VERSION);
+  // First: it is what may keep torch from being imported.
+  print_faults();
+  std::fflush(stdout);
   observing().start();
   for (const auto& [name, value] : observing().facts()) say(name, value);
   const auto libraries = mapped_libraries("libtorch_cpu.so");

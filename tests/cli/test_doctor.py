@@ -1,10 +1,22 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the harness itself keeps: `stepleak doctor --self-growth`."""
+"""What stands in the way of judging here, and what the harness itself keeps (`--self-growth`)."""
 
 from __future__ import annotations
 
 from conftest import CommandLine
+
+
+def test_doctor_names_what_stands_in_the_way_with_its_remedy(stepleak: CommandLine) -> None:
+    stepleak.write("stepleak.py", "raise SystemExit(9)\n")
+    outcome = stepleak("doctor", switches={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_CHECK_": "0"})
+    assert outcome.code == 0, outcome.text
+    section = outcome.out.partition("in the way\n")[2]
+    lines = section.splitlines()
+    assert lines[0].startswith("  GLIBC_TUNABLES=glibc.malloc.tcache_count=0 ")
+    assert lines[2].startswith(f"  {stepleak.folder / 'stepleak.py'} hides the package")
+    assert all(line.startswith("    remedy: ") for line in (lines[1], lines[3]))
+    assert not lines[4].startswith("    remedy: ")
 
 
 def growth_by_step(out: str) -> dict[str, list[str]]:
