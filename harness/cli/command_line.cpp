@@ -30,6 +30,7 @@ constexpr const char* kExamples = R"(Examples:
   stepleak gate                                all scenarios against their baselines
   stepleak baseline update --suite 'loss_*'    accept what they do now
   stepleak doctor                              what can be observed here
+  stepleak init                                settings, an example and a CI file for a project
 
 Exit codes: 0 clean or as the baseline, 1 leak or worse, 2 inconclusive, 3 harness or step failure, 64 wrong use.
 )";
@@ -65,6 +66,8 @@ int stepleak::command_line(int argc, char** argv) try {
   stepleak::add_known_command(app, chosen);
   stepleak::add_list_command(app, chosen);
   stepleak::add_doctor_command(app, chosen);
+  stepleak::add_init_command(app, chosen);
+  stepleak::add_completion_command(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {

@@ -27,6 +27,9 @@ void add_doctor_command(CLI::App& app, Command& chosen);
 void add_analyze_command(CLI::App& app, Command& chosen);
 void add_known_command(CLI::App& app, Command& chosen);
 void add_report_command(CLI::App& app, Command& chosen);
+void add_init_command(CLI::App& app, Command& chosen);
+/// Last of all: it completes the verbs that are there.
+void add_completion_command(CLI::App& app, Command& chosen);
 
 struct Options;
 struct RunOptions;

@@ -28,9 +28,9 @@ fs::path file_with_settings() {
   return {};
 }
 
-Settings read_settings() {
-  const auto file = file_with_settings();
-  if (file.empty()) return {};
+}  // namespace
+
+Settings settings_in(const fs::path& file) {
   const auto reader = layout().package_folder / "stepleak/_settings.py";
   const auto answer = run_program({layout().python, "-I", reader.string(), file.string()});
   if (!answer.is_success()) {
@@ -45,10 +45,11 @@ Settings read_settings() {
           .baselines = json.at("baselines").get<std::string>()};
 }
 
-}  // namespace
-
 const Settings& project_settings() {
-  static const auto settings = read_settings();
+  static const auto settings = [] {
+    const auto file = file_with_settings();
+    return file.empty() ? Settings() : settings_in(file);
+  }();
   return settings;
 }
 

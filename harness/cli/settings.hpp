@@ -19,6 +19,9 @@ struct Settings {
 /// are not there. Read once: another folder that the process changes to makes no difference.
 [[nodiscard]] const Settings& project_settings();
 
+/// Of one file, read now; empty where it has no such table. Throws as project_settings() does.
+[[nodiscard]] Settings settings_in(const std::filesystem::path& file);
+
 /// Of the option --scenarios.
 inline constexpr const char* kScenarioFolderHelp =
     "folder of Python scenarios; none given: [tool.stepleak] in pyproject.toml";

@@ -17,6 +17,8 @@ VERBS = [
     ["baseline", "diff"],
     ["list"],
     ["doctor"],
+    ["init"],
+    ["completion"],
 ]
 
 
@@ -52,6 +54,7 @@ def test_doctor_says_what_is_observed(stepleak: CommandLine) -> None:
     for observed in ("cpu tensors", "autograd nodes, tensors", "python objects", "host heap", "RSS"):
         assert facts[observed].strip().startswith("yes")
     assert "device memory" in facts
+    assert "in the way" not in outcome.out
 
 
 def test_list_shows_names_truth_kind_and_report(stepleak: CommandLine) -> None:

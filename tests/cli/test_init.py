@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""`stepleak init`: what it writes works, and what is there stays."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "ci.md"
+CI_FILES = {
+    "github": ".github/workflows/stepleak.yml",
+    "gitlab": ".gitlab/stepleak.yml",
+    "jenkins": "stepleak.Jenkinsfile",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> CommandLine:
+    """Without the settings that an installed package's tests bring along."""
+    stepleak = CommandLine(tmp_path)
+    (tmp_path / "pyproject.toml").unlink(missing_ok=True)
+    (tmp_path / ".git").mkdir()
+    return stepleak
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_what_it_writes_is_found_and_judged_as_declared(project: CommandLine) -> None:
+    outcome = project("init")
+    assert outcome.code == 0, outcome.text
+    assert set(files_of(project.folder)) == {"pyproject.toml", "tests/leaks/example.py", CI_FILES["github"]}
+    listed = project("list")
+    names = [line.split()[0] for line in listed.out.splitlines() if not line.startswith("cpp_")]
+    assert names == ["example_losses", "example_losses_kept"]
+    ran = project("run", *names, "--device", "cpu")
+    assert ran.code == 1, ran.text
+    assert "example_losses is clean" in ran.out
+    assert "graph_retention" in ran.block_of("example_losses_kept")
+    # Once again it finds all of it.
+    before = files_of(project.folder)
+    again = project("init", "--ci", "github")
+    assert again.code == 0
+    assert again.out.count("kept") == 3
+    assert files_of(project.folder) == before
+
+
+def test_what_is_there_stays(project: CommandLine) -> None:
+    texts = {
+        "pyproject.toml": '[project]\nname = "mine"  # no newline at the end',
+        "tests/leaks/example.py": "mine\n",
+        CI_FILES["github"]: "mine\n",
+    }
+    for name, text in texts.items():
+        project.write(name, text)
+    outcome = project("init")
+    assert outcome.code == 0, outcome.text
+    after = files_of(project.folder)
+    settings = after.pop("pyproject.toml")
+    assert settings.startswith(texts.pop("pyproject.toml") + "\n\n# ")
+    assert settings.count("[tool.stepleak]") == 1
+    assert after == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[project", "is no TOML"), ("tool = {mine = 1}\n", "is no TOML"), ("tool = 1\n", "is no TOML")],
+    ids=["broken", "inline_table", "no_table"],
+)
+def test_a_file_that_takes_no_table_stays_as_it_was(project: CommandLine, text: str, said: str) -> None:
+    project.write("pyproject.toml", text)
+    outcome = project("init")
+    assert outcome.code == 64, outcome.text
+    assert said in outcome.err
+    assert (project.folder / "pyproject.toml").read_text() == text
+
+
+def test_a_project_that_has_settings_keeps_them(project: CommandLine) -> None:
+    project.write("leaks/mine.py", "")
+    text = '[tool.stepleak]\nscenarios = "leaks"\n'
+    project.write("pyproject.toml", text)
+    (project.folder / "src").mkdir()
+    outcome = CommandLine(project.folder / "src")("init", "--ci", "none")
+    assert outcome.code == 0, outcome.text
+    assert (project.folder / "pyproject.toml").read_text() == text
+    assert (project.folder / "leaks/example.py").is_file()
+    assert list((project.folder / "src").rglob("example.py")) == []
+
+
+def test_a_link_is_not_followed(project: CommandLine) -> None:
+    target = project.folder / "elsewhere.yml"
+    link = project.folder / CI_FILES["github"]
+    link.parent.mkdir(parents=True)
+    link.symlink_to(target)
+    assert project("init").code == 0
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("there", "system"), [(".gitlab-ci.yml", "gitlab"), ("Jenkinsfile", "jenkins"), ("README", "github")]
+)
+def test_the_ci_system_is_told_by_what_is_there(project: CommandLine, there: str, system: str) -> None:
+    project.write(there, "")
+    assert project("init").code == 0
+    assert [name for name in CI_FILES if (project.folder / CI_FILES[name]).is_file()] == [system]
+
+
+def test_a_folder_that_takes_no_files_is_named(project: CommandLine) -> None:
+    if os.geteuid() == 0:
+        (project.folder / "tests").touch()  # root may write into any folder, but not below a file
+    else:
+        project.folder.chmod(0o555)
+    outcome = project("init")
+    assert outcome.code == 3, outcome.text
+    assert "remedy: " in outcome.err
+
+
+def test_the_docs_show_what_it_writes(project: CommandLine) -> None:
+    shown = re.findall(r"^```(?:yaml|groovy)\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for system, file in CI_FILES.items():
+        assert project("init", "--ci", system).code == 0
+        text = (project.folder / file).read_text(encoding="utf-8")
+        assert text in shown, system
+        # Each command of a recipe is one that this command line takes.
+        for verb in re.findall(
+            r"stepleak (gate [^\n]*)", text.replace("\n          --", " --").replace("\n      --", " --")
+        ):
+            options = [word for word in verb.split() if word.startswith("--")]
+            helped = project("gate", "--help").out
+            assert all(re.search(rf"{option}\b", helped) for option in (o.rstrip("'") for o in options)), verb
