@@ -77,7 +77,8 @@ class Story:
         self.first_update = suite("baseline", "update")
         self.stored = {name: suite.baseline(name) for name in ("mine_clean", "mine_leak")}
         self.green = suite("gate", "--junit", "green.xml")
-        self.red = suite("gate", "--junit", "red.xml", switches=ON)
+        files = ("--junit", "red.xml", "--sarif", "red.sarif", "--code-quality", "red.json")
+        self.red = suite("gate", *files, switches={**ON, "GITHUB_ACTIONS": "true"})
         self.refused = suite("baseline", "update", switches=ON)
         self.stored_after_refusal = {name: suite.baseline(name) for name in ("mine_clean", "mine_leak")}
         self.green_again = suite("gate")
@@ -98,6 +99,23 @@ def junit_of(story: Story, name: str) -> ElementTree.Element:
     suite = ElementTree.parse(story.suite.stepleak.folder / name).getroot().find("testsuite")
     assert suite is not None
     return suite
+
+
+def test_a_red_gate_leads_ci_systems_to_the_line(story: Story) -> None:
+    folder = story.suite.stepleak.folder
+    run = json.loads((folder / "red.sarif").read_text(encoding="utf-8"))["runs"][0]
+    leaks = [result for result in run["results"] if result["properties"]["target"] == "mine_clean"]
+    line = SCENARIO.splitlines().index("            losses[:] = [*losses, loss] if is_leaky else [loss]") + 1
+    (place,) = leaks[0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "mine/scenarios.py"
+    assert place["physicalLocation"]["region"]["startLine"] == line
+    # The other one is worse, too, since it leaks no more: there is no line to show.
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert told["descriptor"] == {"id": "unexpected"}
+    issues = json.loads((folder / "red.json").read_text(encoding="utf-8"))
+    assert [issue["location"]["path"] for issue in issues] == ["mine/scenarios.py"] * len(issues) != []
+    assert f"::error file=mine/scenarios.py,line={line}," in story.red.err
+    assert "::error" not in story.green.err
 
 
 def test_leak_put_into_a_scenarios_file_turns_the_gate_red_until_it_is_restored(story: Story) -> None:
