@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 
+#include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/gate.hpp"
