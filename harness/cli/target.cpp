@@ -173,22 +173,23 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
   std::vector<TargetEnd> ends(targets.size());
   Progress progress(targets.size(), policy_of(options.options), progress_style(options.progress));
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  run_workers(tasks, options.jobs > 0 ? options.jobs : cores,
-              {.on_end =
-                   [&](std::size_t task, const WorkerEnd& end) {
-                     progress.clear();
-                     litter[task].remove();
-                     auto& ended = ends[task];
-                     ended = end_of(targets[task], options, end);
-                     if (ended.is_wrong_use) {
-                       const auto& failure = *ended.record.failure;
-                       tell(failure.what, failure.remedy);
-                     } else if (on_result) {
-                       on_result(result_of(ended.record));
-                     }
-                   },
-               .on_progress = [&](std::size_t ended, std::size_t task,
-                                  const FlightRecorder& recorder) { progress.show(ended, targets[task].name, recorder); }});
+  run_workers(
+      tasks, options.jobs > 0 ? options.jobs : cores,
+      {.on_end =
+           [&](std::size_t task, const WorkerEnd& end) {
+             progress.clear();
+             litter[task].remove();
+             auto& ended = ends[task];
+             ended = end_of(targets[task], options, end);
+             if (ended.is_wrong_use) {
+               const auto& failure = *ended.record.failure;
+               tell(failure.what, failure.remedy);
+             } else if (on_result) {
+               on_result(result_of(ended.record));
+             }
+           },
+       .on_progress = [&](std::size_t ended, std::size_t task,
+                          const FlightRecorder& recorder) { progress.show(ended, targets[task].name, recorder); }});
   progress.clear();
   if (stopping_signal() != 0) {
     const auto judged = std::count_if(ends.begin(), ends.end(), [](const TargetEnd& end) {

@@ -368,13 +368,64 @@ EXPIRING = [
     ),
     Case(
         "hook that a library calls",
-        keeper(appending() + method("on_epoch_end", "self.kept.clear()"))
+        keeper(appending() + method("run", "self.kept.clear()"))
         .replace("Keeper:", "Keeper(threading.Thread):")
         .replace("weakref", "weakref, threading", 1)
         .replace("capacity=40):", "capacity=40):\n        super().__init__()"),
         "keeper.kept",
         "reset",
         line="clear()",
+    ),
+    Case(
+        "method of which no library knows",
+        keeper(appending() + method("flush", "self.kept.clear()"), "super().__init__(); self.kept = []").replace(
+            "Keeper:", "Keeper(dict):"
+        ),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "twin that is not made",
+        keeper(appending() + method("flush", "self.kept.clear()"))
+        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\n",
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "twin that is made",
+        keeper(appending() + method("flush", "self.kept.clear()"))
+        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\nother = Twin()\n",
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "switched off for good",
+        keeper(appending("if not self.is_leaky:\n    self.kept.clear()"), "self.is_leaky, self.kept = True, []"),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "switched off for now",
+        keeper(
+            appending("if not self.is_leaky:\n    self.kept.clear()\nself.is_leaky = self.count < 900"),
+            "self.is_leaky, self.kept = True, []",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "bounded where it is switched on",
+        keeper(
+            appending("if self.is_bounded and len(self.kept) > 64:\n    self.kept.pop(0)"),
+            "self.is_bounded, self.kept = False, []",
+        ),
+        "keeper.kept",
+        "unknown",
     ),
     Case(
         "method that is handed on",
@@ -1122,7 +1173,8 @@ def structure_at(module: ModuleType, container: Any) -> Structure:
 def sources(module: ModuleType) -> UserCode:
     """Of the program alone: other tests' sources are as good as the user's."""
     modules = {name: sys.modules[name] for name in (module.__name__, "other") if name in sys.modules}
-    return UserCode([], modules=modules, entry="step")
+    step = getattr(module, "step", None)
+    return UserCode([], modules=modules, entry=step.__code__ if step is not None else None)
 
 
 def check(case: Case, found: Structure) -> None:

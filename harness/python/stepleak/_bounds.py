@@ -29,6 +29,10 @@ from stepleak._user_code import UserCode
 
 _MOST_DEPTH = 6
 _MOST_BOUND = 1 << 62
+SET_UP = frozenset(
+    {"__init__", "__new__", "__post_init__", "setup", "set_up", "setUp", "setup_class", "__init_subclass__"}
+)
+"""Names of functions that run before the steps."""
 _CLOCKS = frozenset(
     {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "now", "utcnow"}
 )
@@ -215,6 +219,36 @@ class Bounds:
         large, small = (left, right) if is_left_large else (right, left)
         grows = called_name(large) == "len" or self.never_repeats(module, large, is_once)
         return grows and self._value(module, small) is not _NOTHING
+
+    def is_off(self, module: Module, guard: Guard) -> bool:
+        """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
+        test, holds = guard.test, guard.holds
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, holds = test.operand, not holds
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds:
+            return any(self.is_off(module, Guard(part, True, guard.is_loop)) for part in test.values)
+        if guard.is_loop or not isinstance(test, (ast.Name, ast.Attribute)) or not self._is_setting(module, test):
+            return False
+        value = self._value(module, test)
+        return (value is None or type(value) is bool) and bool(value) != holds
+
+    def _is_setting(self, module: Module, node: ast.Name | ast.Attribute) -> bool:
+        if isinstance(node, ast.Attribute):
+            stores = [
+                (m, n)
+                for m in self._code.mentioning(node.attr)[0]
+                for n in m.nodes
+                if isinstance(n, ast.Attribute) and n.attr == node.attr and isinstance(n.ctx, ast.Store)
+            ]
+            return all(getattr(m.function(n), "name", "") in SET_UP for m, n in stores)
+        scope = module.resolve(node, node.id)
+        stored = [
+            n
+            for n in module.nodes
+            if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
+            if module.resolve(n, node.id) is scope
+        ]
+        return len(stored) == (0 if is_parameter(scope, node.id) else 1 if scope is module.tree else -1)
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 

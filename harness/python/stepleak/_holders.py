@@ -15,7 +15,7 @@ from typing import Any
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
-from stepleak._objects import callable_name, container_kind, items_of, length_of, source_file_of, type_name
+from stepleak._objects import code_of, container_kind, items_of, length_of, source_file_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
 from stepleak._structure import structure_of
@@ -63,7 +63,7 @@ class HolderSearch:
         file = source_file_of(self._root)
         all_lines: dict[str, set[int]] = ({} if file is None else {file: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
-        code = UserCode(folders, all_lines, entry=callable_name(self._root) if self._root is not None else "")
+        code = UserCode(folders, all_lines, entry=code_of(self._root))
         found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code)
         ours = [tensors, grown, self._lengths, self.__dict__, wanted, found.containers, found.__dict__]
         paths = Paths(self._root, ours, self._read_locals)

@@ -168,6 +168,16 @@ def callable_name(item: Any) -> str:
     return name.rpartition(".")[2] if type(name) is str else type_name(item)
 
 
+def code_of(item: Any) -> types.CodeType | None:
+    """The code that a call of it runs; None where that is not written in Python."""
+    if is_a(item, types.MethodType):
+        item = item.__func__
+    if not is_a(item, types.FunctionType):
+        call = class_attributes_of(item).get("__call__")
+        item = call if is_a(call, types.FunctionType) else None
+    return None if item is None else item.__code__
+
+
 def source_file_of(item: Any) -> str | None:
     """The file in which a callable is written; None where it is not written in Python."""
     function = item.__func__ if is_a(item, types.MethodType) else item

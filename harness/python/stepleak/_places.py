@@ -9,16 +9,13 @@ import re
 import types
 from collections.abc import Iterator
 
-from stepleak._bounds import Bounds
+from stepleak._bounds import SET_UP, Bounds
 from stepleak._objects import class_attributes_of
 from stepleak._slots import Slot
 from stepleak._syntax import FUNCTIONS, LOOPS, SCOPES, Function, Guard, Module, called_name, is_parameter, last_name
 from stepleak._user_code import UserCode
 from stepleak._uses import Name, Use, Uses
 
-_SET_UP = frozenset(
-    {"__init__", "__new__", "__post_init__", "setup", "set_up", "setUp", "setup_class", "__init_subclass__"}
-)
 _MAIN = frozenset({"main", "__main__"})
 _MOST_CALLERS = 8
 
@@ -91,7 +88,7 @@ class Places:
         """Tests under which a use runs: its own, then those around all calls of its function."""
         yield from ((use.module, guard) for guard in use.module.guards(use.node))
         function = use.module.function(use.node)
-        if function is not None and function.name not in _SET_UP:
+        if function is not None and function.name not in SET_UP:
             calls = self._code.calls(function.name)
             if len(calls) <= _MOST_CALLERS:
                 for module, call in calls:
@@ -135,21 +132,30 @@ class Places:
         if function is None or depth > _MOST_CALLERS:
             return False
         name = function.name
-        if name == self._code.entry:
+        if self._code.is_entry(module, function):
             return False
-        if name in _SET_UP or _is_scenario(function) or self._makes_the_step(function):
+        if name in SET_UP or _is_scenario(function) or self._makes_the_step(module, function):
             return True
         owner = module.class_of_method(function)
         # A library may call what its own classes declare.
-        is_inherited = owner is not None and not all(self._code.classes(last_name(base)) for base in owner.bases)
+        is_inherited = owner is not None and self._code.is_declared_by_library(owner, name)
         is_implicit = name.startswith(("__", "test")) or name in _MAIN or bool(function.decorator_list)
+        if owner is not None and self._is_unmade(owner, depth):
+            return True
         if is_implicit or is_inherited or self._is_passed_on(name):
             return False
+        return self._are_uncalled(name, function, depth)
+
+    def _are_uncalled(self, name: str, function: Function | None, depth: int) -> bool:
         callers = [(home, call) for home, call in self._code.calls(name) if home.function(call) is not function]
         return all(self.is_uncalled(home, call, depth + 1) for home, call in callers)
 
-    def _makes_the_step(self, function: Function) -> bool:
-        return any(isinstance(n, FUNCTIONS) and n.name == self._code.entry for n in ast.walk(function))
+    def _is_unmade(self, owner: ast.ClassDef, depth: int) -> bool:
+        """Whether no object of a class is there, and no step makes one."""
+        return not self._code.living_classes(owner.name) and self._are_uncalled(owner.name, None, depth)
+
+    def _makes_the_step(self, module: Module, function: Function) -> bool:
+        return any(isinstance(n, FUNCTIONS) and self._code.is_entry(module, n) for n in ast.walk(function))
 
     # --- assignments --------------------------------------------------------------------------------------------------
 
@@ -237,7 +243,7 @@ class Places:
 
     def _is_set_up(self, module: Module, function: Function, depth: int = 0) -> bool:
         """Whether a function runs only while its object is made."""
-        if function.name in _SET_UP:
+        if function.name in SET_UP:
             return True
         calls = self._code.calls(function.name)
         if not calls or depth > 3 or len(calls) > _MOST_CALLERS or self._is_passed_on(function.name):
@@ -306,7 +312,7 @@ class Places:
         if function is None:
             is_top = use.module.scope(use.node) is use.module.tree
             return is_top and not use.module.loops(use.module.statement(use.node))
-        return function.name in _SET_UP
+        return function.name in SET_UP
 
     def is_at_end(self, module: Module, node: ast.AST) -> bool:
         """Whether it runs only when the object or the program ends, which frees nothing before."""

@@ -128,14 +128,16 @@ class _Judge:
         uses = sorted(self._resolved(), key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._places.is_at_end(u.module, u.node)]
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
+        living = [u for u in uses if not self._is_idle(u)]
+        taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
         return (
-            self._trimmed(uses)
-            or self._removed_when_long(removing)
+            self._trimmed(living)
+            or self._removed_when_long(taking)
             or self._filled_when_short(fills)
             or self._reset(removing)
             or self._asked(uses, fills)
-            or self._expiring(removing, fills)
+            or self._expiring(taking, fills)
             or self._unbounded(uses, removing, fills)
         )
 
@@ -172,6 +174,11 @@ class _Judge:
 
     def _asks_itself(self) -> bool:
         return is_a(self._container, defaultdict) or "__missing__" in class_attributes_of(self._container)
+
+    def _is_idle(self, use: Use) -> bool:
+        """Whether no step does it."""
+        is_off = any(self._bounds.is_off(module, guard) for module, guard in self._places.guards(use))
+        return is_off or self._places.is_uncalled(use.module, use.node)
 
     # --- the rules, the first that applies ----------------------------------------------------------------------------
 
@@ -234,7 +241,7 @@ class _Judge:
             if is_emptied or (use.kind == "remove" and self._places.is_drained(use, self._bounds)):
                 emptying.append(use)
         for use in emptying:
-            if not self._places.is_uncalled(use.module, use.node):
+            if not self._is_idle(use):
                 return self._at("reset", use)
         return self._owner_replaced() or (self._at("uncalled", emptying[0]) if emptying else None)
 
@@ -271,7 +278,7 @@ class _Judge:
     def _expiring(self, removing: list[Use], fills: list[Use]) -> Structure | None:
         """What drops what has been in it for long enough: by a key that many counts ago, or by a test of each item."""
         for use in removing:
-            if use.kind != "remove" or self._places.is_uncalled(use.module, use.node):
+            if use.kind != "remove":
                 continue
             key = use.detail
             if isinstance(key, ast.BinOp) and isinstance(key.op, ast.Sub) and any(self._is_fresh(f) for f in fills):

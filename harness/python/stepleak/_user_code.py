@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import sys
 import tokenize
@@ -14,7 +15,7 @@ from typing import Any
 
 from stepleak._folders import is_user_file, runtime_folders
 from stepleak._objects import is_a, module_namespace
-from stepleak._syntax import FUNCTIONS, Function, Module, called_name
+from stepleak._syntax import FUNCTIONS, Function, Module, called_name, last_name
 
 _MOST_FILES = 400
 _MOST_CHARACTERS = 4_000_000
@@ -32,10 +33,10 @@ class UserCode:
         folders: list[str],
         files: Iterable[str] = (),
         modules: dict[str, types.ModuleType] | None = None,
-        entry: str = "",
+        entry: types.CodeType | None = None,
     ) -> None:
-        self.entry = entry
-        """Name of the function that is called as the step; "" where that is not known."""
+        self._entry = entry
+        self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
         self._texts: dict[str, str | None] = {}
@@ -69,6 +70,30 @@ class UserCode:
         self._read_all()
         name = os.path.realpath(name)
         return self._module(name) if self._texts.get(name) is not None else None
+
+    def is_entry(self, module: Module, function: Function) -> bool:
+        """Whether it is the function that is called as the step."""
+        if self._entry is None or self._entry.co_name != function.name:
+            return False
+        first = min(n.lineno for n in (function, *function.decorator_list))
+        return first == self._entry.co_firstlineno and os.path.realpath(self._entry.co_filename) == module.file
+
+    def living_classes(self, name: str) -> list[type]:
+        """The classes of this name that objects, or their classes' subclasses, have now."""
+        if self._living is None:
+            self._living = {}
+            for base in {base for kind in {type(item) for item in gc.get_objects()} for base in type.mro(kind)}:
+                self._living.setdefault(base.__name__, []).append(base)
+        return self._living.get(name, [])
+
+    def is_declared_by_library(self, owner: ast.ClassDef, method: str) -> bool:
+        """Whether a base that is not the user's has this method too; or that cannot be told."""
+        if all(self.classes(last_name(base)) for base in owner.bases):
+            return False
+        bases = [base for kind in self.living_classes(owner.name) for base in type.mro(kind)]
+        return not bases or any(
+            method in type.__getattribute__(b, "__dict__") and not self.classes(b.__name__) for b in bases
+        )
 
     def functions(self, name: str) -> list[tuple[Module, Function]]:
         """Functions and methods of this name."""
