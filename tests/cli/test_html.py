@@ -132,7 +132,7 @@ def test_ten_thousand_steps_and_two_hundred_runs_stay_small(stepleak: CommandLin
         assert document.index(">scenario_0<") < document.index(">scenario_1<")
 
 
-def test_a_file_that_is_no_result_is_wrong_use(stepleak: CommandLine) -> None:
+def test_a_file_that_is_no_result_is_told_by_name(stepleak: CommandLine) -> None:
     (stepleak.folder / "notes.json").write_text("what I saw", encoding="utf-8")
     outcome = stepleak("report", "notes.json", "--html", "page.html")
     assert outcome.code == 3 and "notes.json: not a stepleak result" in outcome.err
