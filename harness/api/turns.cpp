@@ -52,13 +52,16 @@ struct Turns::Parts {
       parts.target = name;
       parts.observer.probes = {&probe};
       parts.stacks = &probe;
-      session.emplace(std::move(parts));
+      session = std::make_unique<Session>(std::move(parts));
       session->start();
     }
 
     PieceProbe probe;
-    std::optional<Session> session;  // none once the piece is judged
+    std::unique_ptr<Session> session;  // none once the piece is judged
     std::optional<Result> result;
+    // What a judged piece has cost is held: the process's heap would fall by it, and as far hide what others keep.
+    std::unique_ptr<Session> judged;
+    std::optional<RunRecord> record;
     std::int64_t turns = 0;
   };
 
@@ -78,11 +81,11 @@ struct Turns::Parts {
 
   void conclude(Piece& piece) {
     if (piece.result) return;
-    auto record = piece.session->finish();
-    setup.complete(record);
-    piece.result = result_of(record);
+    piece.record = piece.session->finish();
+    setup.complete(*piece.record);
+    piece.result = result_of(*piece.record);
     doubt(*piece.result, piece.probe);
-    piece.session.reset();
+    piece.judged = std::move(piece.session);
   }
 
   void end_step(Piece& piece) {
