@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
@@ -37,6 +38,25 @@ Exit codes: 0 clean or as the baseline, 1 leak or worse, 2 inconclusive, 3 harne
 
 int exit_with(stepleak::ExitCode code) { return static_cast<int>(code); }
 
+// Whether --bisect was given, also among arguments that do not parse: that is no bad revision either. What follows the
+// script of `stepleak watch` is the script's.
+bool is_for_bisect(int argc, char** argv) {
+  const bool has_script = argc > 1 && std::string_view(argv[1]) == "watch";
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view argument(argv[i]);
+    if (argument == stepleak::kBisect) return true;
+    if (has_script && (argument == "-m" || argument.ends_with(".py"))) return false;
+  }
+  return false;
+}
+
+// `git bisect run` takes 125 for "cannot be told", and everything else up to 127 for bad.
+int bisect_code(int code) {
+  constexpr int kSkip = 125;
+  const bool is_told = code == exit_with(stepleak::ExitCode::clean) || code == exit_with(stepleak::ExitCode::leak);
+  return is_told || code > 127 ? code : kSkip;
+}
+
 // Help, or what is wrong with the arguments, which it quotes as they were given.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out;
@@ -47,10 +67,8 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   return code == 0 ? 0 : exit_with(stepleak::ExitCode::wrong_use);
 }
 
-}  // namespace
-
-int stepleak::command_line(int argc, char** argv) try {
-  open_standard_streams();
+int code_of(int argc, char** argv) try {
+  stepleak::open_standard_streams();
   CLI::App app("stepleak repeats a training step and tells whether memory that it takes ever stops growing",
                "stepleak");
   app.set_version_flag("--version", "stepleak " STEPLEAK_VERSION);
@@ -92,4 +110,11 @@ int stepleak::command_line(int argc, char** argv) try {
 } catch (const std::exception& error) {
   stepleak::tell(error.what());
   return exit_with(stepleak::ExitCode::failure);
+}
+
+}  // namespace
+
+int stepleak::command_line(int argc, char** argv) {
+  const int code = code_of(argc, argv);
+  return is_for_bisect(argc, argv) ? bisect_code(code) : code;
 }

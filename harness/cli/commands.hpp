@@ -40,6 +40,10 @@ inline constexpr std::int64_t kMostSteps = 1'000'000'000;
 /// The options of every verb that judges steps: --device, --effort, --steps, --min-steps, --period, --budget.
 void add_judging_options(CLI::App& verb, Options& options);
 
+/// Exit codes as `git bisect run` takes them; read by the command line itself.
+inline constexpr const char* kBisect = "--bisect";
+void add_bisect_option(CLI::App& verb);
+
 /// --progress.
 void add_progress_option(CLI::App& verb, std::string& choice);
 

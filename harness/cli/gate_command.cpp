@@ -15,8 +15,10 @@
 #include "harness/cli/gate.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/cli/source_excerpts.hpp"
 #include "harness/drive/worker.hpp"
 #include "harness/report/console.hpp"
+#include "harness/report/html.hpp"
 
 namespace stepleak {
 namespace {
@@ -64,6 +66,15 @@ struct GateCommand {
     return files;
   }
 
+  [[nodiscard]] static std::vector<HtmlRun> page_of(const std::vector<GateEntry>& entries) {
+    std::vector<HtmlRun> runs;
+    for (const auto& entry : entries) {
+      const auto& [change, differences] = entry.comparison;
+      runs.push_back({&entry.result, source_excerpts(entry.result), std::string(to_string(change)), differences});
+    }
+    return runs;
+  }
+
   template <typename... Values>
   void print(fmt::format_string<Values...> text, Values&&... values) const {
     print_text(fmt::format(text, std::forward<Values>(values)...), options.reports);
@@ -98,6 +109,8 @@ struct GateCommand {
     for (const auto& line : known.lines) print("  known   {}\n", printable_line(line));
     auto code = code_of(entries, known);
     if (!write_ci_files(cases, "stepleak gate", options.reports)) code = ExitCode::failure;
+    const auto& page = options.reports.html_file;
+    if (!page.empty() && !is_done([&] { write_file(page, to_html(page_of(entries))); })) code = ExitCode::failure;
     // What a signal kept from its turn may be worse.
     if (!is_known_read || stopping_signal() != 0) code = worst_of(code, ExitCode::failure);
     std::string summary;
@@ -117,6 +130,7 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
   add_ci_options(*verb, command->options.reports);
+  verb->add_option("--html", command->options.reports.html_file, "write a page with all runs and their differences here");
   verb->add_flag("--fail-on-other-key", command->fails_on_other_key, "a baseline of another machine or version fails");
   verb->footer("Green: every scenario behaves as its baseline, or better. Example: stepleak gate --shard 1/4");
   verb->callback([&chosen, command] { chosen = *command; });

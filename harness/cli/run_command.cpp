@@ -113,6 +113,10 @@ void add_judging_options(CLI::App& verb, Options& options) {
       ->capture_default_str();
 }
 
+void add_bisect_option(CLI::App& verb) {
+  verb.add_flag(kBisect)->description("for git bisect run: exit with 125, skip, where there is no verdict");
+}
+
 void add_progress_option(CLI::App& verb, std::string& choice) {
   verb.add_option("--progress", choice, kProgressHelp)
       ->check(CLI::IsMember({"auto", "line", "plain", "never"}))
@@ -138,6 +142,7 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
   verb.add_option("--jobs,-j", options.jobs, "workers at once; 0: one a core")->check(threads)->capture_default_str();
   verb.add_flag("--show-output", options.show_output, "let through what the step prints");
   add_progress_option(verb, options.progress);
+  add_bisect_option(verb);
 }
 
 void add_run_command(CLI::App& app, Command& chosen) {

@@ -41,6 +41,7 @@ struct WatchCommand {
   std::int64_t most_steps = 0;
   bool stops = false;
   bool gives_exit_code = false;
+  bool is_for_bisect = false;
 
   void check() const {
     if (script.empty()) throw usage_error("no script was named", "write: stepleak watch train.py --its --args");
@@ -113,6 +114,9 @@ struct WatchCommand {
           "became by os.exec...(); put stepleak watch before the script that is run then";
     }
     const auto code = report(recorded(told, recorder, end), told);
+    // A script that fails on its own leaks no more for that.
+    const bool has_failed = end.signal != 0 || end.exit_code != 0;
+    if (is_for_bisect) return has_failed && code != ExitCode::leak ? ExitCode::failure : code;
     if (end.signal != 0) end_by_signal(end.signal);
     if (end.exit_code != 0) std::exit(end.exit_code);
     return code;
@@ -140,7 +144,7 @@ struct WatchCommand {
     auto code = report_results({result}, "stepleak watch", reports);
     if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, {record}); })) code = ExitCode::failure;
     const bool is_written_all = code != ExitCode::failure || result.verdict == Verdict::failure;
-    return stops || gives_exit_code || !is_written_all ? code : ExitCode::clean;
+    return stops || gives_exit_code || is_for_bisect || !is_written_all ? code : ExitCode::clean;
   }
 };
 
@@ -158,6 +162,7 @@ void add_watch_command(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   verb->add_flag("--exit-code", command->gives_exit_code, "exit with the verdict where the script exits with 0");
   add_progress_option(*verb, command->progress);
+  add_bisect_option(*verb);
   add_report_options(*verb, command->reports);
   verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
   verb->footer(
@@ -166,6 +171,7 @@ void add_watch_command(CLI::App& app, Command& chosen) {
       "Example: stepleak watch --json result.json train.py --epochs 3");
   verb->callback([&chosen, command, verb] {
     command->script = verb->remaining();
+    command->is_for_bisect = verb->count(kBisect) > 0;
     chosen = *command;
   });
 }

@@ -186,6 +186,8 @@ json run_values(const HtmlRun& run, std::size_t count) {
               {"ages", ages_of(trace, std::max<std::size_t>(32, kCohortsOfAPage / count))},
               {"survivors", survivors_of(trace)},
               {"sources", sources_of(run)},
+              {"change", run.change},
+              {"differences", run.differences},
               {"conditions", result.conditions}};
   values["reduced"] = is_reduced;
   return values;

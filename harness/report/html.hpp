@@ -22,6 +22,8 @@ struct SourceExcerpt {
 struct HtmlRun {
   const Result* result = nullptr;
   std::vector<SourceExcerpt> sources;
+  std::string change = {};                    ///< of a gate, how it compares with its baseline: "worse"; else empty
+  std::vector<std::string> differences = {};  ///< from it, a line each
 };
 
 /// One file for a browser that needs nothing beside it: a run with its pictures, or several as a table that opens them.

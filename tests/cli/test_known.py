@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -97,3 +98,69 @@ def test_a_wrong_file_is_wrong_use(leaked: tuple[CommandLine, dict[str, Any]], t
     code, said = report(leaked[0], text)
     assert code == 64
     assert complaint in said and "remedy" in said
+
+
+_SCENARIO = """
+    import torch
+    from stepleak.scenario import leak
+
+    @leak(kind="detached_activation", report="me/mine#1")
+    def mine(device):
+        '''Keeps a tensor of every step.'''
+        kept = []
+
+        def step():
+            kept.append(torch.ones(64, device=device))
+
+        return step
+"""
+_GATE = ["gate", "--scenarios", "mine", "--baselines", "none", "--device", "cpu", "--suite", "mine"]
+
+
+def test_a_gate_lets_known_leaks_be_and_its_page_says_how_it_differs(stepleak: CommandLine) -> None:
+    stepleak.write("mine/scenarios.py", _SCENARIO)
+    stepleak.write("other.toml", '[[known]]\nreason = "so"\nholder = "*another*"\n')
+    red = stepleak(*_GATE, "--known", "other.toml", "--html", "gate.html")
+    assert red.code == 1, red.text
+    assert "an entry that matches nothing here" in red.out
+    page = (stepleak.folder / "gate.html").read_text(encoding="utf-8")
+    run = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))[0]  # type: ignore[union-attr]
+    assert (run["change"], run["differences"]) == ("new", ["has no baseline"])
+    stepleak.write("known.toml", '[[known]]\nreason = "so"\nholder = "*kept*"\n')
+    green = stepleak(*_GATE, "--known", "known.toml")
+    assert green.code == 0, green.text
+    assert "known   mine: known: so" in green.out
+
+
+def test_a_watched_script_may_leak_what_is_known(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "train.py",
+        """
+        import torch
+        w = torch.zeros(3, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        curve = []
+        for _ in range(70):
+            loss = (w - 1).square().sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            curve.append(loss)
+        """,
+    )
+    stepleak.write("known.toml", '[[known]]\nreason = "so"\nholder = "*curve*"\n')
+    known = stepleak("watch", "--exit-code", "--known", "known.toml", "train.py")
+    assert known.code == 0, known.text
+    assert "train.py: known: so" in known.err
+    stepleak.write("known.toml", '[[known]]\nreason = "so"\nholder = "*another*"\n')
+    assert stepleak("watch", "--exit-code", "--known", "known.toml", "train.py").code == 1
+
+
+@pytest.mark.parametrize("verb", [_GATE, ["watch", "train.py"]], ids=["gate", "watch"])
+def test_a_wrong_file_is_said_before_anything_runs(verb: list[str], stepleak: CommandLine) -> None:
+    stepleak.write("mine/scenarios.py", "raise SystemExit('it ran')\n")
+    stepleak.write("train.py", "print('it ran')\n")
+    stepleak.write("known.toml", "[[known]]\n")
+    outcome = stepleak(verb[0], "--known", "known.toml", *verb[1:])
+    assert outcome.code == 64, outcome.text
+    assert "it ran" not in outcome.text

@@ -54,11 +54,16 @@ def test_tracebacks_and_warnings_name_no_frame_of_ours(stepleak: CommandLine) ->
             def __iter__(self):
                 return iter(range(8))
 
+            def __repr__(self):
+                return "longer than it says"
+
         def epoch():
             for _ in DataLoader(Broken(), 2):
                 pass
 
-        for _ in DataLoader(Longer(), 2):
+        loader = DataLoader(Longer(), 2)
+        assert len(loader) == 2
+        for _ in loader:
             pass
         for action in (epoch, lambda: torch.optim.SGD([], lr=0.1)):
             try:
@@ -75,7 +80,7 @@ def test_tracebacks_and_warnings_name_no_frame_of_ours(stepleak: CommandLine) ->
     native = natively(stepleak, "frames.py")
     watched = stepleak("watch", "frames.py")
     assert native.stderr.count("ValueError: a bad sample") == 2
-    assert "frames.py:26: UserWarning: Length of IterableDataset" in native.stderr
+    assert "frames.py:31: UserWarning: Length of IterableDataset longer" in native.stderr
     assert watched.err.startswith(native.stderr), watched.err
     assert watched.code == native.returncode == 1
 

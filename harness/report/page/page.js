@@ -86,6 +86,10 @@ function addPictures(box, run) {
 function addRun(box, run) {
   box.append(make('p', {}, make('span', { class: 'verdict ' + run.verdict }, run.verdict), ' ', MEANING[run.verdict] || ''));
   box.append(make('pre', { tabindex: '0', 'aria-label': 'The report' }, run.report));
+  if (run.differences.length > 0) {
+    section(box, 'Differences from the baseline', 'It is ' + run.change + '. What is right after all: stepleak baseline update');
+    box.append(make('ul', {}, ...run.differences.map((text) => make('li', {}, text))));
+  }
   for (const note of run.notes) box.append(make('p', {}, 'Note: ' + note));
   addSources(box, run);
   addHolders(box, run);
@@ -96,6 +100,14 @@ function addRun(box, run) {
 }
 
 const ORDER = { failure: 0, leak: 1, inconclusive: 2, clean: 3 };
+// Of a gate: what turned it red comes first, whatever the verdict.
+const CHANGES = ['worse', 'gone', 'new', 'other key', 'better', 'same'];
+const isGate = runs.some((run) => run.change);
+
+function compareRuns(a, b) {
+  const byChange = isGate ? CHANGES.indexOf(a.change) - CHANGES.indexOf(b.change) : 0;
+  return byChange || ORDER[a.verdict] - ORDER[b.verdict] || b.loss - a.loss || a.target.localeCompare(b.target);
+}
 
 function suiteRow(run, show) {
   const spark = make('div', { class: 'chart spark', 'aria-hidden': 'true' });
@@ -103,13 +115,14 @@ function suiteRow(run, show) {
   button.addEventListener('click', () => show(run));
   const row = make('tr', {}, make('td', {}, make('span', { class: 'verdict ' + run.verdict }, run.verdict)), make('td', {}, button),
     make('td', {}, run.findings.map((finding) => finding.kind).join(', ') || run.reason), make('td', {}, spark),
-    make('td', { class: 'number' }, run.loss > 0 ? bytes(run.loss) : ''), make('td', { class: 'number' }, String(run.steps)));
+    make('td', { class: 'number' }, run.loss > 0 ? bytes(run.loss) : ''), make('td', { class: 'number' }, String(run.steps)),
+    isGate ? make('td', {}, [run.change, ...run.differences].join('; ')) : null);
   place(spark, () => sparkOption(run));
   return row;
 }
 
 function addSuite(top, main) {
-  const sorted = runs.slice().sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict] || b.loss - a.loss || a.target.localeCompare(b.target));
+  const sorted = runs.slice().sort(compareRuns);
   const counts = {};
   for (const run of runs) counts[run.verdict] = (counts[run.verdict] || 0) + 1;
   top.append(make('h1', {}, runs.length + ' runs: ' + Object.keys(ORDER).filter((verdict) => counts[verdict])
@@ -127,6 +140,7 @@ function addSuite(top, main) {
   };
   const rows = sorted.map((run) => ({ run, row: suiteRow(run, show) }));
   const head = [['verdict', ''], ['run', ''], ['what', ''], ['tensor memory over the steps', ''], ['loses a step', 'number'], ['steps', 'number']];
+  if (isGate) head.push(['baseline', '']);
   main.append(make('table', {}, make('thead', {}, make('tr', {}, ...head.map(([title, style]) => make('th', { scope: 'col', class: style }, title)))),
     make('tbody', {}, ...rows.map((each) => each.row))), detail);
   const filter = () => {
@@ -134,7 +148,7 @@ function addSuite(top, main) {
     const verdicts = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     let count = 0;
     for (const { run, row } of rows) {
-      const text = [run.target, run.reason, ...run.findings.map((finding) => finding.kind)].join(' ').toLowerCase();
+      const text = [run.target, run.reason, run.change, ...run.differences, ...run.findings.map((finding) => finding.kind)].join(' ').toLowerCase();
       row.hidden = !verdicts.has(run.verdict) || !text.includes(wanted);
       count += row.hidden ? 0 : 1;
     }
