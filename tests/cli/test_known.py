@@ -104,7 +104,7 @@ _SCENARIO = """
     import torch
     from stepleak.scenario import leak
 
-    @leak(kind="detached_activation", report="me/mine#1")
+    @leak(kind="growth", report="me/mine#1")
     def mine(device):
         '''Keeps a tensor of every step.'''
         kept = []
