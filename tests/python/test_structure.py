@@ -388,7 +388,7 @@ EXPIRING = [
     Case(
         "twin that is not made",
         keeper(appending() + method("flush", "self.kept.clear()"))
-        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\n",
+        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\ndef train():\n    hooks = [Twin().step]\n",
         "keeper.kept",
         "uncalled",
         line="clear()",
@@ -396,7 +396,7 @@ EXPIRING = [
     Case(
         "twin that is made",
         keeper(appending() + method("flush", "self.kept.clear()"))
-        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\nother = Twin()\n",
+        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\nhooks = [Twin().step]\n",
         "keeper.kept",
         "reset",
         line="clear()",
