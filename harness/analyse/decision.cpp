@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "harness/analyse/ages.hpp"
@@ -25,8 +26,14 @@ std::vector<Device> devices_of(const Trace& trace, const SeriesKey& key) {
   return key.counter == Counter::live_bytes ? std::vector{key.device} : trace.devices();
 }
 
-// The cohorts are the second witness of live bytes. Where all of the middle have died, what moves the ledger
-// is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise). Where what was
+// Within the last three quarters. What only rises, however rarely, has not shown that it dies.
+bool has_fallen(const std::vector<std::int64_t>& values) {
+  const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  return std::adjacent_find(settled, values.end(), std::greater<>()) != values.end();
+}
+
+// The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now and
+// then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise). Where what was
 // to be cleared was not all cleared, a level that seems flat hides a remainder.
 Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) {
   auto trend = trends.of(key);
@@ -41,7 +48,8 @@ Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) 
   const bool are_all_young = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     return middle_aged_blocks(trace, device, trends.judged()) == 0;
   });
-  if (are_all_young && !has_upward_trend(values_of(trace, key, trends.judged()))) trend.state = TrendState::flat;
+  const auto values = values_of(trace, key, trends.judged());
+  if (are_all_young && has_fallen(values) && !has_upward_trend(values)) trend.state = TrendState::flat;
   return trend;
 }
 

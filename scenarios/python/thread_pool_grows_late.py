@@ -12,7 +12,7 @@ import torch
 from stepleak.scenario import clean
 from torch import nn
 
-WIDTH = 32
+WIDTH = 8
 THREADS = 8
 STEPS_A_THREAD = 12
 
@@ -31,7 +31,9 @@ class Ensemble:
         start.wait()
         # Grad mode is a thread's own.
         with torch.no_grad():
-            return float(self.model(torch.rand(4, WIDTH, device=self.device)).sum())
+            total = self.model(torch.rand(4, WIDTH, device=self.device)).sum()
+        start.wait()
+        return float(total)
 
     def step(self) -> None:
         self.steps_done += 1
