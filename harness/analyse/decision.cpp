@@ -32,9 +32,9 @@ bool has_fallen(const std::vector<std::int64_t>& values) {
   return std::adjacent_find(settled, values.end(), std::greater<>()) != values.end();
 }
 
-// The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now and
-// then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its bytes rise). Where what was
-// to be cleared was not all cleared, a level that seems flat hides a remainder.
+// The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now
+// and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
+// bytes rise). Where what was to be cleared was not all cleared, a level that seems flat hides a remainder.
 Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) {
   auto trend = trends.of(key);
   const auto devices = devices_of(trace, key);
