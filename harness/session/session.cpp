@@ -205,6 +205,9 @@ void Session::explain(Recording& recording) const {
         recording.notes.insert(recording.notes.end(), named.notes.begin(), named.notes.end());
       },
       recording.notes);
+  // Where their naming failed, survivors have no place, and are none the less there.
+  const auto named = static_cast<int>(recording.stacks.size());
+  for (auto& survivor : recording.survivors) survivor.stack = survivor.stack < named ? survivor.stack : -1;
   for (auto* search : parts_.holder_searches) attempt([&] { search->search(recording); }, recording.notes);
 }
 

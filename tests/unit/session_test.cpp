@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -23,7 +24,8 @@ constexpr std::int64_t kForEver = 1 << 20;
 /// The ledgers of a step that keeps one block in every so-many-th step, until it has kept `most`.
 class KeepingProbe final : public Probe {
  public:
-  explicit KeepingProbe(std::int64_t every, std::int64_t most = kForEver) : every_(every), most_(most) {}
+  explicit KeepingProbe(std::int64_t every, std::int64_t most = kForEver, int stack = -1)
+      : every_(every), most_(most), stack_(stack) {}
 
   [[nodiscard]] std::string_view name() const override { return "keeping"; }
   [[nodiscard]] std::vector<SeriesKey> keys() const override { return {{Counter::live_bytes}, {Counter::live_blocks}}; }
@@ -52,12 +54,14 @@ class KeepingProbe final : public Probe {
   [[nodiscard]] std::int64_t kept() const { return std::min(step_ / every_, most_); }
   void add_blocks(Recording& recording) const {
     for (std::int64_t i = 1; i <= kept() && i * every_ < step_; ++i) {
-      recording.survivors.push_back({.birth_step = i * every_, .bytes = kBlockBytes, .storage_bytes = kBlockBytes});
+      recording.survivors.push_back(
+          {.birth_step = i * every_, .bytes = kBlockBytes, .storage_bytes = kBlockBytes, .stack = stack_});
     }
   }
 
   std::int64_t every_;
   std::int64_t most_;
+  int stack_;
   std::int64_t step_ = 0;
   bool is_attached_ = false;
   std::vector<std::int64_t> recorded_;
@@ -175,6 +179,23 @@ TEST(SessionTest, TellsNothingOfMemoryWhereTheStepFailedOtherwise) {
   const auto result = result_of(probe, failing_in_step(13, "no more batches"), 7);
   ASSERT_TRUE(result.failure.has_value());
   EXPECT_EQ(result.failure->memory.blocks, 0);
+}
+
+/// Captures whose names cost more memory than there is.
+class TooLargeStacks final : public StackSource {
+ public:
+  [[nodiscard]] std::vector<RawStack> take_stacks() override { throw std::bad_alloc(); }
+};
+
+TEST(SessionTest, KeepsTheVerdictWhereStacksCannotBeNamed) {
+  KeepingProbe probe(1, kForEver, 0);
+  TooLargeStacks stacks;
+  const auto result = result_of({.observer = {.probes = {&probe}}, .stacks = &stacks}, kNoStep);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_TRUE(has_note(result, "could not be found out"));
+  const auto& survivors = result.trace.recording().survivors;
+  ASSERT_FALSE(survivors.empty());
+  EXPECT_TRUE(std::all_of(survivors.begin(), survivors.end(), [](const auto& s) { return s.stack == -1; }));
 }
 
 TEST(SessionTest, RecordsStacksInFewStepsOfTheScreenPass) {
