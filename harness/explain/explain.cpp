@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "harness/base/files.hpp"
 #include "harness/trace/frames.hpp"
@@ -13,8 +15,20 @@
 namespace stepleak {
 namespace {
 
+// Whether an expression may be a tensor itself: no list, no choice between two, nothing unpacked.
+bool may_be_tensor(const std::string& expression) {
+  if (expression.empty() || std::string_view("[({*\"'").find(expression.front()) != std::string_view::npos) return false;
+  const auto words = {" if ", " for ", " and ", " or ", "lambda", ", "};
+  return std::none_of(words.begin(), words.end(), [&](const char* word) {
+    const auto at = expression.find(word);
+    // What a call is handed is not what it returns.
+    return at != std::string::npos && at < expression.find('(');
+  });
+}
+
 // "self.history.append(loss)" with `loss` replaced: the statement as it should be.
 std::string fixed(const Statement& kept, std::string_view suffix) {
+  if (!may_be_tensor(kept.expression)) return {};
   const auto at = kept.expression.empty() ? std::string::npos : kept.text.rfind(kept.expression);
   if (at == std::string::npos) return {};
   const bool is_name = kept.expression.find_first_of(" +-*/") == std::string::npos;
@@ -45,7 +59,8 @@ std::string fix_for(const Finding& finding) {
       return finding.where.empty() ? "break the cycle with a weak reference, or switch the collector on again"
                                    : "break the cycle: hold one side weakly, or do not store an output on what made it";
     case Kind::host_heap:
-      return "bound what the step appends to on the host";
+      // Memory that only a library's own code made and holds is no list of the user's.
+      return finding.where.empty() && finding.holder.empty() ? "" : "bound what the step appends to on the host";
     case Kind::optimizer_state:
       return "drop the optimizer's state together with the parameters that it belongs to";
     case Kind::fragmentation_drift:

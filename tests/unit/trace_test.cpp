@@ -212,6 +212,23 @@ TEST(FixTest, MendsTheUsersOwnStatement) {
   EXPECT_EQ(fix_for(finding), "keep a number, not the tensor");
 }
 
+TEST(FixTest, WritesNoStatementWhereWhatIsKeptIsNoTensor) {
+  Finding finding{.kind = Kind::graph_retention};
+  for (const auto* kept : {"[*losses, loss]", "([*losses, loss] if is_leaky else [loss])", "loss if keep else None"}) {
+    finding.kept_by = {"train.py", 45, std::string("losses[:] = ") + kept, kept};
+    EXPECT_EQ(fix_for(finding), "keep a number, not the tensor") << kept;
+  }
+  finding.kept_by = {"train.py", 45, "losses.append(step(a))", "step(a)"};
+  EXPECT_EQ(fix_for(finding), "keep a number, not the tensor: losses.append(step(a).item())");
+}
+
+TEST(FixTest, SaysNothingOfHostMemoryThatOnlyALibraryKnows) {
+  Finding finding{.kind = Kind::host_heap};
+  EXPECT_EQ(fix_for(finding), "");
+  finding.where = {{"train.py", 7, "step"}};
+  EXPECT_NE(fix_for(finding), "");
+}
+
 TEST(ScenarioRegistryTest, NamesBothFilesOfADuplicate) {
   ScenarioRegistry registry;
   registry.add({.name = "a", .file = "one.cpp"});
