@@ -17,7 +17,8 @@ namespace {
 
 // Whether an expression may be a tensor itself: no list, no choice between two, nothing unpacked.
 bool may_be_tensor(const std::string& expression) {
-  if (expression.empty() || std::string_view("[({*\"'").find(expression.front()) != std::string_view::npos) return false;
+  if (expression.empty() || std::string_view("[({*\"'").find(expression.front()) != std::string_view::npos)
+    return false;
   const auto words = {" if ", " for ", " and ", " or ", "lambda", ", "};
   return std::none_of(words.begin(), words.end(), [&](const char* word) {
     const auto at = expression.find(word);
