@@ -65,7 +65,7 @@ bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
   const auto type = finding.structure.type;
   if (type == StructureType::expiring)
     return !is_any_old_dying(evidence.trace, finding.device, evidence.trends.judged());
-  if (type != StructureType::reset && type != StructureType::uncalled) return false;
+  if (type != StructureType::reset) return false;
   const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged());
   if (values.empty()) return true;
   std::int64_t highest = values.front();
@@ -147,9 +147,7 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
 bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
   if (outcome.type != RecordOutcome::Type::filling) return false;
   const auto type = outcome.structure.type;
-  const bool is_emptied_some_time =
-      type == StructureType::reset || type == StructureType::uncalled || type == StructureType::expiring;
-  if (is_emptied_some_time) return steps >= 2 * policy.leak_steps;
+  if (type == StructureType::reset || type == StructureType::expiring) return steps >= 2 * policy.leak_steps;
   // A data set has hundreds of samples before the first comes again: few steps say nothing of keys.
   constexpr std::int64_t kFewKeys = Policy{}.budget_steps - kShortestRecord;
   return outcome.structure.type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying &&
@@ -157,8 +155,7 @@ bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy
 }
 
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
-  const auto type = outcome.structure.type;
-  return is_wait_over(outcome, steps, policy) && type != StructureType::reset && type != StructureType::expiring;
+  return is_wait_over(outcome, steps, policy) && outcome.structure.type == StructureType::keyed;
 }
 
 bool is_proven(const Finding& finding) {

@@ -40,8 +40,8 @@ struct RecordOutcome {
 /// trend alone needs, a key that repeats all of the budget, of a thousand steps at least.
 [[nodiscard]] bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
-/// Whether the run then shows a leak, with that line beside it: no step can reach the line, or no key came again. A
-/// line that some epoch may still reach leaves it inconclusive.
+/// Whether the run then shows a leak, with that line beside it: no key came again. A line that some epoch may still
+/// reach leaves it inconclusive.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a

@@ -45,7 +45,7 @@ def in_bash(scripts: Path, *words: str) -> list[str]:
         (["stepleak", "gate", "--effort", "q"], ["quick"]),
         (["stepleak", "init", "--ci", "git"], ["github", "gitlab"]),
         (["stepleak", "completion", "z"], ["zsh"]),
-        (["stepleak", "gate", "--html"], []),  # an option of another verb
+        (["stepleak", "gate", "--trac"], []),  # an option of another verb
         (["stepleak", "run", "--json", ""], []),  # a file: the shell's own
         (["stepleak", "known", "add", "--re"], ["--reason"]),
     ],

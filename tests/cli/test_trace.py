@@ -42,7 +42,7 @@ def dies_in_the_record_pass(index):
     # No container: the trend alone can call it a leak.
     global total
     total = total + model(torch.randn(8, 16)).square().mean()
-    if index == 70:
+    if index == 244:
         ctypes.string_at(0)
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_trace_is_refused_by_name(cli: CommandLine) -> None:
 def test_a_worker_that_dies_in_the_record_pass_leaves_its_verdict(cli: CommandLine) -> None:
     ran = cli("run", "train.py:dies_in_the_record_pass", "--effort", "quick", "--device", "cpu")
     assert ran.code == 1, ran.out
-    assert "killed by SIGSEGV in step 71" in ran.out
+    assert "killed by SIGSEGV in step 245" in ran.out
 
 
 def test_a_worker_that_dies_before_a_verdict_is_never_clean(cli: CommandLine) -> None:

@@ -21,6 +21,7 @@ RC_GTEST_PROP(LimitTest, ALeakOfEveryStepFlipsCleanToLeakAndBack, ()) {
   RC_PRE(without.verdict == Verdict::clean);
   const Leak leak{.bytes = without.limit.bytes_per_step + *rc::gen::inRange<std::int64_t>(0, 1 << 20)};
   const auto with = run_synthetic(program_of(parts, {leak}), run);
+  RC_LOG() << told_of(with) << "\n";
   RC_ASSERT(with.verdict == Verdict::leak);
 }
 

@@ -428,6 +428,26 @@ EXPIRING = [
         "unknown",
     ),
     Case(
+        "cleared by another test",
+        keeper(
+            appending(),
+            after="import pytest\n@pytest.mark.slow\ndef test_other():\n    keeper.kept.clear()",
+        ),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "cleared by what a decorator may call",
+        keeper(
+            appending(),
+            after="import functools\n@functools.cache\ndef clear():\n    keeper.kept.clear()",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
         "method that is handed on",
         keeper(appending() + method("flush", "self.kept.clear()"), after="hooks = [keeper.flush]"),
         "keeper.kept",

@@ -12,7 +12,18 @@ from collections.abc import Iterator
 from stepleak._bounds import SET_UP, Bounds
 from stepleak._objects import class_attributes_of
 from stepleak._slots import Slot
-from stepleak._syntax import FUNCTIONS, LOOPS, SCOPES, Function, Guard, Module, called_name, is_parameter, last_name
+from stepleak._syntax import (
+    FUNCTIONS,
+    LOOPS,
+    SCOPES,
+    Function,
+    Guard,
+    Module,
+    called_name,
+    first_name,
+    is_parameter,
+    last_name,
+)
 from stepleak._user_code import UserCode
 from stepleak._uses import Name, Use, Uses
 
@@ -139,7 +150,9 @@ class Places:
         owner = module.class_of_method(function)
         # A library may call what its own classes declare.
         is_inherited = owner is not None and self._code.is_declared_by_library(owner, name)
-        is_implicit = name.startswith(("__", "test")) or name in _MAIN or bool(function.decorator_list)
+        is_implicit = name.startswith("__") or name in _MAIN
+        # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
+        is_implicit = is_implicit or any(_decorated_by(d) != "pytest" for d in function.decorator_list)
         if owner is not None and self._is_unmade(owner, depth):
             return True
         if is_implicit or is_inherited or self._is_passed_on(name):
@@ -399,6 +412,10 @@ def _is_lazy(module: Module, statement: ast.AST) -> bool:
 def _is_scenario(function: Function) -> bool:
     """Whether it makes a scenario's step, as `stepleak.scenario` declares it: it runs before the steps."""
     return any(called_name(d) in ("leak", "clean") for d in function.decorator_list)
+
+
+def _decorated_by(decorator: ast.expr) -> str:
+    return first_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
 def _is_atexit(function: ast.expr) -> bool:

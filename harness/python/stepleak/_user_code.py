@@ -35,7 +35,7 @@ class UserCode:
         modules: dict[str, types.ModuleType] | None = None,
         entry: types.CodeType | None = None,
     ) -> None:
-        self._entry = entry
+        self._entered = ([] if entry is None else [entry]) + _running_code()
         self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
@@ -72,11 +72,14 @@ class UserCode:
         return self._module(name) if self._texts.get(name) is not None else None
 
     def is_entry(self, module: Module, function: Function) -> bool:
-        """Whether it is the function that is called as the step."""
-        if self._entry is None or self._entry.co_name != function.name:
-            return False
+        """Whether it is the function that is called as the step, or runs now."""
         first = min(n.lineno for n in (function, *function.decorator_list))
-        return first == self._entry.co_firstlineno and os.path.realpath(self._entry.co_filename) == module.file
+        return any(
+            code.co_name == function.name
+            and code.co_firstlineno == first
+            and os.path.realpath(code.co_filename) == module.file
+            for code in self._entered
+        )
 
     def living_classes(self, name: str) -> list[type]:
         """The classes of this name that objects, or their classes' subclasses, have now."""
@@ -152,3 +155,14 @@ class UserCode:
             except (SyntaxError, ValueError, RecursionError):
                 self._modules[file] = None
         return self._modules[file]
+
+
+def _running_code() -> list[types.CodeType]:
+    """Of the functions that run, or wait for one that they called, in any thread."""
+    found = []
+    for newest in sys._current_frames().values():
+        frame: types.FrameType | None = newest
+        while frame is not None:
+            found.append(frame.f_code)
+            frame = frame.f_back
+    return found
