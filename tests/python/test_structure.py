@@ -448,6 +448,16 @@ EXPIRING = [
         line="clear()",
     ),
     Case(
+        "cleared by a class of which no object is made",
+        keeper(
+            appending(),
+            after="class All:\n    @staticmethod\n    def reset():\n        keeper.kept.clear()\nif CAPACITY < 0:\n    All.reset()",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
         "method that is handed on",
         keeper(appending() + method("flush", "self.kept.clear()"), after="hooks = [keeper.flush]"),
         "keeper.kept",

@@ -153,7 +153,8 @@ class Places:
         is_implicit = name.startswith("__") or name in _MAIN
         # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
         is_implicit = is_implicit or any(_decorated_by(d) != "pytest" for d in function.decorator_list)
-        if owner is not None and self._is_unmade(owner, depth):
+        is_of_class = any(last_name(d) in ("classmethod", "staticmethod") for d in function.decorator_list)
+        if owner is not None and not is_of_class and self._is_unmade(owner, depth):
             return True
         if is_implicit or is_inherited or self._is_passed_on(name):
             return False
