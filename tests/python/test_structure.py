@@ -431,7 +431,7 @@ EXPIRING = [
         "cleared by another test",
         keeper(
             appending(),
-            after="import pytest\n@pytest.mark.slow\ndef test_other():\n    keeper.kept.clear()",
+            after="import pytest\n@pytest.mark.filterwarnings('error')\ndef test_other():\n    keeper.kept.clear()",
         ),
         "keeper.kept",
         "uncalled",
