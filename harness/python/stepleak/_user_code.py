@@ -160,8 +160,10 @@ class UserCode:
 def _running_code() -> list[types.CodeType]:
     """Of the functions that run, or wait for one that they called, in any thread."""
     found = []
-    for newest in sys._current_frames().values():
-        frame: types.FrameType | None = newest
+    # A variable that kept our own frame would keep all that called us.
+    frames = list(sys._current_frames().values())
+    while frames:
+        frame: types.FrameType | None = frames.pop()
         while frame is not None:
             found.append(frame.f_code)
             frame = frame.f_back
