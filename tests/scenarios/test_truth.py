@@ -142,7 +142,9 @@ def test_holders_are_named_where_python_holds(scores: list[Score]) -> None:
 def test_every_finding_tells_what_to_change(scores: list[Score]) -> None:
     for score in leaks_of(scores):
         for finding in score.result["findings"]:
-            assert finding["fix"], score.truth.name
+            # What only native code made and holds has no line, no holder, and so nothing to change in the step.
+            is_placed = bool(finding["where"] or finding["holder"])
+            assert bool(finding["fix"]) == (is_placed or finding["kind"] != "host_heap"), score.truth.name
             assert finding["what"], score.truth.name
             assert re.fullmatch(r"[0-9a-f]{16}", finding["fingerprint"]), score.truth.name
 

@@ -60,12 +60,15 @@ class SharedPid {
   std::atomic<pid_t>* pid_;
 };
 
-// As ps shows it; '-' where there is no such process.
-char state_of(pid_t process) {
+// As ps shows it; '-' where there is no such process. One that ends between open and read reads as an error (ESRCH),
+// which a stream buffer throws.
+char state_of(pid_t process) try {
   std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(stat), {}};
   const auto after_name = text.rfind(')');
   return after_name == std::string::npos ? '-' : text.at(after_name + 2);
+} catch (const std::ios_base::failure&) {
+  return '-';
 }
 
 // Gone, or dead and not yet waited for by whom it fell to.
