@@ -53,8 +53,14 @@ Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) 
   return trend;
 }
 
+// Whether what may be noise has gone on for twice as long as what cannot be, or until the last look that a record pass
+// can follow.
+bool is_confirmed_twice(StepRange judged, const Policy& policy) {
+  return judged.count() >= 2 * policy.leak_steps || judged.last >= policy.last_to_record();
+}
+
 // What speaks against a growth that its trend shows. A list that was cleared once or twice is about to be cleared
-// again: until twice the confirmation, or the last look that a record pass can follow, a tooth is no line.
+// again: until it is confirmed twice, a tooth is no line.
 std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
   constexpr std::size_t kFewTeeth = 2;
   const auto judged = trends.judged();
@@ -64,9 +70,7 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
     const bool are_more = !trends.of({Counter::live_blocks, device}).is_flat();
     if (are_more && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
     const auto clearings = clearings_of(trace, device, judged).size();
-    const bool is_confirmed =
-        judged.count() >= 2 * policy.leak_steps || judged.last >= policy.budget_steps - kShortestRecord;
-    if (clearings > 0 && clearings <= kFewTeeth && !is_confirmed) {
+    if (clearings > 0 && clearings <= kFewTeeth && !is_confirmed_twice(judged, policy)) {
       return "what it consists of has been cleared before";
     }
   }
@@ -131,9 +135,8 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
       exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_growing() && ledger.doubt.empty(); });
   const bool is_flat =
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
-  // Alone the heap is noisy: it has to go on for twice as long.
-  const bool is_host_leak = host.is_leak && (host.is_witnessed || steps >= 2 * policy.leak_steps ||
-                                             trends.judged().last >= policy.budget_steps - kShortestRecord);
+  // Alone the heap is noisy.
+  const bool is_host_leak = host.is_leak && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
   const bool is_host_settled = host.is_settled || (host.is_decaying && steps >= policy.leak_steps);
   if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;

@@ -37,9 +37,7 @@ std::int64_t first_growth(const Trends& trends) {
 
 std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
   GraphGrowth growth{.nodes = evidence.trends.of({Counter::live_nodes})};
-  growth.old_nodes = survivors_where(evidence.recording, [&](const Survivor& s) {
-    return s.type == SurvivorType::node && is_old(evidence.recording, s);
-  });
+  growth.old_nodes = old_nodes(evidence.recording);
   const bool is_counted = evidence.trace.has({Counter::live_nodes});
   if (!is_counted) growth.nodes = recorded_trend(evidence.recording, growth.old_nodes);
   if (!growth.nodes.is_growing()) return std::nullopt;

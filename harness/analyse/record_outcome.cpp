@@ -124,22 +124,18 @@ bool is_long_enough(const Evidence& evidence, const SeriesKey& key) {
 // Whether the nodes that are alive at boundaries become more, and none of a recorded step outlives it.
 bool is_graph_of_the_step(const Evidence& evidence) {
   const SeriesKey nodes{Counter::live_nodes};
-  if (!evidence.trends.of(nodes).is_growing() || !is_long_enough(evidence, nodes)) return false;
-  return survivors_where(
-             evidence.recording,
-             [&](const Survivor& s) { return s.type == SurvivorType::node && is_old(evidence.recording, s); })
-      .empty();
+  return evidence.trends.of(nodes).is_growing() && is_long_enough(evidence, nodes) &&
+         old_nodes(evidence.recording).empty();
 }
 
 // Blocks or nodes that are said to stay, and of all that was born in the recorded steps none did. What takes the place
 // of a smaller one is none that stays; but where the graph of each step is larger than the last one's and is gone with
 // it, what it needs is, too.
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
-  const auto& recording = evidence.recording;
   if (is_graph_of_the_step(evidence)) return finding.counted == "autograd nodes" || finding.count_per_step <= 0;
   const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
   return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
-         old_blocks(recording, finding.device).empty();
+         old_blocks(evidence.recording, finding.device).empty();
 }
 
 }  // namespace
@@ -149,9 +145,9 @@ bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy
   const auto type = outcome.structure.type;
   if (type == StructureType::reset || type == StructureType::expiring) return steps >= 2 * policy.leak_steps;
   // A data set has hundreds of samples before the first comes again: few steps say nothing of keys.
-  constexpr std::int64_t kFewKeys = Policy{}.budget_steps - kShortestRecord;
-  return outcome.structure.type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying &&
-         steps >= kFewKeys && steps + kShortestRecord >= policy.budget_steps;
+  const auto few_keys = Policy{}.last_to_record();
+  return type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying && steps >= few_keys &&
+         steps >= policy.last_to_record();
 }
 
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {

@@ -44,8 +44,8 @@ struct RecordOutcome {
 /// reach leaves it inconclusive.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
-/// Whether a record pass proves that a finding's container grows without a bound: survivors of both its halves are in a
-/// container that nothing bounds.
+/// Whether a record pass proves that a finding's container grows without a bound: survivors of two of its steps at
+/// least are in a container that nothing bounds.
 [[nodiscard]] bool is_proven(const Finding& finding);
 
 }  // namespace stepleak

@@ -60,6 +60,11 @@ std::vector<const Survivor*> old_blocks(const Recording& recording, Device devic
   });
 }
 
+std::vector<const Survivor*> old_nodes(const Recording& recording) {
+  return survivors_where(recording,
+                         [&](const Survivor& s) { return s.type == SurvivorType::node && is_old(recording, s); });
+}
+
 std::int64_t old_block_bytes(const Recording& recording, Device device) {
   std::int64_t bytes = 0;
   for (const auto* block : old_blocks(recording, device)) bytes += block->bytes;

@@ -29,6 +29,9 @@ namespace stepleak {
 /// Old blocks on a device, whatever uses them.
 [[nodiscard]] std::vector<const Survivor*> old_blocks(const Recording& recording, Device device);
 
+/// Old autograd nodes.
+[[nodiscard]] std::vector<const Survivor*> old_nodes(const Recording& recording);
+
 /// Bytes of all old blocks on a device, whatever uses them.
 [[nodiscard]] std::int64_t old_block_bytes(const Recording& recording, Device device);
 

@@ -119,7 +119,7 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
         record.trace.step_count());
     return;
   }
-  const auto last_to_record = record.policy.budget_steps - kShortestRecord;
+  const auto last_to_record = record.policy.last_to_record();
   const auto judged = judged_steps(record.trace);
   if (!is_recorded && !record.failure && judged.last > last_to_record && last_to_record >= record.policy.leak_steps) {
     result.verdict = Verdict::inconclusive;

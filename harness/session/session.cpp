@@ -173,7 +173,7 @@ Next Session::follow(const Move& own) {
 std::int64_t Session::look_after(std::int64_t step) const {
   const auto before = judged_from(trace_) - 1;
   auto next = before + policy_.look_after(step - before);
-  for (const auto last : {policy_.budget_steps - kShortestRecord, policy_.budget_steps}) {
+  for (const auto last : {policy_.last_to_record(), policy_.budget_steps}) {
     if (last > step) next = std::min(next, last);
   }
   return next;

@@ -24,7 +24,7 @@ std::int64_t Policy::look_after(std::int64_t step) const {
   for (std::int64_t base = 8; next <= step; base *= 2) {
     for (const auto look : {base, base + base / 2}) next = next <= step ? look : next;
   }
-  for (const auto look : {proof_steps, clean_steps, leak_steps, budget_steps - kShortestRecord, budget_steps}) {
+  for (const auto look : {proof_steps, clean_steps, leak_steps, last_to_record(), budget_steps}) {
     if (look > step) next = std::min(next, look);
   }
   return next;
@@ -47,7 +47,7 @@ Policy with_budget(Policy policy, std::int64_t steps) {
   policy.budget_steps = steps;
   policy.clean_steps = std::min(policy.clean_steps, steps);
   // What is called a leak shall be recorded within the budget, too.
-  const auto with_room = steps - kShortestRecord;
+  const auto with_room = policy.last_to_record();
   const auto last = with_room >= kFewestSteps ? with_room : steps;
   policy.leak_steps = std::min(std::max(policy.leak_steps, policy.clean_steps), last);
   policy.proof_steps = std::min(policy.proof_steps, policy.leak_steps);

@@ -30,6 +30,9 @@ struct Policy {
   double budget_seconds = 0;         ///< the same in time; 0: unlimited
   std::int64_t period = 0;           ///< declared by the user; 0: none
 
+  /// The last step after which a record pass still fits.
+  [[nodiscard]] std::int64_t last_to_record() const { return budget_steps - kShortestRecord; }
+
   /// The next step at which the judge looks, after `step` steps: 8, 12, 16, 24, 32, 48, 64, ... up to the budget,
   /// always with the four above.
   [[nodiscard]] std::int64_t look_after(std::int64_t step) const;

@@ -15,7 +15,7 @@ from typing import Any
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
-from stepleak._objects import code_of, container_kind, items_of, length_of, source_file_of, type_name
+from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
 from stepleak._structure import structure_of
@@ -60,10 +60,10 @@ class HolderSearch:
         # What grew most first: the collector's own order follows addresses in places.
         grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
         del objects
-        file = source_file_of(self._root)
-        all_lines: dict[str, set[int]] = ({} if file is None else {file: set()}) | lines
+        entry = code_of(self._root)
+        all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
-        code = UserCode(folders, all_lines, entry=code_of(self._root))
+        code = UserCode(folders, all_lines, entry=entry)
         found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code)
         ours = [tensors, grown, self._lengths, self.__dict__, wanted, found.containers, found.__dict__]
         paths = Paths(self._root, ours, self._read_locals)

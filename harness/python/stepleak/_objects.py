@@ -16,10 +16,10 @@ import types
 from collections import deque
 from typing import Any
 
-_mro_of = type.__dict__["__mro__"].__get__
-_name_of = type.__dict__["__name__"].__get__
+mro_of = type.__dict__["__mro__"].__get__
+name_of = type.__dict__["__name__"].__get__
 _qualname_of = type.__dict__["__qualname__"].__get__
-_class_namespace_of = type.__dict__["__dict__"].__get__
+class_namespace_of = type.__dict__["__dict__"].__get__
 
 _LENGTHS: dict[type, Any] = {list: list.__len__, dict: dict.__len__, set: set.__len__, deque: deque.__len__}
 _ITERATORS: dict[type, Any] = {list: list.__iter__, dict: dict.values, set: set.__iter__, deque: deque.__iter__}
@@ -42,18 +42,18 @@ def is_a(item: Any, kind: type) -> bool:
 
 def type_name(item: Any) -> str:
     """The name of an object's type, also where its metaclass has an opinion."""
-    name: str = _name_of(type(item))
+    name: str = name_of(type(item))
     return name
 
 
 def class_names(item: Any) -> frozenset[str]:
     """The names of all classes that an object is of."""
-    return frozenset(_name_of(base) for base in _mro_of(type(item)))
+    return frozenset(name_of(base) for base in mro_of(type(item)))
 
 
 def all_class_names(item: Any) -> frozenset[str]:
     """The same, and of a class also its own name and its bases'."""
-    own = frozenset(_name_of(base) for base in _mro_of(item)) if is_a(item, type) else frozenset()
+    own = frozenset(name_of(base) for base in mro_of(item)) if is_a(item, type) else frozenset()
     return class_names(item) | own
 
 
@@ -96,9 +96,9 @@ def namespace_of(item: Any) -> dict[Any, Any] | None:
     kind = type(item)
     if issubclass(kind, type):
         # A class shows a view of its dict; the view's one referent is the dict itself.
-        return next((d for d in gc.get_referents(_class_namespace_of(item)) if type(d) is dict), None)
-    for base in _mro_of(kind):
-        entry = _class_namespace_of(base).get("__dict__")
+        return next((d for d in gc.get_referents(class_namespace_of(item)) if type(d) is dict), None)
+    for base in mro_of(kind):
+        entry = class_namespace_of(base).get("__dict__")
         if entry is None:
             continue
         if type(entry) not in _DESCRIPTORS:
@@ -117,8 +117,8 @@ def attributes_of(item: Any) -> list[tuple[str, Any]]:
     """Names and values that an object stores: of its `__dict__`, its slots and its C structure."""
     namespace = namespace_of(item)
     found = [] if namespace is None else [(k, v) for k, v in list(dict.items(namespace)) if type(k) is str]
-    for base in _mro_of(type(item)):
-        for name, entry in list(_class_namespace_of(base).items()):
+    for base in mro_of(type(item)):
+        for name, entry in list(class_namespace_of(base).items()):
             if type(entry) is types.MemberDescriptorType and type(name) is str:
                 found.append((name, _read(entry, item)))
     return found
@@ -128,8 +128,8 @@ def class_attributes_of(item: Any) -> dict[str, Any]:
     """What the object's classes store for all of their objects, the nearest class first."""
     kinds = [item, type(item)] if is_a(item, type) else [type(item)]
     found: dict[str, Any] = {}
-    for base in (base for kind in kinds for base in _mro_of(kind)):
-        for name, value in list(_class_namespace_of(base).items()):
+    for base in (base for kind in kinds for base in mro_of(kind)):
+        for name, value in list(class_namespace_of(base).items()):
             if type(name) is str:
                 found.setdefault(name, value)
     return found
@@ -170,21 +170,11 @@ def callable_name(item: Any) -> str:
 
 def code_of(item: Any) -> types.CodeType | None:
     """The code that a call of it runs; None where that is not written in Python."""
-    if is_a(item, types.MethodType):
-        item = item.__func__
-    if not is_a(item, types.FunctionType):
-        call = class_attributes_of(item).get("__call__")
-        item = call if is_a(call, types.FunctionType) else None
-    return None if item is None else item.__code__
-
-
-def source_file_of(item: Any) -> str | None:
-    """The file in which a callable is written; None where it is not written in Python."""
     function = item.__func__ if is_a(item, types.MethodType) else item
     if type(function) is not types.FunctionType:
-        calls = (_class_namespace_of(base).get("__call__") for base in _mro_of(type(function)))
+        calls = (class_namespace_of(base).get("__call__") for base in mro_of(type(function)))
         function = next((call for call in calls if call is not None), None)
-    return function.__code__.co_filename if type(function) is types.FunctionType else None
+    return function.__code__ if type(function) is types.FunctionType else None
 
 
 def is_optimizer(item: Any) -> bool:

@@ -9,7 +9,7 @@ import re
 import types
 from collections.abc import Iterator
 
-from stepleak._bounds import SET_UP, Bounds
+from stepleak._bounds import SET_UP
 from stepleak._objects import class_attributes_of
 from stepleak._slots import Slot
 from stepleak._syntax import (
@@ -105,7 +105,7 @@ class Places:
                 for module, call in calls:
                     yield from ((module, guard) for guard in module.guards(call))
 
-    def is_drained(self, use: Use, bounds: Bounds) -> bool:
+    def is_drained(self, use: Use) -> bool:
         """Whether a removal runs until nothing is left: for each item, without a choice among them."""
         for guard in use.module.guards(use.node):
             if not guard.is_loop:
@@ -148,17 +148,16 @@ class Places:
         if name in SET_UP or _is_scenario(function) or self._makes_the_step(module, function):
             return True
         owner = module.class_of_method(function)
-        # A library may call what its own classes declare.
-        is_inherited = owner is not None and self._code.is_declared_by_library(owner, name)
-        is_implicit = name.startswith("__") or name in _MAIN
-        # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
-        is_implicit = is_implicit or any(_decorated_by(d) != "pytest" for d in function.decorator_list)
-        is_of_class = any(last_name(d) in ("classmethod", "staticmethod") for d in function.decorator_list)
-        if owner is not None and not is_of_class and self._is_unmade(owner, depth):
+        needs_object = not any(last_name(d) in ("classmethod", "staticmethod") for d in function.decorator_list)
+        if owner is not None and needs_object and self._is_unmade(owner, depth):
             return True
-        if is_implicit or is_inherited or self._is_passed_on(name):
+        # A library may call what its own classes declare.
+        if owner is not None and self._code.is_declared_by_library(owner, name):
             return False
-        return self._are_uncalled(name, function, depth)
+        # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
+        is_handed_on = any(_decorated_by(d) != "pytest" for d in function.decorator_list) or self._is_passed_on(name)
+        is_implicit = name.startswith("__") or name in _MAIN
+        return not is_implicit and not is_handed_on and self._are_uncalled(name, function, depth)
 
     def _are_uncalled(self, name: str, function: Function | None, depth: int) -> bool:
         callers = [(home, call) for home, call in self._code.calls(name) if home.function(call) is not function]

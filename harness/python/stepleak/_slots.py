@@ -12,7 +12,7 @@ from typing import Any
 
 from stepleak._frames import frame_of
 from stepleak._objects import all_class_names, attributes_of, container_kind, is_a, module_namespace, namespace_of
-from stepleak._syntax import FUNCTIONS, Module, is_parameter
+from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
 from stepleak._user_code import UserCode
 from stepleak._uses import Keys, Name
 
@@ -130,7 +130,7 @@ class Slots:
         line, name = function.__code__.co_firstlineno, function.__code__.co_name
         for node in module.nodes:
             if isinstance(node, FUNCTIONS) and node.name == name:
-                if min(n.lineno for n in (node, *node.decorator_list)) == line:
+                if first_line(node) == line:
                     return module, node
             elif isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
                 return module, node

@@ -35,6 +35,7 @@ from stepleak._uses import Name, Use, Uses
 
 _FULL_QUEUES = ("maxsize", "_maxsize")
 _CACHES = (functools._lru_cache_wrapper,)
+_CHANGING = frozenset({"remove", "reset", "trim", "put", "fill"})
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _WEAK = frozenset({"WeakValueDictionary", "WeakKeyDictionary", "WeakSet"})
 
@@ -128,14 +129,14 @@ class _Judge:
         uses = sorted(self._resolved(), key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._places.is_at_end(u.module, u.node)]
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
-        living = [u for u in uses if not self._is_idle(u)]
+        living = [u for u in uses if u.kind not in _CHANGING or not self._is_idle(u)]
         taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
         return (
             self._trimmed(living)
             or self._removed_when_long(taking)
             or self._filled_when_short(fills)
-            or self._reset(removing)
+            or self._reset(removing, taking)
             or self._asked(uses, fills)
             or self._expiring(taking, fills)
             or self._unbounded(uses, removing, fills)
@@ -234,16 +235,17 @@ class _Judge:
                 return 1
         return None
 
-    def _reset(self, removing: list[Use]) -> Structure | None:
-        emptying = []
-        for use in removing:
-            is_emptied = use.kind == "reset" or (use.kind == "trim" and self._is_whole_cut(use))
-            if is_emptied or (use.kind == "remove" and self._places.is_drained(use, self._bounds)):
-                emptying.append(use)
+    def _reset(self, removing: list[Use], taking: list[Use]) -> Structure | None:
+        emptying = [use for use in removing if self._is_emptying(use)]
         for use in emptying:
-            if not self._is_idle(use):
+            if use in taking:
                 return self._at("reset", use)
         return self._owner_replaced() or (self._at("uncalled", emptying[0]) if emptying else None)
+
+    def _is_emptying(self, use: Use) -> bool:
+        if use.kind == "remove":
+            return self._places.is_drained(use)
+        return use.kind == "reset" or self._is_whole_cut(use)
 
     def _is_whole_cut(self, use: Use) -> bool:
         cut = use.detail

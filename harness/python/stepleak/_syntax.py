@@ -186,6 +186,11 @@ class _Without(set[str]):
             super().update(set(other) - self._names)
 
 
+def first_line(function: Function) -> int:
+    """Of the function or of its first decorator, as its code object has it."""
+    return min(node.lineno for node in (function, *function.decorator_list))
+
+
 def parameters(function: ast.AST) -> list[str]:
     """Names of the positional parameters."""
     if not isinstance(function, (*FUNCTIONS, ast.Lambda)):

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from stepleak._folders import is_user_file, runtime_folders
-from stepleak._objects import is_a, module_namespace
-from stepleak._syntax import FUNCTIONS, Function, Module, called_name, last_name
+from stepleak._objects import class_namespace_of, is_a, module_namespace, mro_of, name_of
+from stepleak._syntax import FUNCTIONS, Function, Module, called_name, first_line, last_name
 
 _MOST_FILES = 400
 _MOST_CHARACTERS = 4_000_000
@@ -35,7 +35,8 @@ class UserCode:
         modules: dict[str, types.ModuleType] | None = None,
         entry: types.CodeType | None = None,
     ) -> None:
-        self._entered = ([] if entry is None else [entry]) + _running_code()
+        entered = ([] if entry is None else [entry]) + _running_code()
+        self._entered = {(os.path.realpath(c.co_filename), c.co_name, c.co_firstlineno) for c in entered}
         self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
@@ -73,30 +74,22 @@ class UserCode:
 
     def is_entry(self, module: Module, function: Function) -> bool:
         """Whether it is the function that is called as the step, or runs now."""
-        first = min(n.lineno for n in (function, *function.decorator_list))
-        return any(
-            code.co_name == function.name
-            and code.co_firstlineno == first
-            and os.path.realpath(code.co_filename) == module.file
-            for code in self._entered
-        )
+        return (os.path.realpath(module.file), function.name, first_line(function)) in self._entered
 
     def living_classes(self, name: str) -> list[type]:
         """The classes of this name that objects, or their classes' subclasses, have now."""
         if self._living is None:
             self._living = {}
-            for base in {base for kind in {type(item) for item in gc.get_objects()} for base in type.mro(kind)}:
-                self._living.setdefault(base.__name__, []).append(base)
+            for base in {base for kind in {type(item) for item in gc.get_objects()} for base in mro_of(kind)}:
+                self._living.setdefault(name_of(base), []).append(base)
         return self._living.get(name, [])
 
     def is_declared_by_library(self, owner: ast.ClassDef, method: str) -> bool:
         """Whether a base that is not the user's has this method too; or that cannot be told."""
         if all(self.classes(last_name(base)) for base in owner.bases):
             return False
-        bases = [base for kind in self.living_classes(owner.name) for base in type.mro(kind)]
-        return not bases or any(
-            method in type.__getattribute__(b, "__dict__") and not self.classes(b.__name__) for b in bases
-        )
+        bases = [base for kind in self.living_classes(owner.name) for base in mro_of(kind)]
+        return not bases or any(method in class_namespace_of(b) and not self.classes(name_of(b)) for b in bases)
 
     def functions(self, name: str) -> list[tuple[Module, Function]]:
         """Functions and methods of this name."""
