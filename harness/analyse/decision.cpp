@@ -104,12 +104,28 @@ std::string_view unsettled_of(const Trace& trace, bool are_devices_settled) {
   return "RSS or Python objects still grow, and the host heap is not seen";
 }
 
-Limit limit_of(const std::vector<LedgerTrend>& trends) {
-  Limit limit;
-  for (const auto& ledger : trends) {
+// Of the ledgers that are not exact. Of the driver's memory one page is the least that it can rise by.
+std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends) {
+  std::map<std::string, double> floors;
+  const auto add = [&](const SeriesKey& key, double floor) {
+    if (trace.has(key)) floors[to_string(key)] = floor;
+  };
+  add({trace.has({Counter::heap_bytes}) ? Counter::heap_bytes : Counter::resident_bytes}, kHeapFloorBytes);
+  add({Counter::python_blocks}, kBlockFloor);
+  add({Counter::python_objects}, kHeavyObjects);
+  for (const auto& device : trace.devices()) {
+    const SeriesKey outside{Counter::outside_bytes, device};
+    const auto& trend = trends.of(outside);
+    if (trend.window > 0) add(outside, kDriverPageBytes / static_cast<double>(4 * trend.window));
+  }
+  return floors;
+}
+
+Limit limit_of(const std::vector<LedgerTrend>& exact, const Trace& trace, const Trends& trends) {
+  Limit limit{.bytes_per_step = 1, .floors = floors_of(trace, trends)};
+  for (const auto& ledger : exact) {
     if (ledger.trend.window > 0) limit.period_steps = std::max(limit.period_steps, ledger.trend.window);
   }
-  limit.bytes_per_step = 1;  // exact ledgers see every byte; the host heap's floor stands in the docs
   return limit;
 }
 
@@ -127,7 +143,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool is_device_leak =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
       pinned.is_growing();
-  Decision decision{.limit = limit_of(exact)};
+  Decision decision{.limit = limit_of(exact, trace, trends)};
   const auto steps = trends.judged().count();
   const bool is_growing =
       std::any_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_growing(); });

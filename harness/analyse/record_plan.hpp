@@ -7,7 +7,8 @@
 
 namespace stepleak {
 
-/// How a suspicion is to be recorded: planned_steps, stride and young_steps of the record pass. A pure function.
+/// How a suspicion is to be recorded: planned_steps, stride, young_steps and records_heap of the record pass. A pure
+/// function.
 ///
 /// Long enough for four of the leak's events, and for two whole periods of what the step frees again: a list that is
 /// flushed at the end of an epoch, the model of a trial, the optimizer of a task. What was born in the last period is

@@ -21,6 +21,9 @@ inline constexpr double kSupportedFloorBytes = 256;
 /// Blocks of Python's own allocator: at some 64 bytes each, the host heap's floor.
 inline constexpr double kBlockFloor = 8;
 
+/// What the driver hands device memory out by (cuMemGetAllocationGranularity).
+inline constexpr double kDriverPageBytes = 2 << 20;
+
 /// The first of the steps that the next look judges: what follows the last fill pass, else the run's first.
 [[nodiscard]] std::int64_t judged_from(const Trace& trace);
 

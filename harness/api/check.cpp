@@ -42,7 +42,7 @@ Trace observe(const Step& step, const Passes& passes, const Options& options, co
                     .first_step = trace.step_count() + 1,
                     .planned_steps = passes.record_steps,
                     .stride = passes.record_stride};
-    observer.begin_record();
+    observer.begin_record(pass);
     run_steps(step, passes.record_steps, observer, trace, {.pass = pass, .steps = passes.record_steps});
     (void)observer.end_record(pass, passes.record_steps);
   }

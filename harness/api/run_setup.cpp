@@ -17,6 +17,7 @@
 #include "harness/probes/host/host_probe.hpp"
 #include "harness/probes/torch/cpu_allocator_probe.hpp"
 #include "harness/probes/torch/graph_probe.hpp"
+#include "harness/probes/torch/heap_probe.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
 
@@ -80,6 +81,7 @@ struct RunSetup::Parts {
         stacks(std::make_shared<StackTable>()),
         cpu_allocator(stacks),
         graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
+        heap(stacks),
         detectors(all_detectors()) {}
 
   OnlyRun only_run;
@@ -88,6 +90,7 @@ struct RunSetup::Parts {
   HostProbe host;
   CpuAllocatorProbe cpu_allocator;
   GraphProbe graph;
+  HeapProbe heap;
   std::vector<std::unique_ptr<Probe>> cuda;
   std::vector<std::unique_ptr<Detector>> detectors;
   SessionParts session;
@@ -104,7 +107,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
   set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);
   auto& probes = own.session.observer.probes;
-  probes = {&own.host, &own.cpu_allocator, &own.graph};
+  probes = {&own.host, &own.cpu_allocator, &own.graph, &own.heap};
   if (is_on_gpu) own.cuda = watch_cuda(own.stacks, options.with_cuda_objects);
   for (const auto& probe : own.cuda) probes.push_back(probe.get());
   probes.insert(probes.end(), surroundings.probes.begin(), surroundings.probes.end());

@@ -114,12 +114,30 @@ std::vector<LeakPlace> leaks_missing_in(const Baseline& other, const Baseline& b
   return missing;
 }
 
+// Whether what is known of two leaks agrees: one run may know less, the place or the holder.
+bool may_be_same(const LeakPlace& stored, const LeakPlace& now) {
+  const auto agree = [](const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; };
+  return agree(stored.where, now.where) && agree(stored.holder, now.holder);
+}
+
+// Takes out of both lists what stands in both, less or better known.
+void match(std::vector<LeakPlace>& gone, std::vector<LeakPlace>& fresh) {
+  std::erase_if(gone, [&](const LeakPlace& stored) {
+    const auto now =
+        std::find_if(fresh.begin(), fresh.end(), [&](const LeakPlace& place) { return may_be_same(stored, place); });
+    if (now == fresh.end()) return false;
+    fresh.erase(now);
+    return true;
+  });
+}
+
 void compare_leaks(const Baseline& stored, const Baseline& now, Tally& tally) {
   for (const auto& kind : now.kinds) {
     if (!std::binary_search(stored.kinds.begin(), stored.kinds.end(), kind)) continue;
-    const auto fresh = leaks_missing_in(stored, now, kind);
-    const auto gone = leaks_missing_in(now, stored, kind);
+    auto fresh = leaks_missing_in(stored, now, kind);
+    auto gone = leaks_missing_in(now, stored, kind);
     if (!std::all_of(fresh.begin(), fresh.end(), is_told) || !std::all_of(gone.begin(), gone.end(), is_told)) continue;
+    match(gone, fresh);
     const auto both = std::min(fresh.size(), gone.size());
     for (std::size_t i = 0; i < both; ++i) {
       tally.worse.push_back(fmt::format("another {}: {}", kind, change_text(gone[i], fresh[i])));

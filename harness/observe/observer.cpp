@@ -76,8 +76,8 @@ std::vector<CohortTable> Observer::cohorts() {
   return tables;
 }
 
-void Observer::begin_record() {
-  for (auto* probe : parts_.probes) probe->begin_record();
+void Observer::begin_record(const Pass& pass) {
+  for (auto* probe : parts_.probes) probe->begin_record(pass);
 }
 
 Recording Observer::end_record(const Pass& pass, std::int64_t steps) {

@@ -48,7 +48,7 @@ class Observer {
   void decide(std::int64_t step, const Policy& policy) noexcept;
   /// What is alive, by birth step.
   [[nodiscard]] std::vector<CohortTable> cohorts();
-  void begin_record();
+  void begin_record(const Pass& pass);
   /// Ends a record pass: what was born in it and is alive, with indices of captured stacks. The collector's old objects
   /// stay thawed, so that holders can be searched; freeze_again() before the next step.
   [[nodiscard]] Recording end_record(const Pass& pass, std::int64_t steps);

@@ -150,7 +150,7 @@ void PieceProbe::read_cohorts(std::vector<CohortTable>& tables) {
   }
 }
 
-void PieceProbe::begin_record() { book_.begin_record(); }
+void PieceProbe::begin_record(const Pass& pass) { book_.begin_record(pass); }
 
 void PieceProbe::end_record(Recording& recording) {
   const auto& shared = book_.end_record(young_from_);

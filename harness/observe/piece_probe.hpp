@@ -65,7 +65,7 @@ class PieceProbe final : public Probe, public StackSource {
   void resume();
   void read(Moment moment, std::span<std::int64_t> row) override;
   void read_cohorts(std::vector<CohortTable>& tables) override;
-  void begin_record() override;
+  void begin_record(const Pass& pass) override;
   void end_record(Recording& recording) override;
   /// What its turns have added to a ledger, whatever was given back since.
   [[nodiscard]] std::int64_t added(const SeriesKey& key) const;

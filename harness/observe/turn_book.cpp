@@ -36,7 +36,7 @@ void TurnBook::begin_turn(const Turn& turn) {
   const auto number = static_cast<std::int64_t>(turns_.size());
   if (ended_ && recording_pieces_ > 0 && number >= record_on_) {
     ended_.reset();
-    set_recording(true);
+    start_recording();
   }
   turns_.push_back(turn);
   for (auto* probe : probes_) probe->begin_step(number);
@@ -64,18 +64,19 @@ std::vector<CohortTable> TurnBook::cohorts() {
   return tables;
 }
 
-void TurnBook::set_recording(bool is_recording) {
+void TurnBook::start_recording() {
   for (auto* probe : probes_) {
-    if (is_recording) probe->begin_record();
-    probe->record_stacks(is_recording);
+    probe->begin_record(pass_);
+    probe->record_stacks(true);
   }
 }
 
-void TurnBook::begin_record() {
+void TurnBook::begin_record(const Pass& pass) {
   ended_.reset();
   if (++recording_pieces_ > 1) return;
   record_from_ = static_cast<std::int64_t>(turns_.size());
-  set_recording(true);
+  pass_ = pass;
+  start_recording();
 }
 
 const TurnBook::Record& TurnBook::end_record(std::int64_t young_from) {
@@ -87,7 +88,7 @@ const TurnBook::Record& TurnBook::end_record(std::int64_t young_from) {
   ended_->recording.pass = {
       .type = PassType::record, .first_step = record_from_, .planned_steps = steps, .young_steps = young};
   ended_->recording.steps = steps;
-  set_recording(false);
+  for (auto* probe : probes_) probe->record_stacks(false);
   for (auto* probe : probes_) probe->end_record(ended_->recording);
   ended_->stacks = stacks_.take_stacks();
   // Those that began in the same round end in the same, and share it; one that began later is recorded on.

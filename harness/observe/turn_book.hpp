@@ -51,8 +51,9 @@ class TurnBook {
   [[nodiscard]] std::int64_t turn_number() const { return static_cast<std::int64_t>(turns_.size()) - 1; }
   [[nodiscard]] const Turn& turn(std::int64_t number) const { return turns_.at(static_cast<std::size_t>(number)); }
 
-  /// Births of all turns are recorded from the first piece that asks on, until as many have ended.
-  void begin_record();
+  /// Births of all turns are recorded from the first piece that asks on, until as many have ended; what that one's
+  /// pass says is recorded.
+  void begin_record(const Pass& pass);
   /// What was born in the turns since, and is alive; birth steps are numbers of turns. Pieces that end in the same
   /// round of turns share one. `young_from`: the number of the turn from which on births may still be in use.
   struct Record {
@@ -62,7 +63,7 @@ class TurnBook {
   [[nodiscard]] const Record& end_record(std::int64_t young_from);
 
  private:
-  void set_recording(bool is_recording);
+  void start_recording();
 
   std::vector<Probe*> probes_;
   StackSource& stacks_;
@@ -73,6 +74,7 @@ class TurnBook {
   std::int64_t record_from_ = 0;
   std::int64_t record_on_ = 0;  // the turn from which on those that still record do so again
   int recording_pieces_ = 0;
+  Pass pass_;  // of the first of them
   std::optional<Record> ended_;
 };
 

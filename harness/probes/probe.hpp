@@ -52,7 +52,7 @@ class Probe {
   virtual void record_stacks(bool is_recording) { (void)is_recording; }
 
   /// Before the first step of a record pass.
-  virtual void begin_record() {}
+  virtual void begin_record(const Pass& pass) { (void)pass; }
 
   /// After its last boundary, with pass and steps filled in: adds what was born in a recorded step and is alive. The
   /// `stack` of a survivor is an index into the captured stacks.

@@ -18,7 +18,7 @@ class SampledProbe : public Probe {
   // The first too: a worker may not live to see another.
   void begin_step(std::int64_t step) override { is_due_ = step == 1 || step % stride_ == 0; }
   void settle() override { is_due_ = true; }
-  void begin_record() override { is_recording_ = true; }
+  void begin_record(const Pass& /*pass*/) override { is_recording_ = true; }
   void end_record(Recording& /*recording*/) override { is_recording_ = false; }
 
  protected:

@@ -113,9 +113,18 @@ std::string where_of(const Finding& finding) {
 
 std::string limit_of(const Result& result) {
   const auto& limit = result.limit;
+  auto text = fmt::format("this run would also have caught {}/step of tensors",
+                          format_bytes(static_cast<double>(limit.bytes_per_step)));
+  const auto add = [&](const SeriesKey& key, const std::string& what) {
+    const auto floor = limit.floors.find(to_string(key));
+    if (floor != limit.floors.end()) text += fmt::format(", {}/step {}", format_bytes(floor->second), what);
+  };
+  add({Counter::heap_bytes}, "of host heap");
+  for (const auto& device : result.trace.devices()) {
+    add({Counter::outside_bytes, device}, fmt::format("outside the allocator on {}", to_string(device)));
+  }
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
-  return fmt::format("this run would also have caught {}/step of tensors, or one block every {} steps{}",
-                     format_bytes(static_cast<double>(limit.bytes_per_step)), limit.period_steps,
+  return fmt::format("{}, or one block every {} steps{}", text, limit.period_steps,
                      is_heap_unseen ? "; the host heap was not seen" : "");
 }
 

@@ -60,7 +60,8 @@ std::vector<SurvivorGroup> survivor_groups(const Recording& recording) {
   for (const auto& survivor : recording.survivors) {
     auto& group = by_place[place_of(survivor, recording)];
     // A tensor's memory is a block, too: each byte once.
-    if (survivor.type == SurvivorType::block || survivor.type == SurvivorType::handle) group.bytes += survivor.bytes;
+    const bool is_within_a_block = survivor.type == SurvivorType::tensor || survivor.type == SurvivorType::node;
+    if (!is_within_a_block) group.bytes += survivor.bytes;
     if (group.op.empty()) group.op = survivor.op;
     ++group.count;
   }

@@ -182,7 +182,7 @@ std::int64_t Session::look_after(std::int64_t step) const {
 void Session::begin_record(const Pass& pass) {
   observer_.decide(trace_.step_count(), policy_);
   for (auto* search : parts_.holder_searches) attempt([&] { search->begin(); }, record_notes_);
-  observer_.begin_record();
+  observer_.begin_record(pass);
   trace_.begin_pass(pass);
   is_in_record_ = true;
 }

@@ -25,6 +25,7 @@ struct Pass {
   std::int64_t planned_steps = 0;  ///< record, fill: its length, where nothing ends it early
   std::int64_t stride = 1;         ///< record: births are recorded in every so-many-th step, counted from the last
   std::int64_t young_steps = 2;    ///< record: what was born in its last so many steps may still be in use
+  bool records_heap = false;       ///< record: native allocations of the host, too
 };
 
 /// Steps `first` to `last`, both included; empty where last < first.

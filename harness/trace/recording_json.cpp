@@ -13,7 +13,7 @@ namespace stepleak {
 namespace {
 
 constexpr std::array kSurvivorTypes{std::string_view("block"), std::string_view("tensor"), std::string_view("node"),
-                                    std::string_view("handle")};
+                                    std::string_view("handle"), std::string_view("heap")};
 
 constexpr std::array kFlags{
     &Survivor::has_graph,          &Survivor::is_computed,  &Survivor::is_sink,
@@ -145,11 +145,8 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
 }  // namespace
 
 Json pass_to_json(const Pass& pass) {
-  return {{"type", to_string(pass.type)},
-          {"first_step", pass.first_step},
-          {"planned_steps", pass.planned_steps},
-          {"stride", pass.stride},
-          {"young_steps", pass.young_steps}};
+  return {{"type", to_string(pass.type)}, {"first_step", pass.first_step},   {"planned_steps", pass.planned_steps},
+          {"stride", pass.stride},        {"young_steps", pass.young_steps}, {"records_heap", pass.records_heap}};
 }
 
 Pass pass_from_json(const Json& json) {
@@ -157,7 +154,8 @@ Pass pass_from_json(const Json& json) {
             .first_step = count_from(json.at("first_step")),
             .planned_steps = count_from(json.at("planned_steps")),
             .stride = count_from(json.at("stride")),
-            .young_steps = count_from(json.at("young_steps"))};
+            .young_steps = count_from(json.at("young_steps")),
+            .records_heap = json.value("records_heap", false)};
   if (pass.first_step < 1 || pass.planned_steps < 0 || pass.stride < 1 || pass.young_steps < 0) {
     throw failure_error("a pass has steps that none can have");
   }

@@ -149,25 +149,27 @@ std::string to_json(const Result& result) {
   Json findings = Json::array();
   for (const auto& finding : result.findings) findings.push_back(finding_to_json(finding));
   const auto& recording = result.trace.recording();
-  Json json = {
-      {"schema", kResultSchema},
-      {"target", result.target},
-      {"device", to_string(result.device)},
-      {"verdict", to_string(result.verdict)},
-      {"reason", result.reason},
-      {"steps", result.steps},
-      {"seconds", result.seconds},
-      {"limit", {{"bytes_per_step", result.limit.bytes_per_step}, {"period_steps", result.limit.period_steps}}},
-      {"findings", findings},
-      {"losses", losses_to_json(result.losses)},
-      {"notes", result.notes},
-      {"steady", result.steady},
-      {"explained_from", recording.is_empty() ? -1 : recording.pass.first_step},
-      {"explained_steps", recording.steps},
-      {"explain_stride", recording.pass.stride},
-      {"series", series_to_json(result.trace)},
-      {"sampled", sampled_to_json(result.trace)},
-      {"conditions", result.conditions}};
+  Json json = {{"schema", kResultSchema},
+               {"target", result.target},
+               {"device", to_string(result.device)},
+               {"verdict", to_string(result.verdict)},
+               {"reason", result.reason},
+               {"steps", result.steps},
+               {"seconds", result.seconds},
+               {"limit",
+                {{"bytes_per_step", result.limit.bytes_per_step},
+                 {"period_steps", result.limit.period_steps},
+                 {"floors", result.limit.floors}}},
+               {"findings", findings},
+               {"losses", losses_to_json(result.losses)},
+               {"notes", result.notes},
+               {"steady", result.steady},
+               {"explained_from", recording.is_empty() ? -1 : recording.pass.first_step},
+               {"explained_steps", recording.steps},
+               {"explain_stride", recording.pass.stride},
+               {"series", series_to_json(result.trace)},
+               {"sampled", sampled_to_json(result.trace)},
+               {"conditions", result.conditions}};
   for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
   if (result.failure) json["failure"] = failure_to_json(*result.failure);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -187,7 +189,9 @@ Result result_of(const Json& json) {
   result.reason = json.at("reason");
   result.steps = count_from(json.at("steps"));
   result.seconds = json.at("seconds");
-  result.limit = {count_from(json.at("limit").at("bytes_per_step")), count_from(json.at("limit").at("period_steps"))};
+  const auto& limit = json.at("limit");
+  result.limit = {count_from(limit.at("bytes_per_step")), count_from(limit.at("period_steps")),
+                  limit.value("floors", std::map<std::string, double>{})};
   for (const auto& finding : json.at("findings")) result.findings.push_back(finding_from_json(finding));
   result.notes = json.at("notes").get<std::vector<std::string>>();
   for (const auto& [name, level] : json.at("steady").items()) result.steady[name] = count_from(level);

@@ -48,6 +48,7 @@ enum class SurvivorType : std::uint8_t {
   tensor,  ///< a tensor that an operator returned
   node,    ///< an autograd node
   handle,  ///< a CUDA object outside torch's allocators: `name` says which
+  heap,    ///< native host memory outside tensors: what one step allocated by one stack
 };
 
 /// Something born in a step of the record pass and still alive at its last boundary.
@@ -57,7 +58,7 @@ struct Survivor {
   std::int64_t birth_step = 0;
   std::uint64_t identity = 0;       ///< address of the block, TensorImpl or Node; valid in its process only
   std::uint64_t storage = 0;        ///< tensor: address of its storage's memory; 0 where it has none
-  std::int64_t bytes = 0;           ///< block, handle: its size; tensor: the bytes of its elements
+  std::int64_t bytes = 0;           ///< block, handle, heap: its size; tensor: the bytes of its elements
   std::int64_t storage_bytes = 0;   ///< tensor: the whole storage
   int dims = 0;                     ///< tensor: number of dimensions
   std::string name;                 ///< tensor: dtype, "float32"; node: "MseLossBackward0"; handle: "stream"

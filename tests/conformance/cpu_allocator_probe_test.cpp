@@ -85,7 +85,7 @@ void observe_a_run() {
   probe.read(Moment::after_collection, row);
   EXPECT_GE(row.at(2), 1);
   Recording recording;
-  probe.begin_record();
+  probe.begin_record({.type = PassType::record});
   probe.record_stacks(true);
   const auto recorded = c10::GetCPUAllocator()->allocate(64);
   probe.record_stacks(false);

@@ -15,6 +15,7 @@
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/cpu_allocator_probe.hpp"
 #include "harness/probes/torch/graph_probe.hpp"
+#include "harness/probes/torch/heap_probe.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
 namespace stepleak {
@@ -29,6 +30,7 @@ std::vector<std::unique_ptr<Probe>> probes() {
   probes.push_back(std::make_unique<CpuAllocatorProbe>(stacks));
   probes.push_back(std::make_unique<GraphProbe>(stacks));
   probes.push_back(std::make_unique<GraphProbe>(stacks, GraphCoverage::record_pass));
+  probes.push_back(std::make_unique<HeapProbe>(stacks));
   if (!ask_cuda().names.empty()) {
     for (auto& probe : watch_cuda(stacks, true)) probes.push_back(std::move(probe));
   }
@@ -102,8 +104,9 @@ TEST_P(ProbeConformanceTest, MayBeStartedAgain) {
 TEST_P(ProbeConformanceTest, ExplainsNothingOfAStepThatDoesNothing) {
   probe().start();
   (void)read_boundary(probe(), 1);
-  Recording recording{.pass = {.type = PassType::record, .first_step = 2, .planned_steps = 4}, .steps = 4};
-  probe().begin_record();
+  Recording recording{.pass = {.type = PassType::record, .first_step = 2, .planned_steps = 4, .records_heap = true},
+                      .steps = 4};
+  probe().begin_record(recording.pass);
   for (std::int64_t step = 2; step < 6; ++step) {
     probe().record_stacks(step % 2 == 0);
     (void)read_boundary(probe(), step);

@@ -32,6 +32,11 @@ class TraceBuilder {
     return *this;
   }
   /// A survivor names it by its index, in the order of the calls.
+  TraceBuilder& with_stack(const std::vector<Frame>& stack) {
+    stacks_.push_back(stack);
+    return *this;
+  }
+  /// Likewise.
   TraceBuilder& with_holder(const Holder& holder) {
     holders_.push_back(holder);
     return *this;
@@ -61,8 +66,11 @@ class TraceBuilder {
     trace.add_look(cohorts_);
     trace.begin_pass({.type = PassType::record, .planned_steps = recorded_});
     add_boundaries(steps_, trace);
-    trace.add_recording(
-        {.pass = trace.passes().back(), .steps = recorded_, .survivors = survivors_, .holders = holders_});
+    trace.add_recording({.pass = trace.passes().back(),
+                         .steps = recorded_,
+                         .survivors = survivors_,
+                         .stacks = stacks_,
+                         .holders = holders_});
     return trace;
   }
 
@@ -82,6 +90,7 @@ class TraceBuilder {
   std::vector<SeriesKey> keys_;
   std::vector<std::function<std::int64_t(std::int64_t)>> columns_;
   std::vector<Survivor> survivors_;
+  std::vector<std::vector<Frame>> stacks_;
   std::vector<Holder> holders_;
   std::vector<CohortTable> cohorts_;
 };

@@ -86,6 +86,16 @@ TEST(BaselineTest, DoesNotTellLeaksApartOfWhichOneHasNeitherPlaceNorHolder) {
   EXPECT_EQ(compare(unknown, leaking_baseline()).change, Change::same);
 }
 
+TEST(BaselineTest, DoesNotTellLeaksApartOfWhichOneIsLessKnown) {
+  auto unplaced = leaking_baseline();
+  auto& [kind, where, holder] = unplaced.leaks.begin()->second;
+  where.clear();
+  unplaced.leaks = {{"00000000000000ff", unplaced.leaks.begin()->second}};
+  EXPECT_EQ(compare(leaking_baseline(), unplaced).change, Change::same);
+  EXPECT_EQ(compare(unplaced, leaking_baseline()).change, Change::same);
+  EXPECT_EQ(compare(unplaced, leaking_elsewhere()).change, Change::worse);
+}
+
 TEST(BaselineTest, NeverComparesFingerprintsOfAnotherRuleAndSaysSo) {
   auto stored = leaking_baseline();
   stored.fingerprint_rule = 0;

@@ -197,6 +197,41 @@ TEST(HostHeapDetectorTest, DetectsTheHeapAloneAboveItsFloorOnly) {
   EXPECT_TRUE(kinds_of(with_heap(100)).empty());
 }
 
+// A heap that grows by 2 KiB a step, and native allocations of so many bytes that the recorded steps left.
+Finding witnessed_by(std::int64_t bytes, std::int64_t every) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return 1000000 + 2048 * step; })
+      .with_stack({{.file = "/home/me/log.cpp", .line = 12, .function = "note", .owner = FrameOwner::user}})
+      .recorded(kRecorded);
+  for (auto step = kSteps - kRecorded + 1; step <= kSteps; step += every) {
+    builder.with_survivor({.type = SurvivorType::heap,
+                           .birth_step = step,
+                           .identity = static_cast<std::uint64_t>(step),
+                           .bytes = bytes,
+                           .storage_bytes = bytes,
+                           .stack = 0});
+  }
+  const Analysed trace(builder.build());
+  for (const auto& detector : all_detectors()) {
+    for (const auto& finding : trace.findings(*detector)) return finding;
+  }
+  return {};
+}
+
+TEST(HostHeapDetectorTest, NamesWhereTheBetterPartOfTheHeapWasAllocated) {
+  const auto finding = witnessed_by(2064, 1);
+  ASSERT_EQ(finding.kind, Kind::host_heap);
+  ASSERT_EQ(finding.where.size(), 1U);
+  EXPECT_EQ(finding.where.front().line, 12);
+  EXPECT_EQ(finding.kept_count, finding.explained_steps);
+}
+
+TEST(HostHeapDetectorTest, NamesNoPlaceOfALesserPartNorOfASingleStep) {
+  EXPECT_TRUE(witnessed_by(512, 1).where.empty());
+  EXPECT_TRUE(witnessed_by(1 << 20, kRecorded).where.empty());
+}
+
 constexpr Device kGpu{DeviceType::cuda, 0};
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 

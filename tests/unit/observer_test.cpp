@@ -102,7 +102,7 @@ TEST(ObserverTest, DetachesWhereItIsDestroyedInARecordPass) {
   {
     Observer observer({.probes = {&probe}, .collector = &collector});
     observer.attach();
-    observer.begin_record();
+    observer.begin_record({.type = PassType::record});
     observer.begin_step(1, true);
   }
   EXPECT_FALSE(probe.is_attached);
@@ -113,7 +113,7 @@ TEST(ObserverTest, DetachesWhereItIsDestroyedInARecordPass) {
 TEST(ObserverTest, LeavesTheCollectorThawedAfterARecordPassUntilItGoesOn) {
   Fixture run;
   run.observer.attach();
-  run.observer.begin_record();
+  run.observer.begin_record({.type = PassType::record});
   run.run_step(true, true);
   (void)run.observer.end_record({.type = PassType::record, .planned_steps = 1}, 1);
   EXPECT_EQ(run.collector.frozen, 0);

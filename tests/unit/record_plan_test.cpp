@@ -27,6 +27,18 @@ TEST(RecordPlanTest, IsShortForALeakOfEachStep) {
   EXPECT_EQ(pass.young_steps, 2);
 }
 
+TEST(RecordPlanTest, RecordsTheHeapWhereItGrows) {
+  const auto records_heap = [](std::int64_t per_step) {
+    const auto trace = TraceBuilder(kSteps)
+                           .with({Counter::live_blocks}, [](auto step) { return 8 + step; })
+                           .with({Counter::heap_bytes}, [&](auto step) { return 1000000 + per_step * step; })
+                           .build();
+    return plan_record(trace, Trends(trace), kHost, 1, kRoom).records_heap;
+  };
+  EXPECT_TRUE(records_heap(2048));
+  EXPECT_FALSE(records_heap(0));
+}
+
 TEST(RecordPlanTest, SpansTwoTasksWhereEachKeepsMoreThanItFreesOfTheLastOne) {
   // Each task of 20 steps begins with a layer that stays, and with an optimizer whose state takes the last one's place.
   const auto pass = planned([](auto step) { return 8 + 2 * (step / 20); });

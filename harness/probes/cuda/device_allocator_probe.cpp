@@ -303,7 +303,7 @@ void DeviceAllocatorProbe::record_stacks(bool is_recording) {
   if (record().coverage == Coverage::full) record_allocation_stacks(is_recording);
 }
 
-void DeviceAllocatorProbe::begin_record() { record().is_explaining = true; }
+void DeviceAllocatorProbe::begin_record(const Pass& /*pass*/) { record().is_explaining = true; }
 
 void DeviceAllocatorProbe::end_record(Recording& recording) {
   if (record().coverage != Coverage::full) return;

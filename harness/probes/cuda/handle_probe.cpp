@@ -183,7 +183,7 @@ std::string HandleProbe::gap() const {
   return blocker_.empty() ? "" : "raw CUDA memory, streams, events and graphs are not named: " + blocker_;
 }
 
-void HandleProbe::begin_record() {
+void HandleProbe::begin_record(const Pass& /*pass*/) {
   (void)take_handles();  // of an earlier pass that failed
   start_observing_here();
   blocker_ = cupti().subscribe(kWatched);

@@ -29,7 +29,7 @@ class HandleProbe final : public Probe {
   [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override { return {}; }
   void read(Moment /*moment*/, std::span<std::int64_t> /*row*/) override {}
-  void begin_record() override;
+  void begin_record(const Pass& pass) override;
   void end_record(Recording& recording) override;
 
  private:

@@ -27,8 +27,8 @@ class BlockStacks {
  public:
   using Table = std::unordered_map<std::uintptr_t, BlockStack>;
 
-  void add(std::uintptr_t address) {
-    BlockStack stack{current_step.load(std::memory_order_relaxed), capture_operator_stack()};
+  void add(std::uintptr_t address, StackCapture capture = capture_operator_stack()) {
+    BlockStack stack{current_step.load(std::memory_order_relaxed), std::move(capture)};
     const std::scoped_lock lock(mutex_);
     std::swap(captures_[address], stack);  // what was there is destroyed without the lock
   }

@@ -188,7 +188,7 @@ void CpuAllocatorProbe::record_stacks(bool is_recording) {
   }
 }
 
-void CpuAllocatorProbe::begin_record() {
+void CpuAllocatorProbe::begin_record(const Pass& /*pass*/) {
   (void)record().stacks.take();
   record().is_explaining = true;
 }

@@ -33,7 +33,7 @@ class CpuAllocatorProbe final : public Probe {
   void read(Moment moment, std::span<std::int64_t> row) override;
   void read_cohorts(std::vector<CohortTable>& tables) override;
   void record_stacks(bool is_recording) override;
-  void begin_record() override;
+  void begin_record(const Pass& pass) override;
   void end_record(Recording& recording) override;
   void read_blocks(Recording& recording) override;
 

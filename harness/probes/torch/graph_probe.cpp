@@ -210,7 +210,7 @@ void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
   row[1] = counts.tensors;
 }
 
-void GraphProbe::begin_record() {
+void GraphProbe::begin_record(const Pass& /*pass*/) {
   is_explaining_ = true;
   set_mode(Mode::off);
 }

@@ -42,7 +42,7 @@ class GraphProbe final : public Probe {
   void start() override;
   void read(Moment moment, std::span<std::int64_t> row) override;
   void record_stacks(bool is_recording) override;
-  void begin_record() override;
+  void begin_record(const Pass& pass) override;
   void end_record(Recording& recording) override;
 
  private:

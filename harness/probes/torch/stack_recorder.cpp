@@ -3,6 +3,7 @@
 
 #include "harness/probes/torch/stack_recorder.hpp"
 
+#include <execinfo.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 #include <torch/csrc/profiler/unwind/unwind.h>
@@ -101,6 +102,19 @@ void leave_operator() {
 StackCapture capture_operator_stack() {
   const auto& open = operators_here();
   return open.shared_from != 0 ? open.capture : capture_stack(Gil::only_if_held);
+}
+
+StackCapture capture_stack_in_malloc() {
+  CapturedStack stack;
+  if (stack_kind.load(std::memory_order_relaxed) == StackKind::native) {
+    constexpr int kMostFrames = 48;
+    stack.addresses.resize(kMostFrames);
+    stack.addresses.resize(static_cast<std::size_t>(::backtrace(stack.addresses.data(), kMostFrames)));
+  } else if (has_user_frames()) {
+    stack.written = write_python_frames();
+  }
+  const bool is_empty = stack.addresses.empty() && stack.written.empty();
+  return is_empty ? nullptr : std::make_shared<const CapturedStack>(std::move(stack));
 }
 
 int StackTable::index_of(const StackCapture& capture) {

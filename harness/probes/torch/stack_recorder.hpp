@@ -54,6 +54,10 @@ void leave_operator();
 /// no user's code lies between; outside of one, frames read without waiting for the GIL. Null where there are none.
 [[nodiscard]] StackCapture capture_operator_stack();
 
+/// The same for callers inside malloc, who may be in the middle of the interpreter's work, of torch's or of an
+/// unwinder's own: no lock is taken but the loader's, and no object of Python's is made. Null where there are none.
+[[nodiscard]] StackCapture capture_stack_in_malloc();
+
 /// The captures that survivors of a record pass point to, each once.
 class StackTable final : public StackSource {
  public:
