@@ -234,6 +234,19 @@ def test_closure_cell_shows_the_variables_name() -> None:
     assert holder["path"].startswith("step ")
 
 
+def test_default_argument_shows_the_parameters_name() -> None:
+    def step(rate: float = 0.5, seen: list[torch.Tensor] = []) -> None:  # noqa: B006
+        seen.append(torch.full((4,), rate))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            step()
+        return [tensor._cdata for tensor in step.__defaults__[1]]  # type: ignore[index]
+
+    holder = holder_of_first(search(step, keep))
+    assert holder["path"] == f"step .seen (list, len {STEPS}) [0] -> Tensor"
+
+
 def test_module_global_is_named_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("my_training")
     module.history = []  # type: ignore[attr-defined]

@@ -1227,6 +1227,40 @@ def test_of_a_step(case: Case, load: Callable[[str, str], ModuleType]) -> None:
     check(case, structure_at(module, eval(case.what, vars(module))))
 
 
+NUMBERED = [
+    Case("by its number", "kept = {}\ndef step(index):\n    kept[index] = [1]\n", "kept", "unbounded"),
+    Case(
+        "by a name made of it, handed on",
+        "kept = {}\ndef keep(user):\n    kept[user] = [1]\ndef step(index):\n    keep(f'user {index}')\n",
+        "kept",
+        "unbounded",
+    ),
+    Case(
+        "by what comes round again",
+        "kept = {}\ndef step(index):\n    kept[index % 900] = [1]\n",
+        "kept",
+        "bounded",
+        bound=900,
+        line="kept[index % 900]",
+    ),
+    Case(
+        "by what another function is handed",
+        "kept = {}\ndef keep(index):\n    kept[index] = [1]\ndef step(index, rows=(1, 2)):\n    [keep(r + index % 900) for r in rows]\n",
+        "kept",
+        "keyed",
+        line="kept[index]",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", NUMBERED, ids=lambda case: case.name)
+def test_of_a_step_that_takes_its_number(case: Case, load: Callable[[str, str], ModuleType]) -> None:
+    module = program(load, case)
+    for index in range(STEPS):
+        module.step(index)
+    check(case, structure_at(module, module.kept))
+
+
 @pytest.mark.parametrize("case", RUNNING, ids=lambda case: case.name)
 def test_of_a_running_function(case: Case, load: Callable[[str, str], ModuleType]) -> None:
     module = program(load, case)

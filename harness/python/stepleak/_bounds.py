@@ -24,6 +24,7 @@ from stepleak._syntax import (
     default_of,
     is_parameter,
     last_name,
+    parameters,
 )
 from stepleak._user_code import UserCode
 
@@ -334,6 +335,9 @@ class Bounds:
     def _is_passed_fresh(self, module: Module, function: ast.AST, name: str, is_once: IsOnce, depth: int) -> bool:
         calls = self._code.calls(getattr(function, "name", "")) if getattr(function, "name", "") else []
         is_bound = module.class_of_method(function) is not None
+        if not calls and self._code.is_step(module, function):
+            # What a step is handed is its number, and nothing else.
+            return parameters(function)[is_bound:][:1] == [name]
         passed = [(home, argument_of(call, function, name, is_bound)) for home, call in calls]
         return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
 

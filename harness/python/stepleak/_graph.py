@@ -130,11 +130,9 @@ class Graph:
 
     def _label_at(self, objects: list[Any], index: int) -> Edge:
         parent, item = objects[index - 1], objects[index]
-        if type(item) is types.CellType and type(parent) is tuple and index >= 2:
-            # A function's closure is a tuple of cells, and only the function knows their names.
-            function = objects[index - 2]
-            if type(function) is types.FunctionType and function.__closure__ is parent:
-                return "attribute", function.__code__.co_freevars[[c is item for c in parent].index(True)]
+        variables = _variables_in(objects[index - 2], parent) if index >= 2 else ()
+        if variables:
+            return "attribute", variables[[value is item for value in parent].index(True)]
         frame = frame_of(parent)
         name = None if frame is None else name_in(frame, item, self._read_locals)
         return _label(parent, item) if name is None else ("attribute", name)
@@ -146,7 +144,7 @@ def _access(objects: list[Any], index: int, edge: Edge) -> Access:
     parent = objects[index - 1]
     if kind != "attribute":
         return Access(kind, label)
-    if frame_of(parent) is not None or (type(parent) is tuple and type(objects[index]) is types.CellType):
+    if frame_of(parent) is not None or (index > 1 and _variables_in(objects[index - 2], parent)):
         return Access("variable", label)
     if is_a(parent, dict):
         owner = objects[index - 2] if index > 1 else None
@@ -156,6 +154,16 @@ def _access(objects: list[Any], index: int, edge: Edge) -> Access:
     if is_a(parent, types.ModuleType):
         return Access("variable", label)
     return Access("attribute", label, class_names(parent))
+
+
+def _variables_in(function: Any, values: Any) -> tuple[str, ...]:
+    """Names of what a function's closure (a tuple of cells) or its defaults hold, which only the function knows."""
+    if type(function) is not types.FunctionType or type(values) is not tuple:
+        return ()
+    code = function.__code__
+    if values is function.__closure__:
+        return code.co_freevars
+    return code.co_varnames[: code.co_argcount][-len(values) :] if values is function.__defaults__ else ()
 
 
 def _label(parent: Any, child: Any) -> Edge:
@@ -188,7 +196,7 @@ def _label_of_plain(parent: Any, child: Any) -> Edge | None:
     kind = type(parent)
     is_hidden = (
         kind is types.CellType
-        or (kind is types.FunctionType and type(child) is tuple and child is parent.__closure__)
+        or (kind is types.FunctionType and bool(_variables_in(parent, child)))
         or (kind is types.MethodType and parent.__self__ is child)
     )
     return HIDDEN if is_hidden else None

@@ -35,8 +35,8 @@ class UserCode:
         modules: dict[str, types.ModuleType] | None = None,
         entry: types.CodeType | None = None,
     ) -> None:
-        entered = ([] if entry is None else [entry]) + _running_code()
-        self._entered = {(os.path.realpath(c.co_filename), c.co_name, c.co_firstlineno) for c in entered}
+        self._step = None if entry is None else _place_of(entry)
+        self._entered = {self._step, *(_place_of(code) for code in _running_code())}
         self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
@@ -75,6 +75,14 @@ class UserCode:
     def is_entry(self, module: Module, function: Function) -> bool:
         """Whether it is the function that is called as the step, or runs now."""
         return (os.path.realpath(module.file), function.name, first_line(function)) in self._entered
+
+    def is_step(self, module: Module, function: ast.AST) -> bool:
+        """Whether it is the function that is called as the step."""
+        return isinstance(function, FUNCTIONS) and self._step == (
+            os.path.realpath(module.file),
+            function.name,
+            first_line(function),
+        )
 
     def living_classes(self, name: str) -> list[type]:
         """The classes of this name that objects, or their classes' subclasses, have now."""
@@ -148,6 +156,10 @@ class UserCode:
             except (SyntaxError, ValueError, RecursionError):
                 self._modules[file] = None
         return self._modules[file]
+
+
+def _place_of(code: types.CodeType) -> tuple[str, str, int]:
+    return os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno
 
 
 def _running_code() -> list[types.CodeType]:
