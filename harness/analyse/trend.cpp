@@ -160,20 +160,59 @@ bool has_upward_trend(Values values) {
   return concordant > 1.645 * std::sqrt(kVariance);
 }
 
-bool is_decaying(Values values) {
+namespace {
+
+// The squared distance of a series from the line that fits it best over f(step), over its last seven eighths: the first
+// is warm-up. (Least squares: Draper and Smith, Applied Regression Analysis, 1.2.)
+template <typename Function>
+double misfit(Values values, const Function& f) {
+  const auto from = values.size() / 8;
+  const auto count = static_cast<double>(values.size() - from);
+  double mean_x = 0;
+  double mean_y = 0;
+  for (auto i = from; i < values.size(); ++i) {
+    mean_x += f(static_cast<double>(i + 1)) / count;
+    mean_y += static_cast<double>(values[i] - values[from]) / count;
+  }
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  for (auto i = from; i < values.size(); ++i) {
+    const auto x = f(static_cast<double>(i + 1)) - mean_x;
+    const auto y = static_cast<double>(values[i] - values[from]) - mean_y;
+    xx += x * x;
+    xy += x * y;
+    yy += y * y;
+  }
+  return std::max(0.0, yy - xy * xy / xx);
+}
+
+}  // namespace
+
+bool is_decaying(Values values, std::int64_t gap) {
   constexpr std::size_t kParts = 32;
-  constexpr std::size_t kWarmUp = kParts / 8;
+  constexpr std::size_t kFewestParts = 16;
   constexpr double kDecay = 0.75;
-  const auto width = (values.size() - 1) / kParts;
-  if (values.empty() || width == 0) return false;
+  constexpr double kBetter = 0.5;
+  if (values.empty()) return false;
+  const auto reading = static_cast<std::size_t>(std::max<std::int64_t>(1, gap));
+  const auto width = ((values.size() - 1) / kParts + reading - 1) / reading * reading;
+  const auto parts = width == 0 ? 0 : (values.size() - 1) / width;
+  if (parts < kFewestParts) return false;
   std::vector<std::int64_t> rises;
-  for (auto end = values.size() - 1 - (kParts - 1) * width; end < values.size(); end += width) {
+  for (auto end = values.size() - 1 - (parts - 1) * width; end < values.size(); end += width) {
     rises.push_back(values[end] - values[end - width]);
   }
   // What is made once does not move the median.
-  const auto middle = rises.begin() + kParts / 2;
-  const auto early = median(rises.begin() + kWarmUp, middle);
-  return early > 0 && static_cast<double>(median(middle, rises.end())) < kDecay * static_cast<double>(early);
+  const auto middle = rises.begin() + static_cast<std::ptrdiff_t>(parts / 2);
+  const auto early = median(rises.begin() + static_cast<std::ptrdiff_t>(parts / 8), middle);
+  if (early <= 0 || static_cast<double>(median(middle, rises.end())) >= kDecay * static_cast<double>(early)) {
+    return false;
+  }
+  const auto line = misfit(values, [](double step) { return step; });
+  const auto curve = std::min(misfit(values, [](double step) { return std::log(step); }),
+                              misfit(values, [](double step) { return std::sqrt(step); }));
+  return curve < kBetter * line;
 }
 
 }  // namespace stepleak

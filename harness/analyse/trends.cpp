@@ -21,6 +21,20 @@ std::vector<std::int64_t> untensored_heap(const Trace& trace, StepRange range) {
   return rest.held(range.first, range.last);
 }
 
+// Steps between two readings of a ledger, at most.
+std::int64_t longest_gap(const Trace& trace, const SeriesKey& key, StepRange range) {
+  const auto* ledger = trace.ledger(key);
+  if (ledger == nullptr) return 1;
+  std::int64_t longest = 1;
+  std::int64_t last = 0;
+  for (const auto step : ledger->steps()) {
+    if (step > range.last) break;
+    if (last >= range.first) longest = std::max(longest, step - last);
+    last = step;
+  }
+  return longest;
+}
+
 std::vector<std::int64_t> waiting_bytes(const Trace& trace, Device device, StepRange range) {
   auto values = values_of(trace, {Counter::active_bytes, device}, range);
   const auto live = values_of(trace, {Counter::live_bytes, device}, range);
@@ -92,7 +106,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const auto heap = untensored_heap(trace, judged);
   const TrendOptions host{.period = period, .floor = kHeapFloorBytes, .is_exact = false};
   heap_ = judged_trend(heap, host, judged);
-  is_heap_decaying_ = is_decaying(heap);
+  is_heap_decaying_ = is_decaying(heap, longest_gap(trace, {Counter::heap_bytes}, judged));
   are_blocks_decaying_ = is_decaying(values_of(trace, {Counter::python_blocks}, judged));
   resident_ = judged_trend(values_of(trace, {Counter::resident_bytes}, judged), host, judged);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);

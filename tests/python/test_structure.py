@@ -912,6 +912,13 @@ UNBOUNDED = [
         "step.__closure__[0].cell_contents",
         "unbounded",
     ),
+    Case(
+        "list of a function that a decorator makes",
+        "def traced(function):\n    def wrapper(*a):\n        wrapper.calls.append(a)\n        return function(*a)\n"
+        "    wrapper.calls = []\n    return wrapper\n@traced\ndef add(x): return x\ndef step(): add([1])\n",
+        "add.calls",
+        "unbounded",
+    ),
     Case("global list", "losses = []\ndef step():\n    losses.append([1])\n", "losses", "unbounded"),
     Case(
         "class attribute",

@@ -97,6 +97,32 @@ TEST(DecayTest, SeesWhatFillsEverMoreSlowly) {
   EXPECT_FALSE(is_decaying({}));
 }
 
+// A ledger that is read at every eighth step only, and held in between.
+bool is_decaying_as_read(std::int64_t steps, const std::function<std::int64_t(std::int64_t)>& level) {
+  return is_decaying(series(steps, [&](auto step) { return level(step / 8 * 8); }), 8);
+}
+
+TEST(DecayTest, IsNoMatterOfWhenALedgerIsRead) {
+  for (const std::int64_t steps : {256, 384, 512, 768, 1006}) {
+    EXPECT_FALSE(is_decaying_as_read(steps, [](auto step) { return 600 * step + step % 5; })) << steps;
+    EXPECT_TRUE(is_decaying_as_read(steps, [](auto step) { return std::lround(1e5 * std::log(step + 1)); })) << steps;
+  }
+}
+
+TEST(DecayTest, SeesNoneInOneBufferThatGrowsByAPartOfItself) {
+  // As Python's bytearray and io.BytesIO take an eighth more than they need, and a vector the same again.
+  for (const double part : {1.125, 1.5, 2.0}) {
+    const auto capacity = [&](std::int64_t step) {
+      double bytes = 4096;
+      while (bytes < 2048.0 * static_cast<double>(step)) bytes *= part;
+      return std::lround(bytes);
+    };
+    for (const std::int64_t steps : {256, 384, 512, 768, 1006}) {
+      EXPECT_FALSE(is_decaying_as_read(steps, capacity)) << part << " at " << steps;
+    }
+  }
+}
+
 TEST(UpwardTrendTest, IsSeldomSeenInRandomLoadAndSeenInARiseBelowIt) {
   std::mt19937 random(1);
   const auto alarms = [&](std::int64_t rise) {

@@ -242,9 +242,10 @@ class Places:
         if isinstance(owner, ast.Name) and module.class_of_self(owner) is None:
             for made in module.nodes:
                 # The statement stands beside the one that makes the owner.
-                if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
-                    continue
-                is_owner = any(isinstance(t, ast.Name) and t.id == owner.id for t in made.targets)
+                if isinstance(made, ast.Assign) and isinstance(made.value, ast.Call):
+                    is_owner = any(isinstance(t, ast.Name) and t.id == owner.id for t in made.targets)
+                else:
+                    is_owner = isinstance(made, (*FUNCTIONS, ast.ClassDef)) and made.name == owner.id
                 if is_owner and module.scope(made) is scope and set(loops) <= set(module.loops(made)):
                     return True
         if loops:
