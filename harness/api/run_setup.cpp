@@ -18,6 +18,7 @@
 #include "harness/probes/torch/cpu_allocator_probe.hpp"
 #include "harness/probes/torch/graph_probe.hpp"
 #include "harness/probes/torch/heap_probe.hpp"
+#include "harness/probes/torch/loaded_torch.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
 
@@ -97,6 +98,7 @@ struct RunSetup::Parts {
 };
 
 RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
+  expect_torch_as_built();
   check_options(options);
   own_ = std::make_unique<Parts>(device_of(options.device));
   auto& own = *own_;

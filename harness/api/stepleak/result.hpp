@@ -10,6 +10,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#error "stepleak has the C++11 ABI of libstdc++, as torch has from 2.8 on: compile without -D_GLIBCXX_USE_CXX11_ABI=0"
+#endif
+
 namespace stepleak {
 /// The names of this interface's version: `stepleak::Result` is `stepleak::v0::Result`.
 namespace v0 {
