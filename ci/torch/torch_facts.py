@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the build asks of torch and of CUDA's files beside it, without importing torch.
 
-    PYTHON ci/torch/torch_facts.py
+    PYTHON ci/torch/torch_facts.py              of the interpreter's torch
+    PYTHON ci/torch/torch_facts.py LIBTORCH     of a LibTorch for C++ (include/, lib/); of CUDA the major version alone
 
 Prints a line each: torch's folder, its version, the CUDA that it was built for, of that CUDA the runtime
 library; then the compiler's arguments for its headers. A line is empty where there is no such thing.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import runpy
+import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,9 +31,9 @@ def torch_folder() -> Path | None:
     return next((Path(folder) for folder in folders if (Path(folder) / "version.py").is_file()), None)
 
 
-def cuda_roots(site: Path, major: str) -> Iterator[Path]:
+def cuda_roots(site: Path, major: str, is_of_python: bool) -> Iterator[Path]:
     """Folders with include/ and lib/: those that came with the wheel match torch exactly; a toolkit is the last."""
-    spec = importlib.util.find_spec("nvidia")
+    spec = importlib.util.find_spec("nvidia") if is_of_python else None
     for folder in [*map(Path, (spec.submodule_search_locations or []) if spec else []), site / "nvidia"]:
         yield folder / f"cu{major}"
         # One folder a library, before CUDA 13.
@@ -51,10 +53,10 @@ def is_of(major: str, root: Path) -> bool:
     return version is not None and version[1][:-3] == major
 
 
-def cuda_files(site: Path, version: str) -> tuple[str, list[str]]:
+def cuda_files(site: Path, version: str, *, is_of_python: bool = True) -> tuple[str, list[str]]:
     """The runtime library and the folders of headers, or nothing where one of HEADERS is missing."""
     major = version.partition(".")[0]
-    roots = [root for root in cuda_roots(site, major) if is_of(major, root)]
+    roots = [root for root in cuda_roots(site, major, is_of_python) if is_of(major, root)]
     runtime = [f for root in roots for lib in ("lib", "lib64") if (f := root / lib / f"libcudart.so.{major}").exists()]
     folders = [f for root in roots for f in (root / "include", root / "extras/CUPTI/include") if f.is_dir()]
     of_header = [next((folder for folder in folders if (folder / header).is_file()), None) for header in HEADERS]
@@ -70,12 +72,36 @@ def about(folder: Path) -> tuple[str, str]:
     return str(names["__version__"]), names.get("cuda") or ""
 
 
+def about_libtorch(folder: Path) -> tuple[str, str] | None:
+    """The same of a LibTorch for C++, by its headers and by the CUDA runtime that its library asks for."""
+    include = folder / "include/torch"
+    # Where torch has the second, the first only includes it.
+    for header in (include / "csrc/api/include/torch/version.h", include / "headeronly/version.h"):
+        text = header.read_text(encoding="utf-8") if header.is_file() else ""
+        if version := re.findall(r"#define TORCH_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text):
+            library = folder / "lib/libc10_cuda.so"
+            needed = re.search(rb"libcudart[-\w]*\.so\.(\d+)", library.read_bytes()) if library.is_file() else None
+            return ".".join(version), needed[1].decode() if needed else ""
+    return None
+
+
+def libtorch_runtime(folder: Path, major: str) -> str:
+    """The runtime library that was packed with a LibTorch, under a name of its own (libcudart-0123abcd.so.13)."""
+    return next((str(file) for file in (folder / "lib").glob(f"libcudart*.so.{major}")), "")
+
+
 def main() -> None:
-    folder = torch_folder()
+    named = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else None
+    folder = named or torch_folder()
     if folder is None:
         return
-    version, cuda = about(folder)
-    runtime, includes = cuda_files(folder.parent, cuda) if cuda else ("", [])
+    facts = about_libtorch(folder) if named else about(folder)
+    if facts is None:
+        return
+    version, cuda = facts
+    runtime, includes = cuda_files(folder.parent, cuda, is_of_python=named is None) if cuda else ("", [])
+    if named and runtime:
+        runtime = libtorch_runtime(named, cuda) or runtime
     print(folder, version, cuda, runtime, *(f"-isystem{path}" for path in includes), sep="\n")
 
 

@@ -40,11 +40,23 @@ def add_torch(folder: Path, version: str, cuda: str | None) -> Path:
     return folder
 
 
-def configure(interpreter: Path, build: Path, packages: Path | None, *options: str) -> str:
+def add_libtorch(folder: Path, version: str) -> Path:
+    """What the build looks at of a LibTorch for C++ and the CPU alone."""
+    names = zip(("MAJOR", "MINOR", "PATCH"), version.split("."), strict=True)
+    header = folder / "include/torch/headeronly/version.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("".join(f"#define TORCH_VERSION_{name} {number}\n" for name, number in names))
+    (folder / "lib").mkdir()
+    for name in ("torch", "torch_cpu", "c10"):
+        (folder / "lib" / f"lib{name}.so").touch()
+    return folder
+
+
+def configure(interpreter: Path, build: Path, packages: Path | None, *options: str, packaging: str = "wheel") -> str:
     """The output of `meson setup`, as pip runs it, on one line: meson breaks no lines, but terminals do."""
     path = os.pathsep.join(filter(None, [str(packages or ""), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
-        [interpreter, "-m", "mesonbuild.mesonmain", "setup", build, ROOT, "-Dpackaging=wheel", *options],
+        [interpreter, "-m", "mesonbuild.mesonmain", "setup", build, ROOT, f"-Dpackaging={packaging}", *options],
         capture_output=True,
         text=True,
         check=False,
@@ -79,6 +91,34 @@ def test_a_torch_for_the_cpu_alone_does_and_watches_no_gpu(interpreter: Path, tm
     assert "cuda_absent.cpp" in commands
     assert "cuda_watch.cpp" not in commands
     assert "this torch was built without CUDA" in commands
+
+
+def test_a_libtorch_for_cpp_does_without_an_interpreters_torch_and_headers(interpreter: Path, tmp_path: Path) -> None:
+    libtorch = add_libtorch(tmp_path / "libtorch", "2.99.0")
+    out = configure(interpreter, tmp_path / "build", None, f"-Dlibtorch={libtorch}", packaging="prefix")
+    assert "User defined options" in out, out
+    commands = (tmp_path / "build" / "compile_commands.json").read_text(encoding="utf-8")
+    assert f"-isystem{libtorch}/include" in commands
+    assert "public.cpp" in commands
+    assert "python_probe.cpp" not in commands
+    assert "core_module.cpp" not in commands
+
+
+def test_a_folder_without_libtorch_is_refused(interpreter: Path, tmp_path: Path) -> None:
+    out = configure(interpreter, tmp_path / "build", None, f"-Dlibtorch={tmp_path}", packaging="prefix")
+    assert f"there is no LibTorch in {tmp_path}: -Dlibtorch names the folder that has its include/ and lib/" in out
+
+
+def test_a_libtorch_that_is_too_old_is_refused(interpreter: Path, tmp_path: Path) -> None:
+    libtorch = add_libtorch(tmp_path / "libtorch", "2.7.1")
+    out = configure(interpreter, tmp_path / "build", None, f"-Dlibtorch={libtorch}", packaging="prefix")
+    assert "torch 2.7.1 is too old for stepleak" in out
+
+
+def test_a_python_package_needs_more_than_libtorch(interpreter: Path, tmp_path: Path) -> None:
+    libtorch = add_libtorch(tmp_path / "libtorch", "2.99.0")
+    out = configure(interpreter, tmp_path / "build", None, f"-Dlibtorch={libtorch}")
+    assert "-Dlibtorch needs -Dpackaging=prefix" in out
 
 
 def test_a_free_threaded_python_is_refused(interpreter: Path, tmp_path: Path) -> None:
