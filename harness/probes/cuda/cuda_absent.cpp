@@ -16,6 +16,10 @@ const CudaAnswer& ask_cuda_in_child() {
 
 std::map<std::string, std::string> cuda_conditions(Device /*device*/) { return {}; }
 
+bool has_context(Device /*device*/) { return false; }
+
+DeviceMemory memory_of(Device /*device*/) { return {}; }
+
 std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& /*stacks*/, bool /*with_objects*/) {
   return {};
 }
