@@ -44,7 +44,7 @@ enum class Change : std::uint8_t { same, worse, better, fresh, gone, other_key }
 
 struct Comparison {
   Change change = Change::same;
-  /// One clause each, worst first; of what is the same only that its fingerprints could not be compared.
+  /// One clause each, worst first; of what is the same only what could not be compared: fingerprints, a level.
   std::vector<std::string> differences;
 };
 

@@ -63,6 +63,33 @@ TEST(BaselineTest, ToleratesALevelWithinBytesAndPart) {
   EXPECT_EQ(compare(clean_baseline(), now).change, Change::worse);
 }
 
+TEST(BaselineTest, SaysWhichLevelOnlyOneSideHas) {
+  auto fewer = clean_baseline();
+  fewer.steady.erase("live_nodes@cpu");
+  auto lost = compare(fewer, clean_baseline());
+  EXPECT_EQ(lost.change, Change::same);
+  EXPECT_EQ(lost.differences, std::vector<std::string>{"live_nodes@cpu is 10, and the baseline has no such level: "
+                                                       "stepleak baseline update"});
+  EXPECT_EQ(compare(clean_baseline(), fewer).differences,
+            std::vector<std::string>{"live_nodes@cpu was 10, and this run did not observe it"});
+  fewer.steady["live_bytes@cpu"] = 200000;
+  lost = compare(fewer, clean_baseline());
+  EXPECT_EQ(lost.change, Change::better);
+  EXPECT_EQ(lost.differences.size(), 2U);
+  EXPECT_TRUE(compare(clean_baseline(), clean_baseline()).differences.empty());
+}
+
+TEST(BaselineTest, SaysNothingOfLevelsThatARunMayLack) {
+  auto on_gpu = clean_baseline();
+  on_gpu.steady["live_bytes@cuda:0"] = 1000;
+  auto without_record_pass = on_gpu;
+  without_record_pass.steady.erase("live_nodes@cpu");
+  EXPECT_TRUE(compare(without_record_pass, on_gpu).differences.empty());
+  EXPECT_TRUE(compare(on_gpu, without_record_pass).differences.empty());
+  without_record_pass.steady.erase("live_bytes@cpu");
+  EXPECT_EQ(compare(without_record_pass, on_gpu).differences.size(), 1U);
+}
+
 TEST(BaselineTest, FindsAnotherLeakOfTheSameKindAndRateWorse) {
   const auto comparison = compare(leaking_baseline(), leaking_elsewhere());
   EXPECT_EQ(comparison.change, Change::worse);
