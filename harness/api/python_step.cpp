@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "harness/api/python_peers.hpp"
+#include "harness/api/python_returns.hpp"
+#include "harness/api/result_of.hpp"
 #include "harness/probes/python/python_collector.hpp"
 #include "harness/probes/python/python_holder_search.hpp"
 #include "harness/probes/python/python_probe.hpp"
@@ -26,42 +28,48 @@ StepFailure step_failure(py::error_already_set& error) {
                      is_exit ? "the step must return, not end the process" : "");
 }
 
-// Asked after each step, so without a call of Python: coroutines, other awaitables and generators.
-bool may_be_unfinished(const py::object& returned) {
-  const auto* async = Py_TYPE(returned.ptr())->tp_as_async;
-  return (async != nullptr && async->am_await != nullptr) || PyGen_CheckExact(returned.ptr()) ||
-         PyAsyncGen_CheckExact(returned.ptr());
-}
-
-/// Made and called with the GIL; dropped without it, or with it.
+/// A Python callable as a step: takes the GIL for each call, and turns what Python raises into a StepFailure with the
+/// user's traceback. Made and dropped without the GIL.
 class PythonStep {
  public:
-  explicit PythonStep(py::object step)
-      : callable(std::move(step)), awaiting_(py::module_::import("stepleak._awaiting").attr("Awaiting")()) {}
+  /// `callable` is a `PyObject*`; `takes_index`: it wants the step's number.
+  PythonStep(void* callable, bool takes_index) : takes_index_(takes_index) {
+    const py::gil_scoped_acquire gil;
+    callable_ = py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable));
+    returns_ = std::make_unique<PythonReturns>();
+  }
   PythonStep(const PythonStep&) = delete;
   PythonStep& operator=(const PythonStep&) = delete;
   ~PythonStep() {
     const py::gil_scoped_acquire gil;
-    try {
-      awaiting_.attr("close")();
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("closing the event loop of a step");
-    }
-    awaiting_ = {};
-    callable = {};
+    returns_.reset();
+    callable_ = {};
   }
 
-  void finish(const py::object& returned) const try {
-    awaiting_.attr("finish")(returned);
-  } catch (py::error_already_set& error) {
-    if (const auto wrong_use = wrong_use_of(&error)) throw *wrong_use;
-    throw;
+  /// Lives no longer than this.
+  [[nodiscard]] Step get() {
+    return [this](std::int64_t index) { run(index); };
   }
 
-  py::object callable;
+  /// What of the steps could not be judged.
+  void add_note(RunRecord& record) const {
+    if (auto note = returns_->note(record.trace); !note.empty()) record.notes.push_back(std::move(note));
+  }
 
  private:
-  py::object awaiting_;
+  void run(std::int64_t index) {
+    const py::gil_scoped_acquire to_call;
+    try {
+      returns_->take((takes_index_ ? callable_(index) : callable_()).ptr());
+    } catch (py::error_already_set& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
+      throw step_failure(error);
+    }
+  }
+
+  bool takes_index_;
+  py::object callable_;
+  std::unique_ptr<PythonReturns> returns_;
 };
 
 // Where the interpreter keeps what is not the user's, and where the step's own package is installed.
@@ -104,21 +112,6 @@ std::optional<Error> wrong_use_of(void* error) {
   if (!raised.matches(py::module_::import("stepleak._load").attr("UsageError"))) return std::nullopt;
   return usage_error(raised.value().attr("what").cast<std::string>(),
                      raised.value().attr("remedy").cast<std::string>());
-}
-
-Step python_step(void* callable, bool takes_index) {
-  const py::gil_scoped_acquire gil;
-  const auto step = std::make_shared<PythonStep>(py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable)));
-  return [step, takes_index](std::int64_t index) {
-    const py::gil_scoped_acquire to_call;
-    try {
-      const auto returned = takes_index ? step->callable(index) : step->callable();
-      if (may_be_unfinished(returned)) step->finish(returned);
-    } catch (py::error_already_set& error) {
-      if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
-      throw step_failure(error);
-    }
-  };
 }
 
 PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
@@ -171,19 +164,25 @@ RunRecord record_python_run(void* callable, bool takes_index, const Options& opt
   // Only a worker has a recorder, and it ends after its one run.
   const PythonSurroundings python(callable, recorder, options.peer_timeout_seconds,
                                   recorder == nullptr ? AfterRun::goes_on : AfterRun::ends);
-  auto record = record_run(python_step(callable, takes_index), options, python.get());
+  PythonStep step(callable, takes_index);
+  auto record = record_run(step.get(), options, python.get());
+  step.add_note(record);
   for (auto& note : python.notes()) record.notes.push_back(std::move(note));
   return record;
 }
 
 Result check_python(void* callable, bool takes_index, const Options& options) {
   const PythonSurroundings python(callable, nullptr, options.peer_timeout_seconds);
-  return python.joined(check(python_step(callable, takes_index), options, python.get()));
+  PythonStep step(callable, takes_index);
+  auto record = record_run(step.get(), options, python.get());
+  step.add_note(record);
+  return python.joined(result_of(record));
 }
 
 Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options) {
   const PythonSurroundings python(callable, nullptr, options.peer_timeout_seconds);
-  return observe(python_step(callable, takes_index), passes, options, python.get());
+  PythonStep step(callable, takes_index);
+  return observe(step.get(), passes, options, python.get());
 }
 
 }  // namespace stepleak

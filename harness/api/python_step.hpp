@@ -26,11 +26,6 @@ class PythonProbe;
 /// What Python raised as an error of the front door where that is stepleak's UsageError. `error` as above.
 [[nodiscard]] std::optional<Error> wrong_use_of(void* error);
 
-/// A Python callable as a step: takes the GIL for each call, and turns what Python raises into a StepFailure
-/// with the user's traceback. `callable` is a `PyObject*`; `takes_index`: it wants the step's number. A coroutine that
-/// it returns is run to its end, all in one event loop; a generator that it returns unstarted is wrong use.
-[[nodiscard]] Step python_step(void* callable, bool takes_index);
-
 /// What becomes of the process after a run.
 enum class AfterRun : std::uint8_t {
   goes_on,  ///< all is undone

@@ -15,6 +15,10 @@ def returns_a_tensor():
     return torch.ones(100)
 
 
+def returns_its_work():
+    return nth_step
+
+
 def returns_a_generator():
     nth_step()
     return (torch.ones(1) for _ in range(3))

@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a step may return in place of running it: a function whose parentheses are missing, an iterator at rest."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from typing import Any
+
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+_CALLABLES = (*_FUNCTIONS, types.MethodType, functools.partial)
+_ITERATORS = (map, filter, zip, enumerate, itertools.starmap, itertools.chain, itertools.islice)
+
+# Exactly these: a module, a class or an object with __call__ may be the outcome of a step.
+TYPES = (*_CALLABLES, *_ITERATORS)
+
+
+def note_on(returned: Any) -> str:
+    """Of steps that each returned something like it, and of which nothing was seen."""
+    if isinstance(returned, _CALLABLES):
+        what = f"{_name(returned)}, and stepleak does not call what a step returns"
+        remedy = "are its parentheses missing?"
+    else:
+        what = f"a {type(returned).__name__} iterator, which runs nothing until something takes from it"
+        remedy = "run it in the step: for example `for _ in batches(): pass`"
+    return f"each step made no tensor and returned {what}, so perhaps nothing was judged: {remedy}"
+
+
+def _name(function: Any) -> str:
+    """Asks only functions: any object may be in a partial, and its attributes may be code."""
+    if type(function) is functools.partial:
+        function = function.func
+    if type(function) is types.MethodType:
+        function = function.__func__
+    named = function if type(function) in _FUNCTIONS else type(function)
+    return str(named.__qualname__)[:200]
