@@ -76,7 +76,7 @@ class Sandbox:
         return found
 
     def start(self, command: list[str], more: dict[str, str]) -> subprocess.Popen[bytes]:
-        """Signals that this process ignores (nohup) reach it."""
+        """Signals that this process ignores (nohup, a shell's &) reach it."""
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -148,5 +148,5 @@ class Suite:
 
 
 def _heed_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
