@@ -188,7 +188,7 @@ std::vector<std::string> uncompared_levels(const Baseline& stored, const Baselin
 
 Error malformed(const std::string& origin, std::string_view key, const std::string& what) {
   return failure_error(fmt::format("{} is no baseline: {} {}", origin, key, what),
-                       "restore it from version control, or write it again: stepleak baseline update");
+                       "restore it from version control, or remove it and write another: stepleak baseline update");
 }
 
 template <typename Value>
@@ -316,7 +316,7 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   if (json.at("schema") != kBaselineSchema) {
     throw failure_error(
         fmt::format("{} has schema {}, this stepleak reads {}", origin, json.at("schema").dump(), kBaselineSchema),
-        "write it again: stepleak baseline update");
+        "remove it and write another: stepleak baseline update");
   }
   Baseline baseline;
   baseline.scenario = value_of<std::string>(json, "scenario", origin);
@@ -349,7 +349,7 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   return baseline;
 } catch (const Json::exception& error) {
   throw failure_error(fmt::format("{} is no baseline: {}", origin, error.what()),
-                      "restore it from version control, or write it again: stepleak baseline update");
+                      "restore it from version control, or remove it and write another: stepleak baseline update");
 }
 
 std::filesystem::path BaselineStore::file_of(const std::string& scenario) const {

@@ -290,7 +290,7 @@ def test_higher_level_turns_the_gate_red(copied: Suite) -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ('{"schema": 99, "scenario": "mine_clean"}', ["has schema 99", "remedy: write it again"]),
+        ('{"schema": 99, "scenario": "mine_clean"}', ["has schema 99", "remedy: remove it and write another"]),
         ('{"schema": 1, "scenario": "mine_cl', ["is no baseline", "remedy: restore it from version control"]),
         ('{"schema": 1}', ["is no baseline", "remedy: restore it from version control"]),
         ("[]", ["is no baseline", "remedy: restore it from version control"]),
@@ -325,7 +325,7 @@ def test_gate_fails_on_unreadable_baseline_before_anything_runs(copied: Suite) -
     outcome = copied("gate")
     assert outcome.code == 3, outcome.text
     assert "mine_clean.json has schema 99" in outcome.err
-    assert "remedy: write it again" in outcome.err
+    assert "remedy: remove it and write another" in outcome.err
     assert " steps " not in outcome.out
 
 
