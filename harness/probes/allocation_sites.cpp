@@ -11,6 +11,9 @@ namespace {
 
 // Of a site in a step, beside those that are expected to stay.
 constexpr std::uint32_t kStacksAStep = 64;
+// Of all sites together.
+constexpr int kExpectedStacks = 768;
+constexpr int kOtherStacks = 256;
 // What a step allocates before may vary by a few.
 constexpr std::uint32_t kNear = 4;
 
@@ -40,15 +43,17 @@ AllocationSites::Visit AllocationSites::visit(const void* caller, std::size_t by
   return {};
 }
 
-bool AllocationSites::is_stack_wanted(const Visit& visit, std::int64_t step) const noexcept {
+bool AllocationSites::is_stack_wanted(const Visit& visit, std::int64_t step) noexcept {
   const auto& site = sites_.at(visit.site);
   if (!site.is_suspect.load(std::memory_order_relaxed)) return false;
   const auto stride = site.stride.load(std::memory_order_relaxed);
-  if (visit.ordinal % stride == static_cast<std::uint64_t>(step) % stride) return true;
-  return std::any_of(site.hints.begin(), site.hints.end(), [&](const auto& hint) {
+  const auto takes = [](std::atomic<int>& left) { return left.fetch_sub(1, std::memory_order_relaxed) > 0; };
+  const bool is_expected = std::any_of(site.hints.begin(), site.hints.end(), [&](const auto& hint) {
     const auto expected = hint.load(std::memory_order_relaxed);
     return expected > 0 && visit.ordinal + 1 + kNear >= expected && visit.ordinal + 1 <= expected + kNear;
   });
+  if (is_expected) return takes(expected_left_);
+  return visit.ordinal % stride == static_cast<std::uint64_t>(step) % stride && takes(others_left_);
 }
 
 void AllocationSites::restart() noexcept {
@@ -63,6 +68,8 @@ void AllocationSites::restart() noexcept {
 }
 
 void AllocationSites::begin_step() noexcept {
+  expected_left_.store(kExpectedStacks, std::memory_order_relaxed);
+  others_left_.store(kOtherStacks, std::memory_order_relaxed);
   for (auto& site : sites_) {
     const auto count = site.count.exchange(0, std::memory_order_relaxed);
     if (count > 0) site.stride.store(std::max(1U, count / kStacksAStep), std::memory_order_relaxed);
