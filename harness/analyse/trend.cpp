@@ -193,7 +193,7 @@ bool is_decaying(Values values, std::int64_t gap) {
   constexpr std::size_t kParts = 32;
   constexpr std::size_t kFewestParts = 16;
   constexpr double kDecay = 0.75;
-  constexpr double kBetter = 0.5;
+  constexpr double kBetter = 2.0 / 3;
   if (values.empty()) return false;
   const auto reading = static_cast<std::size_t>(std::max<std::int64_t>(1, gap));
   const auto width = ((values.size() - 1) / kParts + reading - 1) / reading * reading;

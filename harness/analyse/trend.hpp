@@ -55,8 +55,8 @@ inline constexpr std::int64_t kShortestSeries = 8;
 /// Whether a series that rises does so ever more slowly, as what fills does and a leak does not. Both must say so:
 /// over some 32 equal parts, of whole readings (`gap`: the steps between two of them), the median rise of the second
 /// half is below three quarters of that of the first, whose first quarter is warm-up (a line keeps its rate; growth by
-/// the logarithm or the square root of the steps has 0.4 or 0.6 of it); and one of these curves fits with less than
-/// half of the squared error of a line. One buffer that grows by a part of itself has ever longer stairs, and lies
+/// the logarithm or the square root of the steps has 0.4 or 0.6 of it); and one of these curves fits with less than two
+/// thirds of the squared error of a line. One buffer that grows by a part of itself has ever longer stairs, and lies
 /// along a line.
 [[nodiscard]] bool is_decaying(std::span<const std::int64_t> values, std::int64_t gap = 1);
 
