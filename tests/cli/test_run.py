@@ -209,7 +209,7 @@ def test_json_has_the_keys_of_the_contract(all_results: dict[str, dict[str, Any]
         assert result["verdict"] in ("clean", "leak", "inconclusive", "failure")
         assert isinstance(result["reason"], str)
         assert result["seconds"] > 0
-        assert set(result["limit"]) == {"bytes_per_step", "period_steps"}
+        assert set(result["limit"]) == {"bytes_per_step", "period_steps", "floors"}
         assert {"torch", "threads", "seed", "effort"} <= set(result["conditions"])
         assert result["conditions"]["effort"] == "standard"
         assert {"live_bytes@cpu", "live_nodes@cpu", "live_tensors@cpu"} <= set(result["series"])
