@@ -147,7 +147,8 @@ void HeapProbe::begin_record(const Pass& pass) {
 }
 
 void HeapProbe::begin_step(std::int64_t /*step*/) {
-  if (!is_hooked_) return;
+  // A child that was forked in a step has no record.
+  if (!is_hooked_ || record_here.load() == nullptr) return;
   hook_allocations(kListener);  // what the last step has loaded, too
   auto& record = *record_here.load();
   suspect_sites(record);
@@ -156,13 +157,13 @@ void HeapProbe::begin_step(std::int64_t /*step*/) {
 }
 
 void HeapProbe::read(Moment /*moment*/, std::span<std::int64_t> /*row*/) {
-  if (is_hooked_) record_here.load()->is_in_step = false;
+  if (auto* record = record_here.load()) record->is_in_step = false;
 }
 
 void HeapProbe::record_stacks(bool is_recording) { is_recording_ = is_recording; }
 
 void HeapProbe::end_record(Recording& recording) {
-  if (!is_hooked_) return;
+  if (!is_hooked_ || record_here.load() == nullptr) return;
   stop();
   std::unordered_set<std::uint64_t> tensors;
   for (const auto& survivor : recording.survivors) {
