@@ -74,15 +74,11 @@ class UserCode:
 
     def is_entry(self, module: Module, function: Function) -> bool:
         """Whether it is the function that is called as the step, or runs now."""
-        return (os.path.realpath(module.file), function.name, first_line(function)) in self._entered
+        return _place_in(module, function) in self._entered
 
     def is_step(self, module: Module, function: ast.AST) -> bool:
         """Whether it is the function that is called as the step."""
-        return isinstance(function, FUNCTIONS) and self._step == (
-            os.path.realpath(module.file),
-            function.name,
-            first_line(function),
-        )
+        return isinstance(function, FUNCTIONS) and _place_in(module, function) == self._step
 
     def living_classes(self, name: str) -> list[type]:
         """The classes of this name that objects, or their classes' subclasses, have now."""
@@ -156,6 +152,11 @@ class UserCode:
             except (SyntaxError, ValueError, RecursionError):
                 self._modules[file] = None
         return self._modules[file]
+
+
+def _place_in(module: Module, function: Function) -> tuple[str, str, int]:
+    """As `_place_of` has it of the function's code."""
+    return os.path.realpath(module.file), function.name, first_line(function)
 
 
 def _place_of(code: types.CodeType) -> tuple[str, str, int]:
