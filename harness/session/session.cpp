@@ -53,7 +53,7 @@ Session::Session(SessionParts parts)
 }
 
 void Session::start() {
-  started_ = Clock::now();
+  started_ = parts_.now();
   next_look_ = policy_.look_after(0);
   observer_.attach();
 }
@@ -78,12 +78,14 @@ Next Session::end_step() {
 }
 
 // Whether another step would leave too little of the user's time.
+double Session::seconds() const { return std::chrono::duration<double>(parts_.now() - started_).count(); }
+
 bool Session::is_time_up() const {
   if (policy_.budget_seconds <= 0) return false;
-  const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  const double used = seconds();
   const double share = is_in_record_ ? 1.0 : 1.0 - kRecordShare;
-  const double a_step = seconds / static_cast<double>(trace_.step_count() + 1);
-  return seconds + a_step > policy_.budget_seconds * share;
+  const double a_step = used / static_cast<double>(trace_.step_count() + 1);
+  return used + a_step > policy_.budget_seconds * share;
 }
 
 Next Session::look(bool is_late) {
@@ -253,7 +255,7 @@ RunRecord Session::finish() {
           .failure = std::move(failure_),
           .is_interrupted = is_interrupted_,
           .conditions = parts_.conditions,
-          .seconds = std::chrono::duration<double>(Clock::now() - started_).count()};
+          .seconds = seconds()};
 }
 
 }  // namespace stepleak

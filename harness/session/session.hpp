@@ -18,6 +18,8 @@
 
 namespace stepleak {
 
+using Clock = std::chrono::steady_clock;
+
 /// Everything that a session is made of; all pointers outlive it.
 struct SessionParts {
   std::string target;
@@ -32,6 +34,7 @@ struct SessionParts {
   Peers* peers = nullptr;          ///< null: this process decides alone
   std::int64_t record_stride = 1;  ///< of a leak in each step, every so-many-th one is recorded
   std::map<std::string, std::string> conditions;
+  Clock::time_point (*now)() = &Clock::now;  ///< what a budget in time is measured with
 };
 
 /// The state machine of passes: boundaries in, what to do next out. Who owns the loop is the driver's business:
@@ -59,8 +62,7 @@ class Session {
   [[nodiscard]] RunRecord finish();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  [[nodiscard]] double seconds() const;
   [[nodiscard]] bool is_time_up() const;
   [[nodiscard]] Next look(bool is_late);
   [[nodiscard]] Next end_pass();

@@ -9,7 +9,6 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "harness/analyse/suspects.hpp"
 #include "harness/drive/repeat.hpp"
@@ -383,12 +382,20 @@ TEST(SessionTest, RunsNoMoreStepsThanTheUserAllows) {
 }
 
 // Sleeps tell the time here, they do not measure it: the step takes 10 ms at least.
+// A clock that only the step moves.
+Clock::time_point time_now;
+Clock::time_point told_time() { return time_now; }
+
+Step taking(std::chrono::milliseconds time) {
+  return [time](std::int64_t) { time_now += time; };
+}
+
 TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
   auto policy = policy_of(Effort::nightly);
   policy.budget_seconds = 1;
   KeepingProbe probe(1, 0);
-  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}},
-                                [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(10)); });
+  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time},
+                                taking(std::chrono::milliseconds(10)));
   EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
   EXPECT_GE(result.steps, kFewestSteps);
   EXPECT_LE(result.steps, 100);
@@ -426,8 +433,8 @@ TEST(SessionTest, HasNoVerdictWhereTheTimeIsTooShort) {
   Policy policy;
   policy.budget_seconds = 0.05;
   KeepingProbe probe(1, 0);
-  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}},
-                                [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time},
+                                taking(std::chrono::milliseconds(20)));
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
   EXPECT_LE(result.steps, 3);
 }
