@@ -26,7 +26,7 @@ std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<con
   }
   findings = narrowed(findings);
   for (auto& finding : findings) {
-    finding.fix = fix_for(finding);
+    finding.fix = fix_for(finding, evidence.recording);
     finding.fingerprint = fingerprint_of(finding);
   }
   return findings;

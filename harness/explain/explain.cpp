@@ -42,9 +42,27 @@ std::string with_statement(std::string_view advice, const std::string& statement
   return statement.empty() ? std::string(advice) : fmt::format("{}: {}", advice, statement);
 }
 
+// Where what is kept is kept by the variables of a function that has not ended, that is what must go. The nearest to
+// what is kept decides; empty where none is on the way.
+std::string fix_of_frame(const Finding& finding, const Recording& recording) {
+  if (finding.holder_index < 0) return {};
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  for (auto edge = holder.path.rbegin(); edge != holder.path.rend(); ++edge) {
+    const auto from = recording.objects.edges.at(static_cast<std::size_t>(*edge)).from;
+    const auto& type = recording.objects.nodes.at(static_cast<std::size_t>(from)).type;
+    if (type == "traceback")
+      return "keep str(error), or error.with_traceback(None): a traceback keeps all variables of its functions";
+    if (type == "generator" || type == "async_generator")
+      return "run the generator to its end, or close() and drop it: until then it keeps its variables";
+    if (type == "coroutine") return "await or close() the coroutine: until then it keeps its variables";
+  }
+  return {};
+}
+
 }  // namespace
 
-std::string fix_for(const Finding& finding) {
+std::string fix_for(const Finding& finding, const Recording& recording) {
+  if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
       return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "harness/trace/finding.hpp"
+#include "harness/trace/recording.hpp"
 
 namespace stepleak {
 
-/// One sentence on what to change, with the user's own expression where it is known.
-[[nodiscard]] std::string fix_for(const Finding& finding);
+/// One sentence on what to change, with the user's own expression where it is known. `recording`: that of the finding's
+/// holder.
+[[nodiscard]] std::string fix_for(const Finding& finding, const Recording& recording);
 
 /// 16 hex digits, by the rule kFingerprintRule, over kind, the user's frames (file name and function, no line) and the
 /// holder's shape: the same over runs, machines, folders and line shifts.

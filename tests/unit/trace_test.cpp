@@ -207,26 +207,41 @@ TEST(FingerprintTest, OutlivesLinesAndFoldersAndTellsPlacesApart) {
 TEST(FixTest, MendsTheUsersOwnStatement) {
   Finding finding{.kind = Kind::graph_retention};
   finding.kept_by = {"train.py", 45, "self.history.append(loss)", "loss"};
-  EXPECT_EQ(fix_for(finding), "keep a number, not the tensor: self.history.append(loss.item())");
+  EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor: self.history.append(loss.item())");
   finding.kept_by = {};
-  EXPECT_EQ(fix_for(finding), "keep a number, not the tensor");
+  EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor");
 }
 
 TEST(FixTest, WritesNoStatementWhereWhatIsKeptIsNoTensor) {
   Finding finding{.kind = Kind::graph_retention};
   for (const auto* kept : {"[*losses, loss]", "([*losses, loss] if is_leaky else [loss])", "loss if keep else None"}) {
     finding.kept_by = {"train.py", 45, std::string("losses[:] = ") + kept, kept};
-    EXPECT_EQ(fix_for(finding), "keep a number, not the tensor") << kept;
+    EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor") << kept;
   }
   finding.kept_by = {"train.py", 45, "losses.append(step(a))", "step(a)"};
-  EXPECT_EQ(fix_for(finding), "keep a number, not the tensor: losses.append(step(a).item())");
+  EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor: losses.append(step(a).item())");
 }
 
 TEST(FixTest, SaysNothingOfHostMemoryThatOnlyALibraryKnows) {
   Finding finding{.kind = Kind::host_heap};
-  EXPECT_EQ(fix_for(finding), "");
+  EXPECT_EQ(fix_for(finding, {}), "");
   finding.where = {{"train.py", 7, "step"}};
-  EXPECT_NE(fix_for(finding), "");
+  EXPECT_NE(fix_for(finding, {}), "");
+}
+
+TEST(FixTest, EndsTheFunctionWhoseVariablesKeepIt) {
+  Finding finding{.kind = Kind::detached_activation, .holder_index = 0};
+  const auto fix_behind = [&](const std::string& type) {
+    Recording recording;
+    recording.objects.nodes = {{.type = "list", .name = "train.errors"}, {.type = type}, {.type = "Tensor"}};
+    recording.objects.edges = {{0, 1, EdgeType::index, "0"}, {1, 2, EdgeType::attribute, "x"}};
+    recording.holders = {{.path = {0, 1}, .held = 2}};
+    return fix_for(finding, recording);
+  };
+  EXPECT_EQ(fix_behind("Batch"), fix_for({.kind = finding.kind}, {}));
+  EXPECT_NE(fix_behind("traceback").find("with_traceback(None)"), std::string::npos);
+  EXPECT_NE(fix_behind("generator").find("close()"), std::string::npos);
+  EXPECT_NE(fix_behind("coroutine").find("await"), std::string::npos);
 }
 
 TEST(ScenarioRegistryTest, NamesBothFilesOfADuplicate) {
