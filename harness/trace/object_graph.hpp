@@ -64,7 +64,7 @@ struct Structure {
   std::string text;
 };
 
-/// How a root keeps a survivor, or a container that grew.
+/// How a root keeps a survivor, or a container or a buffer that grew.
 struct Holder {
   std::vector<int> path;  ///< edges from a root to what is held; indices into ObjectGraph::edges; empty: a root itself
   int held = -1;          ///< node at the end
@@ -72,6 +72,9 @@ struct Holder {
   int graph = -1;         ///< the autograd node of a tensor that is held; -1: it has none
   Statement kept_by;      ///< of line 0 where none was found
   Structure structure;    ///< of the container
+  /// Of a held buffer (a string, an array) that grew in the record pass: its size after it, and by how much it grew.
+  std::int64_t buffer_bytes = 0;
+  std::int64_t buffer_growth = 0;
 };
 
 }  // namespace stepleak

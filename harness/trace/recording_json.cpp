@@ -127,7 +127,9 @@ Json holder_to_json(const Holder& holder) {
           {"container", holder.container},
           {"graph", holder.graph},
           {"kept_by", statement_to_json(holder.kept_by)},
-          {"structure", structure_to_json(holder.structure)}};
+          {"structure", structure_to_json(holder.structure)},
+          {"buffer_bytes", holder.buffer_bytes},
+          {"buffer_growth", holder.buffer_growth}};
 }
 
 Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
@@ -139,7 +141,9 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .container = index_from(json.at("container"), nodes),
           .graph = index_from(json.at("graph"), nodes),
           .kept_by = statement_from_json(json.at("kept_by")),
-          .structure = json.contains("structure") ? structure_from_json(json.at("structure")) : Structure{}};
+          .structure = json.contains("structure") ? structure_from_json(json.at("structure")) : Structure{},
+          .buffer_bytes = json.contains("buffer_bytes") ? count_from(json.at("buffer_bytes")) : 0,
+          .buffer_growth = json.contains("buffer_growth") ? count_from(json.at("buffer_growth")) : 0};
 }
 
 }  // namespace

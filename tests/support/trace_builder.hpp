@@ -41,6 +41,11 @@ class TraceBuilder {
     holders_.push_back(holder);
     return *this;
   }
+  /// A holder names it by its index, in the order of the calls.
+  TraceBuilder& with_object(const ObjectNode& object) {
+    objects_.nodes.push_back(object);
+    return *this;
+  }
   /// What is alive at the look before the record pass, by birth step.
   TraceBuilder& with_cohorts(CohortTable table) {
     cohorts_.push_back(std::move(table));
@@ -70,6 +75,7 @@ class TraceBuilder {
                          .steps = recorded_,
                          .survivors = survivors_,
                          .stacks = stacks_,
+                         .objects = objects_,
                          .holders = holders_});
     return trace;
   }
@@ -91,6 +97,7 @@ class TraceBuilder {
   std::vector<std::function<std::int64_t(std::int64_t)>> columns_;
   std::vector<Survivor> survivors_;
   std::vector<std::vector<Frame>> stacks_;
+  ObjectGraph objects_;
   std::vector<Holder> holders_;
   std::vector<CohortTable> cohorts_;
 };

@@ -52,12 +52,14 @@ std::vector<Holder> to_paths(const py::dict& found) {
                      .line = kept_by["line"].cast<int>(),
                      .text = kept_by["text"].cast<std::string>(),
                      .expression = kept_by["expression"].cast<std::string>()},
-         .structure = {
-             .type = parse_structure_type(structure["kind"].cast<std::string>()).value_or(StructureType::unknown),
-             .bound = structure["bound"].cast<std::int64_t>(),
-             .file = structure["file"].cast<std::string>(),
-             .line = structure["line"].cast<int>(),
-             .text = structure["text"].cast<std::string>()}});
+         .structure = {.type =
+                           parse_structure_type(structure["kind"].cast<std::string>()).value_or(StructureType::unknown),
+                       .bound = structure["bound"].cast<std::int64_t>(),
+                       .file = structure["file"].cast<std::string>(),
+                       .line = structure["line"].cast<int>(),
+                       .text = structure["text"].cast<std::string>()},
+         .buffer_bytes = holder["buffer_bytes"].cast<std::int64_t>(),
+         .buffer_growth = holder["buffer_growth"].cast<std::int64_t>()});
   }
   return paths;
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stepleak._objects import is_a
@@ -43,6 +43,19 @@ def name_in(frame: types.FrameType, value: Any, read_locals: ReadLocals) -> str 
     return next((name for name, held in read_locals(frame) if held is value), None)
 
 
+def running_frames() -> Iterator[types.FrameType]:
+    """Frames of all threads, the innermost first, but for those of this package."""
+    # One of them is this very frame: no variable may go on naming it, or it would live until a collection, and the
+    # frames below with it.
+    threads = list(sys._current_frames().values())
+    while threads:
+        frame: types.FrameType | None = threads.pop()
+        while frame is not None:
+            if not is_ours(frame):
+                yield frame
+            frame = frame.f_back
+
+
 class RunningFrames:
     """What the running functions hold, by `id`: no reference to any of it is kept."""
 
@@ -51,15 +64,8 @@ class RunningFrames:
         """Of a variable's value: the function's name and the variable's."""
         self.namespaces: dict[int, str] = {}
         """Of the dict in which a function's globals live: its module's name."""
-        # One of them is this very frame: no variable may go on naming it, or it would live until a collection, and the
-        # frames below with it.
-        threads = list(sys._current_frames().values())
-        while threads:
-            frame: types.FrameType | None = threads.pop()
-            while frame is not None:
-                if not is_ours(frame):
-                    self._add(frame, read_locals)
-                frame = frame.f_back
+        for frame in running_frames():
+            self._add(frame, read_locals)
 
     def _add(self, frame: types.FrameType, read_locals: ReadLocals) -> None:
         module = dict.get(frame.f_globals, "__name__")

@@ -49,10 +49,11 @@ class Graph:
         self._node_of: dict[tuple[int, str], int] = {}
         self._edge_of: dict[tuple[int, int], int] = {}
 
-    def add(self, search: Search) -> dict[str, Any]:
+    def add(self, search: Search, *, is_buffer: bool = False) -> dict[str, Any]:
         """Adds a path that was found. Returns it as a `stepleak::HeldPath`.
 
-        And the `place` where it is kept, and the `chain` of objects up to its container.
+        And the `place` where it is kept, and the `chain` of objects up to its container. A buffer that grew has none:
+        what holds it did not grow.
         """
         objects, name = search.objects, search.root_name
         path: list[int] = []
@@ -70,12 +71,14 @@ class Graph:
             else:
                 way.append(Access("other", name))
             self._node(objects[0], name)
-        found = self._walk(objects, "" if search.variable else name, path, way)
+        found = self._walk(objects, "" if search.variable else name, path, way, is_buffer)
         beyond = found.pop("beyond")
         chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
         return found | {"chain": chain}
 
-    def _walk(self, objects: list[Any], name: str, path: list[int], way: list[Access]) -> dict[str, Any]:
+    def _walk(
+        self, objects: list[Any], name: str, path: list[int], way: list[Access], is_buffer: bool
+    ) -> dict[str, Any]:
         node = self._node(objects[0], name)
         container, length, beyond, most = -1, len(way), 0, 0
         for i, item in enumerate(objects):
@@ -87,7 +90,7 @@ class Graph:
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
             # The innermost container, but where one grew: what is put into that one is often a container, too.
-            if self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
+            if not is_buffer and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
                 container, length, beyond, most = node, len(way), len(objects) - 1 - i, growth
         if container < 0:
             length = len(way)
@@ -96,7 +99,7 @@ class Graph:
             "held": node,
             "container": container,
             "graph": self._autograd_node(objects[-1]),
-            "place": Place(way[:length], way[length:], is_container=container >= 0),
+            "place": Place(way[:length], way[length:], container >= 0, type(objects[-1]) if is_buffer else None),
             "beyond": beyond,
         }
 

@@ -12,6 +12,7 @@ import dataclasses
 import gc
 from typing import Any
 
+from stepleak._buffers import Buffer, Buffers
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
@@ -38,13 +39,15 @@ class HolderSearch:
         self._root = root
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
+        self._buffers = Buffers(read_locals)
 
     def begin(self) -> None:
-        """Remembers the length of every container, to see afterwards which ones grew."""
+        """Remembers the length of every container and large buffer, to see afterwards which ones grew."""
+        self._buffers.begin()
         self._lengths = {id(o): length_of(o) for o in gc.get_objects() if container_kind(o) is not None}
 
     def search(self, wanted: list[int], lines: dict[str, set[int]], steps: int) -> dict[str, Any]:
-        """Holders of the tensors with these TensorImpl addresses, and of containers that grew each step.
+        """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
         Returns `nodes` and `edges` (dicts as `stepleak::ObjectNode` and `ObjectEdge`), `holders` (as
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
@@ -60,17 +63,31 @@ class HolderSearch:
         # What grew most first: the collector's own order follows addresses in places.
         grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
         del objects
+        buffers = self._buffers.grown(steps)[:_MOST_SEARCHES]
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry)
         found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code)
-        ours = [tensors, grown, self._lengths, self.__dict__, wanted, found.containers, found.__dict__]
+        ours = [
+            tensors,
+            grown,
+            buffers,
+            *buffers,
+            *map(vars, buffers),
+            self._lengths,
+            self.__dict__,
+            wanted,
+            found.containers,
+            found.__dict__,
+        ]
         paths = Paths(self._root, ours, self._read_locals)
         held = {address for address in wanted if address in tensors and _tensors.is_held(tensors, address)}
         found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
         for index in range(min(len(grown), _MOST_SEARCHES)):
             found.add(paths.to(grown[index]))
+        for buffer in buffers:
+            found.add_buffer(paths, buffer)
         return found.values() | {"held": held}
 
     def _has_grown(self, container: Any, most: int, steps: int) -> bool:
@@ -103,15 +120,26 @@ class _Found:
             "unreachable": set(self._unreachable),
         }
 
-    def add(self, search: Any) -> None:
+    def add(self, search: Any, buffer: Buffer | None = None) -> None:
         if search.end is not End.FOUND:
             return
-        holder = self._graph.add(search)
+        holder = self._graph.add(search, is_buffer=buffer is not None)
         place, chain = holder.pop("place"), holder.pop("chain")
         function = search.root_name.removeprefix("local of ") if search.variable else ""
         structure = structure_of(chain, self._code, search.variable, function)
         statement = self._sources.statement_keeping(place)
-        self._holders.append(holder | {"kept_by": statement, "structure": dataclasses.asdict(structure)})
+        holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
+        holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
+        self._holders.append(holder)
+
+    def add_buffer(self, paths: Paths, buffer: Buffer) -> None:
+        """The way to what the collector does not track leads through its owner."""
+        if buffer.owner is None:
+            search = paths.to(buffer.item)
+        else:
+            search = paths.to(buffer.owner)
+            search = dataclasses.replace(search, objects=[*search.objects, buffer.item])
+        self.add(search, buffer)
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}

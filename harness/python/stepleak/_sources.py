@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,8 @@ class Place:
     beyond: list[Access]
     """From the container to what is held; empty where the container itself is held."""
     is_container: bool
+    buffer: type | None = None
+    """Of a buffer that grew: its type."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Sources:
     """Statements of the user's sources that keep something."""
 
     _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "put", "setdefault"})
-    _ADDING_ALL = frozenset({"extend", "update"})
+    _ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
 
     def __init__(self, lines: dict[str, set[int]]) -> None:
         self._lines = lines
@@ -111,6 +114,8 @@ class Sources:
             if place.way[-1].label.endswith("_hooks") and method.startswith("register_") and call.args:
                 return _Match(is_proven=False, rank=0, node=node, value=None)
             if isinstance(node, ast.Expr):
+                if _is_written_by(call, place, owner):
+                    return _Match(is_proven=True, rank=1, node=node, value=None)
                 if not call.args or method not in self._ADDING_ONE | self._ADDING_ALL:
                     return None
                 is_proven = _leads_to(call.func.value, place.way, owner)  # type: ignore[attr-defined]
@@ -134,6 +139,9 @@ class Sources:
         # itself is mostly how it is made.
         is_item = bool(place.beyond) and _leads_to(target, [*place.way, _item_of(place)], owner)
         is_whole = _leads_to(target, place.way, owner)
+        # What a buffer grows by is put behind what it holds; else it is made anew.
+        if place.buffer is not None and rank > 1 and not _mentions(node.value, place.way, owner):
+            return None
         value = None if place.is_container and not is_item else _held_in(node.value, place.beyond[1:])
         if is_whole and place.is_container and rank > 1:
             rank = 4
@@ -147,6 +155,18 @@ class Sources:
         if rank > 1 or not _is_named_alike(target, place.way[-1].label):
             return None
         return _Match(is_proven=False, rank=rank, node=node, value=value)
+
+
+def _is_written_by(call: ast.Call, place: Place, owner: str) -> bool:
+    """Whether a call gets the file in memory that grew: `torch.save(state, self.file)`, `print(text, file=log)`."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    is_file = place.buffer is not None and issubclass(place.buffer, (io.BytesIO, io.StringIO))
+    return is_file and any(_leads_to(value, place.way, owner) for value in given)
+
+
+def _mentions(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether an expression reads what is at a place."""
+    return any(isinstance(node, ast.expr) and _leads_to(node, way, owner) for node in ast.walk(value))
 
 
 def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:

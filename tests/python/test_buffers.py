@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers that grow and those that do not: each way to hold one, and near misses beside it."""
+
+from __future__ import annotations
+
+import io
+import types
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from stepleak._buffers import Buffers
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
+
+STEPS = 8
+LARGE = 10_000
+MORE = 100
+
+
+def grown_in(change: Callable[[], None]) -> list[tuple[str, int]]:
+    """Types of the buffers that grew by a change, and by how much."""
+    buffers = Buffers(frame_locals)
+    buffers.begin()
+    change()
+    return [(type(buffer.item).__name__, buffer.growth) for buffer in buffers.grown(STEPS)]
+
+
+class Log(io.StringIO):
+    """A buffer of a class of the user's, whose answers are not asked for."""
+
+    def __len__(self) -> int:
+        raise AssertionError
+
+    def tell(self) -> int:
+        raise AssertionError
+
+
+GROWTHS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "text": ("x" * LARGE, lambda text: text + "x" * MORE),
+    "bytes": (b"x" * LARGE, lambda data: data + b"x" * MORE),
+    "array": (np.zeros(LARGE), lambda old: np.concatenate([old, np.zeros(MORE // 8 + 1)])),
+    "array of a subclass": (np.zeros(LARGE).view(np.recarray).copy(), lambda old: np.append(old, np.zeros(MORE))),
+}
+
+
+@pytest.mark.parametrize("name", GROWTHS)
+def test_buffer_that_takes_the_place_of_a_smaller_one_has_grown(name: str) -> None:
+    first, larger = GROWTHS[name]
+    owner = types.SimpleNamespace(buffer=first)
+
+    def change() -> None:
+        owner.buffer = larger(owner.buffer)
+
+    assert [growth >= MORE for _, growth in grown_in(change)] == [True]
+
+
+@pytest.mark.parametrize("name", GROWTHS)
+def test_buffer_that_takes_the_place_of_one_as_large_has_not(name: str) -> None:
+    first, larger = GROWTHS[name]
+    owner = types.SimpleNamespace(buffer=first)
+
+    def change() -> None:
+        owner.buffer = larger(first)[: len(first)]
+
+    assert grown_in(change) == []
+
+
+def test_buffers_that_grow_in_place() -> None:
+    data, binary, text, log = bytearray(LARGE), io.BytesIO(b"x" * LARGE), io.StringIO(), Log()
+    owner = types.SimpleNamespace(data=data, other=types.SimpleNamespace(binary=binary), text=[text], log={"all": log})
+    binary.seek(LARGE)
+    text.write("x" * LARGE)
+    io.StringIO.write(log, "x" * LARGE)
+
+    def change() -> None:
+        data.extend(b"x" * 400)
+        binary.write(b"x" * 300)
+        text.write("x" * 200)
+        io.StringIO.write(log, "x" * 100)
+
+    assert grown_in(change) == [("bytearray", 400), ("BytesIO", 300), ("StringIO", 200), ("Log", 100)]
+    assert owner.data is data
+
+
+def test_variable_of_a_running_function_owns_its_buffer() -> None:
+    text = "x" * LARGE
+
+    def grow() -> None:
+        nonlocal text
+        text += "y" * MORE
+
+    local = "z" * LARGE
+    buffers = Buffers(frame_locals)
+    buffers.begin()
+    grow()
+    local += "z" * 2 * MORE
+    assert [buffer.growth for buffer in buffers.grown(STEPS)] == [2 * MORE, MORE]
+    assert len(local) + len(text) > 2 * LARGE
+
+
+def test_what_is_no_buffer_that_grew() -> None:
+    closed = io.StringIO()
+    closed.close()
+    base = np.zeros(LARGE)
+    owner = types.SimpleNamespace(
+        kept=["x" * LARGE], small="x" * 100, view=base[: LARGE // 2], closed=closed, trimmed="x" * LARGE
+    )
+
+    def change() -> None:
+        owner.kept.append("y" * 2 * LARGE)  # one more, and no larger one
+        owner.small = "x" * 1000  # below what is looked at
+        owner.view = base[:LARGE]  # owns nothing
+        owner.trimmed = (owner.trimmed + "x" * MORE)[-LARGE:]
+        owner.new = types.SimpleNamespace(text="x" * 2 * LARGE)  # an owner that was not there
+
+    assert grown_in(change) == []
+
+
+def test_items_of_a_window_move_and_do_not_grow() -> None:
+    window = deque([np.zeros(LARGE + MORE * i) for i in range(8)], maxlen=8)
+
+    def change() -> None:
+        window.append(window[0].copy())
+
+    assert grown_in(change) == []
+
+
+class Trainer(types.SimpleNamespace):
+    """Of the name that the source below gives it."""
+
+
+SOURCE = """
+import io
+
+class Trainer:
+    def __init__(self):
+        self.text = io.StringIO()
+        self.array = None
+        self.log = ""
+
+    def step(self, index):
+        self.start = self.text
+        note = np.zeros(3)
+        self.array = other(note)
+        {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "statement"),
+    [
+        ("text", "self.text.write(str(index))"),
+        ("text", "print(index, file=self.text)"),
+        ("array", "self.array = np.concatenate([self.array, note])"),
+        ("log", "self.log = self.log + str(index)"),
+        ("log", "self.log += str(index)"),
+    ],
+)
+def test_statement_that_makes_a_buffer_grow(attribute: str, statement: str, tmp_path: Any) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(SOURCE.format(statement=statement), encoding="utf-8")
+    trainer = Trainer(text=io.StringIO(), array=np.zeros(LARGE), log="x" * LARGE)
+    trainer.text.write("x" * LARGE)
+    search = HolderSearch(trainer, frame_locals)
+    search.begin()
+    if attribute == "text":
+        trainer.text.write("x" * MORE)
+    elif attribute == "array":
+        trainer.array = np.zeros(LARGE + MORE)
+    else:
+        trainer.log = "x" * (LARGE + MORE)
+    (holder,) = search.search([], {str(file): set()}, STEPS)["holders"]
+    assert (holder["kept_by"]["text"], holder["container"]) == (statement, -1)
+    assert holder["buffer_growth"] >= MORE
+
+
+def test_no_statement_that_makes_a_buffer_anew(tmp_path: Any) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(SOURCE.format(statement="print(self.log)"), encoding="utf-8")
+    trainer = Trainer(array=np.zeros(LARGE), log="x" * LARGE)
+    search = HolderSearch(trainer, frame_locals)
+    search.begin()
+    trainer.array = np.zeros(LARGE + MORE)
+    trainer.log += "x" * MORE
+    holders = search.search([], {str(file): set()}, STEPS)["holders"]
+    assert [holder["kept_by"]["line"] for holder in holders] == [0, 0]
