@@ -26,13 +26,39 @@ std::vector<const Survivor*> steady_allocations(const Recording& recording) {
   return survivors_where(recording, [&](const Survivor& s) { return is_one(s) && steps[s.stack].size() > 1; });
 }
 
-// Where the memory was allocated, if what was recorded is the better part of it: less may be there beside the leak.
+// Whether so many bytes are the better part of what so many steps leave: less may be there beside the leak.
+bool is_better_part(double bytes, double bytes_per_step, std::int64_t steps) {
+  return 2 * bytes >= bytes_per_step * static_cast<double>(steps);
+}
+
+// Where the memory was allocated.
 void add_witness(const Recording& recording, double bytes_per_step, Finding& finding) {
   const auto kept = steady_allocations(recording);
   double bytes = 0;
   for (const auto* allocation : kept) bytes += static_cast<double>(allocation->bytes);
-  if (2 * bytes < bytes_per_step * static_cast<double>(recording.proof_steps())) return;
-  add_suspects(recording, kept, finding);
+  if (is_better_part(bytes, bytes_per_step, recording.proof_steps())) add_suspects(recording, kept, finding);
+}
+
+// Who holds the one buffer that grew, or else the first container that did; -1: nobody was found. A buffer has grown in
+// the recorded steps as the heap did, and must hold what all the steps before have left: by chance the newest batch is
+// larger than one before, too.
+int holder_of_growth(const Recording& recording, double bytes_per_step, std::int64_t since_step) {
+  const auto first_where = [&](const auto& is_wanted) {
+    const auto found = std::find_if(recording.holders.begin(), recording.holders.end(), is_wanted);
+    return found == recording.holders.end() ? -1 : static_cast<int>(found - recording.holders.begin());
+  };
+  const auto buffer = first_where([&](const Holder& holder) {
+    const auto end = recording.pass.first_step + recording.steps;
+    return holder.buffer_growth > 0 &&
+           is_better_part(static_cast<double>(holder.buffer_growth), bytes_per_step, recording.steps) &&
+           is_better_part(static_cast<double>(holder.buffer_bytes), bytes_per_step, end - since_step);
+  });
+  return buffer >= 0 ? buffer : first_where([](const Holder& holder) { return holder.container >= 0; });
+}
+
+// Of what is mapped a step may touch a part only, as of a thread's stack.
+double touched_of(const Trend& mapped, const Trend& resident) {
+  return resident.is_growing() ? std::min(mapped.per_step, resident.per_step) : mapped.per_step;
 }
 
 }  // namespace
@@ -41,10 +67,15 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   const auto growth = host_growth_of(evidence.trace, evidence.trends);
   if (!growth.is_leak) return {};
   Finding finding{.kind = kind()};
-  finding.bytes_per_step = std::max(0.0, growth.heap.per_step);
-  finding.what = fmt::format("{} of host heap outside tensors stay of every step", format_bytes(growth.heap.per_step));
-  finding.since_step = growth.heap.since_step;
-  if (growth.objects.is_growing()) {
+  const double heap = std::max(0.0, growth.heap.per_step);
+  const double mapped = growth.mapped.is_growing() ? touched_of(growth.mapped, evidence.trends.resident()) : 0;
+  const bool is_mapped = mapped > heap;
+  finding.bytes_per_step = heap + mapped;
+  finding.what =
+      fmt::format("{} of {} stay of every step", format_bytes(is_mapped ? mapped : heap),
+                  is_mapped ? "host memory that malloc does not hand out (mmap, stacks)" : "host heap outside tensors");
+  finding.since_step = is_mapped ? growth.mapped.since_step : growth.heap.since_step;
+  if (growth.objects.is_growing() && !is_mapped) {
     finding.count_per_step = growth.objects.per_step;
     finding.counted = "python objects";
     finding.since_step = growth.objects.since_step;
@@ -53,7 +84,8 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
                                objects.every, format_bytes(finding.bytes_per_step));
   }
   finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
-  if (!growth.objects.is_growing() && !growth.heap.is_growing() && growth.blocks.is_growing()) {
+  if (mapped > 0) finding.accounts_for.push_back({Counter::mapped_bytes});
+  if (!growth.objects.is_growing() && !growth.heap.is_growing() && !is_mapped && growth.blocks.is_growing()) {
     finding.count_per_step = growth.blocks.per_step;
     finding.counted = "python blocks";
     finding.since_step = growth.blocks.since_step;
@@ -62,14 +94,13 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
         fmt::format("{} (strings, numbers) {} of {}", blocks.count, blocks.is_one ? "stays" : "stay", blocks.every);
   }
   // Python objects have no allocation stack here; the holder search names what grew, and else the native witness does.
-  const auto& holders = evidence.recording.holders;
-  const auto grown = std::find_if(holders.begin(), holders.end(), [](const Holder& h) { return h.container >= 0; });
-  if (grown != holders.end()) set_holder(evidence.recording, static_cast<int>(grown - holders.begin()), finding);
+  const auto holder = holder_of_growth(evidence.recording, heap + mapped, finding.since_step);
+  if (holder >= 0) set_holder(evidence.recording, holder, finding);
   const auto& kept = finding.kept_by;
   if (kept.line > 0) {
     finding.where = {{kept.file, kept.line, "", kept.text, FrameOwner::user}};
   } else {
-    add_witness(evidence.recording, growth.heap.per_step, finding);
+    add_witness(evidence.recording, heap + mapped, finding);
   }
   return {finding};
 }

@@ -98,8 +98,12 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
 }
 
 // What beside the exact ledgers has not settled.
-std::string_view unsettled_of(const Trace& trace, bool are_devices_settled) {
+std::string_view unsettled_of(const Trace& trace, const Trends& trends, bool are_devices_settled) {
   if (!are_devices_settled) return "reserved, pinned or driver memory still moves";
+  const SeriesKey mapped{Counter::mapped_bytes};
+  if (trends.heap().is_flat() && trace.has(mapped) && !trends.of(mapped).is_flat()) {
+    return "memory that is mapped outside malloc still moves";
+  }
   if (trace.has({Counter::heap_bytes})) return "the host heap still moves";
   return "RSS or Python objects still grow, and the host heap is not seen";
 }
@@ -111,6 +115,7 @@ std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends
     if (trace.has(key)) floors[to_string(key)] = floor;
   };
   add({trace.has({Counter::heap_bytes}) ? Counter::heap_bytes : Counter::resident_bytes}, kHeapFloorBytes);
+  add({Counter::mapped_bytes}, kHeapFloorBytes);
   add({Counter::python_blocks}, kBlockFloor);
   add({Counter::python_objects}, kHeavyObjects);
   for (const auto& device : trace.devices()) {
@@ -164,7 +169,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, are_devices_settled));
+    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, are_devices_settled));
     for (const auto& [name, trend, doubt] : exact) {
       if (trend.is_flat()) continue;
       decision.reason = fmt::format(

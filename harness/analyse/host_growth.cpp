@@ -24,13 +24,15 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
 HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   HostGrowth growth{.heap = trends.heap(),
                     .objects = trends.of({Counter::python_objects}),
-                    .blocks = trends.of({Counter::python_blocks})};
+                    .blocks = trends.of({Counter::python_blocks}),
+                    .mapped = trends.of({Counter::mapped_bytes})};
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
   const auto& supported = trends.supported_heap();
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
   growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
   growth.is_leak = (growth.heap.is_growing() && !trends.is_heap_decaying()) ||
+                   (growth.mapped.is_growing() && !trends.is_mapped_decaying()) ||
                    (growth.blocks.is_growing() && !trends.are_blocks_decaying()) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
   // What is too light to be a leak where it grows is so where it still moves.
@@ -39,10 +41,12 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
       !trace.has({Counter::python_objects}) || growth.objects.is_flat() || (are_objects_light && !are_objects_heavy);
   const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
   const bool are_blocks_settled = growth.blocks.is_flat() || !trace.has({Counter::python_blocks});
+  const bool is_mapped_settled = growth.mapped.is_flat() || !trace.has({Counter::mapped_bytes});
   growth.is_decaying = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || trends.is_heap_decaying()) &&
-                       (are_blocks_settled || trends.are_blocks_decaying());
-  growth.is_settled =
-      (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled && are_blocks_settled;
+                       (are_blocks_settled || trends.are_blocks_decaying()) &&
+                       (is_mapped_settled || trends.is_mapped_decaying());
+  growth.is_settled = (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled &&
+                      are_blocks_settled && is_mapped_settled;
   return growth;
 }
 

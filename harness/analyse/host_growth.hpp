@@ -11,13 +11,15 @@ struct HostGrowth {
   Trend heap;     ///< malloc'ed bytes less tensors; noisy
   Trend objects;  ///< objects tracked by Python's collector; exact
   Trend blocks;   ///< of Python's own allocator, which the heap does not see; noisy
+  Trend mapped;   ///< writable memory that others than malloc have mapped; noisy
   bool is_leak = false;
   bool is_witnessed = false;  ///< of a leak: something exact beside the heap says so, too
   bool is_decaying = false;   ///< what is not settled rises ever more slowly: library caches that fill
   bool is_settled = false;    ///< neither can turn into a leak any more, as far as this run shows
 };
 
-/// A leak where the heap alone grows above kHeapFloorBytes a step or Python's blocks above kBlockFloor, or where
+/// A leak where the heap or the mapped memory alone grows above kHeapFloorBytes a step or Python's blocks above
+/// kBlockFloor, or where
 /// tracked objects grow exactly and are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of
 /// one small record a step is neither. What rises ever more slowly is none: libraries keep a plan for each shape that
 /// they meet. Where malloc tells nothing, RSS that still grows, or objects that do, leave it open.

@@ -70,8 +70,9 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
                  std::int64_t most_steps) {
   const auto growing = growing_devices(trends, watched);
   const auto hold = hold_of(trace, trends, growing, watched);
-  Pass pass{
-      .type = PassType::record, .young_steps = hold > 1 ? hold + 1 : 2, .records_heap = trends.heap().is_growing()};
+  Pass pass{.type = PassType::record,
+            .young_steps = hold > 1 ? hold + 1 : 2,
+            .records_heap = trends.heap().is_growing() || trends.of({Counter::mapped_bytes}).is_growing()};
   const auto is_in_every_step = [&](Device device) {
     const auto& blocks = trends.of({Counter::live_blocks, device});
     return blocks.is_growing() && blocks.period == 1 && blocks.per_step >= 1;

@@ -42,14 +42,15 @@ class Trends {
   Trends(const Trace& trace, StepRange judged);
 
   [[nodiscard]] StepRange judged() const { return judged_; }
-  /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor;
-  /// heap_bytes is heap().
+  /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor,
+  /// mapped_bytes with kHeapFloorBytes; heap_bytes is heap().
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }
-  /// Whether it, or python_blocks, rises ever more slowly.
+  /// Whether it, python_blocks or mapped_bytes rises ever more slowly.
   [[nodiscard]] bool is_heap_decaying() const { return is_heap_decaying_; }
   [[nodiscard]] bool are_blocks_decaying() const { return are_blocks_decaying_; }
+  [[nodiscard]] bool is_mapped_decaying() const { return is_mapped_decaying_; }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
   /// RSS with kHeapFloorBytes: a witness of a heap that malloc does not tell of.
@@ -70,6 +71,7 @@ class Trends {
   Trend resident_;
   bool is_heap_decaying_ = false;
   bool are_blocks_decaying_ = false;  // Python's
+  bool is_mapped_decaying_ = false;
 };
 
 /// Running total of what only a forced collection freed on a device, one value a step.

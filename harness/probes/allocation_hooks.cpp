@@ -4,6 +4,7 @@
 #include "harness/probes/allocation_hooks.hpp"
 
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cerrno>
@@ -65,6 +66,9 @@ struct Originals {
   decltype(&::posix_memalign) posix_memalign = nullptr;
   decltype(&::aligned_alloc) aligned_alloc = nullptr;
   decltype(&::memalign) memalign = nullptr;
+  // The second is the first by another name, of 64-bit offsets; both are called.
+  decltype(&::mmap) mmap[2] = {};
+  decltype(&::munmap) munmap = nullptr;
   // Of one object, and of an array.
   void* (*make[2])(std::size_t) = {};
   void* (*make_or_null[2])(std::size_t, const std::nothrow_t&) = {};
@@ -106,6 +110,19 @@ void* hook_aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 
 void* hook_memalign(std::size_t alignment, std::size_t bytes) noexcept {
   return tell_made(originals.memalign(alignment, bytes), bytes, __builtin_return_address(0));
+}
+
+template <int Form>
+void* hook_mmap(void* at, std::size_t bytes, int rights, int flags, int file, off_t offset) noexcept {
+  void* block = originals.mmap[Form](at, bytes, rights, flags, file, offset);
+  const bool is_memory = block != MAP_FAILED && (rights & PROT_WRITE) != 0;
+  if (is_memory) tell_made(block, bytes, __builtin_return_address(0));
+  return block;
+}
+
+int hook_munmap(void* block, std::size_t bytes) noexcept {
+  tell_freed(block);
+  return originals.munmap(block, bytes);
 }
 
 // Most of them call malloc: told here, by who called them.
@@ -156,6 +173,9 @@ std::vector<SymbolPatch> all_patches() {
   add(patches, "posix_memalign", originals.posix_memalign, &hook_posix_memalign);
   add(patches, "aligned_alloc", originals.aligned_alloc, &hook_aligned_alloc);
   add(patches, "memalign", originals.memalign, &hook_memalign);
+  add(patches, "mmap", originals.mmap[0], &hook_mmap<0>);
+  add(patches, "mmap64", originals.mmap[1], &hook_mmap<1>);
+  add(patches, "munmap", originals.munmap, &hook_munmap);
   add_operators<0>(patches, {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZdlPv", "_ZdlPvm",
                              "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t"});
   add_operators<1>(patches, {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZdaPv", "_ZdaPvm",

@@ -34,9 +34,10 @@ enum class Counter : std::uint8_t {
   shared_bytes,   ///< mapped host memory that other processes may share, in whole pages; noisy where workers run ahead
   python_blocks,  ///< small blocks that Python's own allocator has handed out (`sys.getallocatedblocks`); noisy:
                   ///< caches, free lists and interned strings move it too
+  mapped_bytes,   ///< writable host memory that others than malloc have mapped, in whole pages; noisy
 };
 
-inline constexpr int kCounterCount = static_cast<int>(Counter::python_blocks) + 1;
+inline constexpr int kCounterCount = static_cast<int>(Counter::mapped_bytes) + 1;
 
 /// The enumerator's own spelling, as in JSON.
 [[nodiscard]] std::string_view to_string(Counter counter);

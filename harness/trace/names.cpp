@@ -28,7 +28,8 @@ constexpr std::array kCounters{std::string_view("live_bytes"),
                                std::string_view("pinned_bytes"),
                                std::string_view("outside_bytes"),
                                std::string_view("shared_bytes"),
-                               std::string_view("python_blocks")};
+                               std::string_view("python_blocks"),
+                               std::string_view("mapped_bytes")};
 static_assert(kCounters.size() == kCounterCount);
 
 constexpr std::array kKinds{std::string_view("growth"),
@@ -72,6 +73,7 @@ bool is_exact(Counter counter) {
     case Counter::outside_bytes:
     case Counter::shared_bytes:
     case Counter::python_blocks:
+    case Counter::mapped_bytes:
       return false;
     default:
       return true;

@@ -4,6 +4,7 @@
 #include "harness/probes/allocation_hooks.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -93,6 +94,19 @@ TEST_F(AllocationHooksTest, TellsEachWayToAllocateOnceAndItsFree) {
   EXPECT_EQ(std::vector<std::size_t>(made_bytes, made_bytes + made_count),
             (std::vector<std::size_t>{11, 20000, 21, 23, 29, 128}));
   EXPECT_EQ(std::vector<void*>(made, made + made_count), std::vector<void*>(freed, freed + freed_count));
+}
+
+TEST_F(AllocationHooksTest, TellsWritableMappings) {
+  note([] {
+    kept = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ::munmap(kept, 8192);
+    kept = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  });
+  ASSERT_EQ(made_count, 1U);
+  EXPECT_EQ(made_bytes[0], 8192U);
+  ASSERT_EQ(freed_count, 1U);
+  EXPECT_EQ(made[0], freed[0]);
+  ::munmap(kept, 4096);
 }
 
 TEST_F(AllocationHooksTest, TellsWhatTheCLibraryAllocatesForAnother) {

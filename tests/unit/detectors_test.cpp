@@ -197,6 +197,19 @@ TEST(HostHeapDetectorTest, DetectsTheHeapAloneAboveItsFloorOnly) {
   EXPECT_TRUE(kinds_of(with_heap(100)).empty());
 }
 
+TEST(HostHeapDetectorTest, DetectsMappedMemoryThatMallocDoesNotHandOut) {
+  const auto with_mapped = [](std::int64_t per_step) {
+    TraceBuilder builder(600);
+    builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+        .with({Counter::heap_bytes}, [](auto) { return 1000000; })
+        .with({Counter::mapped_bytes}, [=](auto step) { return 1000000 + 4096 * (per_step * step / 4096); });
+    return builder;
+  };
+  EXPECT_EQ(kinds_of(with_mapped(65536)), std::set{Kind::host_heap});
+  EXPECT_TRUE(kinds_of(with_mapped(100)).empty());
+  EXPECT_TRUE(kinds_of(with_mapped(0)).empty());
+}
+
 // A heap that grows by 2 KiB a step, and native allocations of so many bytes that the recorded steps left.
 Finding witnessed_by(std::int64_t bytes, std::int64_t every) {
   TraceBuilder builder(kSteps);
@@ -230,6 +243,33 @@ TEST(HostHeapDetectorTest, NamesWhereTheBetterPartOfTheHeapWasAllocated) {
 TEST(HostHeapDetectorTest, NamesNoPlaceOfALesserPartNorOfASingleStep) {
   EXPECT_TRUE(witnessed_by(512, 1).where.empty());
   EXPECT_TRUE(witnessed_by(1 << 20, kRecorded).where.empty());
+}
+
+// The same heap, a list that grew and a buffer that did, by so many bytes in the recorded steps.
+Finding with_buffer(std::int64_t growth, std::int64_t bytes) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return 1000000 + 2048 * step; })
+      .with_object({.type = "list", .name = "train.kept", .length = 40})
+      .with_object({.type = "StringIO", .name = "train.log"})
+      .with_holder({.held = 0, .container = 0})
+      .with_holder({.held = 1, .buffer_bytes = bytes, .buffer_growth = growth})
+      .recorded(kRecorded);
+  const Analysed trace(builder.build());
+  for (const auto& detector : all_detectors()) {
+    for (const auto& finding : trace.findings(*detector)) return finding;
+  }
+  return {};
+}
+
+TEST(HostHeapDetectorTest, NamesTheBufferThatGrewAsTheHeapDid) {
+  EXPECT_EQ(with_buffer(2048 * kRecorded, 2048 * kSteps).holder, "train.log (StringIO) -> StringIO");
+}
+
+TEST(HostHeapDetectorTest, NamesAContainerBesideABufferThatIsNotTheLeak) {
+  // Lesser than what the steps left, or newest of some that are not kept.
+  EXPECT_EQ(with_buffer(512 * kRecorded, 2048 * kSteps).holder, "train.kept (list, len 40)");
+  EXPECT_EQ(with_buffer(2048 * kRecorded, 600 * kSteps).holder, "train.kept (list, len 40)");
 }
 
 constexpr Device kGpu{DeviceType::cuda, 0};

@@ -22,7 +22,7 @@ using NumericProperty = int(const char*, std::size_t*);
 
 // Its numbers stand still until the epoch is advanced. Blocks that were freed into a thread's cache count as allocated
 // there; they are written back over dozens of steps, and what the set-up freed hid a leak of 3 KB a step.
-std::int64_t of_jemalloc() {
+HeapBytes of_jemalloc() {
   static auto* const mallctl = symbol<Mallctl>("mallctl");
   const auto read = [](const char* name, std::size_t& bytes) {
     std::size_t size = sizeof bytes;
@@ -31,38 +31,39 @@ std::int64_t of_jemalloc() {
   std::uint64_t epoch = 1;
   std::size_t allocated = 0;
   std::size_t cached = 0;
-  if (mallctl == nullptr || mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch) != 0) return 0;
+  if (mallctl == nullptr || mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch) != 0) return {};
   constexpr const char* kCachedInAllArenas = "stats.arenas.4096.tcache_bytes";
   const bool is_known = read("stats.allocated", allocated) && read(kCachedInAllArenas, cached);
-  return is_known ? static_cast<std::int64_t>(allocated) - static_cast<std::int64_t>(cached) : 0;
+  return {.in_use = is_known ? static_cast<std::int64_t>(allocated) - static_cast<std::int64_t>(cached) : 0};
 }
 
-std::int64_t of_tcmalloc() {
+HeapBytes of_tcmalloc() {
   static auto* const property = symbol<NumericProperty>("MallocExtension_GetNumericProperty");
   std::size_t bytes = 0;
   const bool is_known = property != nullptr && property("generic.current_allocated_bytes", &bytes) != 0;
-  return is_known ? static_cast<std::int64_t>(bytes) : 0;
+  return {.in_use = is_known ? static_cast<std::int64_t>(bytes) : 0};
 }
 
 // sanitizer/allocator_interface.h: what AddressSanitizer and its kin have handed out; what waits in quarantine is
 // freed.
-std::int64_t of_sanitizer() {
+HeapBytes of_sanitizer() {
   static auto* const allocated = symbol<std::size_t()>("__sanitizer_get_current_allocated_bytes");
-  return allocated != nullptr ? static_cast<std::int64_t>(allocated()) : 0;
+  return {.in_use = allocated != nullptr ? static_cast<std::int64_t>(allocated()) : 0};
 }
 
-std::int64_t of_glibc() {
+HeapBytes of_glibc() {
   const auto info = ::mallinfo2();
-  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+  return {.in_use = static_cast<std::int64_t>(info.uordblks + info.hblkhd),
+          .mapped = static_cast<std::int64_t>(info.arena + info.hblkhd)};
 }
 
 // Larger than what any of them keeps in a thread's cache, so that it is counted at once.
 constexpr std::int64_t kTrialBytes = 1 << 20;
 
-bool sees_a_trial(std::int64_t (*bytes_in_use)()) {
-  const auto before = bytes_in_use();
+bool sees_a_trial(HeapBytes (*bytes)()) {
+  const auto before = bytes().in_use;
   void* volatile block = std::malloc(kTrialBytes);
-  const auto after = bytes_in_use();
+  const auto after = bytes().in_use;
   std::free(block);
   // Other threads may free meanwhile.
   return after - before > kTrialBytes / 2;
@@ -79,7 +80,7 @@ std::string file_of_malloc() {
 HostHeap::HostHeap() {
   struct Source {
     const char* allocator;
-    BytesInUse bytes;
+    Bytes bytes;
   };
   for (const auto& [allocator, bytes] : {Source{"glibc", of_glibc}, Source{"jemalloc", of_jemalloc},
                                          Source{"tcmalloc", of_tcmalloc}, Source{"sanitizer", of_sanitizer}}) {

@@ -3,6 +3,8 @@
 
 #include "harness/probes/host/host_probe.hpp"
 
+#include <utility>
+
 #include "harness/base/process_pages.hpp"
 
 namespace stepleak {
@@ -17,16 +19,25 @@ std::string HostProbe::gap() const {
 std::vector<SeriesKey> HostProbe::keys() const {
   std::vector<SeriesKey> keys{{Counter::resident_bytes}, {Counter::shared_bytes}};
   if (heap_.is_seen()) keys.emplace_back(Counter::heap_bytes);
+  if (sees_mapped_) keys.emplace_back(Counter::mapped_bytes);
   return keys;
 }
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
   const auto pages = process_pages();
-  row[1] = shared_.bytes(pages.mapped);
-  if (!is_due()) return;
+  if (!is_due()) {
+    row[1] = mappings_.bytes(pages.mapped).shared;
+    return;
+  }
+  const auto heap = heap_.is_seen() ? heap_.bytes() : HeapBytes{};
+  // An arena that grows within what it has reserved makes more of the same mapping writable.
+  if (std::exchange(of_malloc_, heap.mapped) != heap.mapped) mappings_.forget();
+  const auto mapped = mappings_.bytes(pages.mapped);
   row[0] = pages.resident;
-  if (heap_.is_seen()) row[2] = heap_.bytes_in_use();
+  row[1] = mapped.shared;
+  if (heap_.is_seen()) row[2] = heap.in_use;
+  if (sees_mapped_) row[3] = mapped.writable - heap.mapped;
 }
 
 }  // namespace stepleak

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "harness/probes/host/host_heap.hpp"
-#include "harness/probes/host/shared_memory.hpp"
+#include "harness/probes/host/mappings.hpp"
 #include "harness/probes/sampled_probe.hpp"
 
 namespace stepleak {
@@ -11,11 +11,13 @@ namespace stepleak {
 /// Host memory of the process: malloc'ed bytes in use (all arenas) where the allocator tells them, and RSS.
 /// Sampled at every eighth boundary: glibc walks all free chunks for an answer, which takes 0.3 ms in a process with
 /// torch, and 3 ms where Python's objects are malloc'ed too. Both are noisy: the heap
-/// counts tcache and library caches, RSS moves with the kernel's laziness. Not seen: pymalloc's arenas and other
-/// mappings, except in RSS. Shared memory is read at every boundary, where it is cheap.
+/// counts tcache and library caches, RSS moves with the kernel's laziness. Writable mappings of others than malloc
+/// (`mmap`, threads' stacks, pymalloc's arenas) are told where malloc is glibc's and no GPU is watched: what CUDA's
+/// driver maps comes and goes with device memory. Shared memory is read at every boundary, where it is cheap.
 class HostProbe final : public SampledProbe {
  public:
-  HostProbe() : SampledProbe(8) {}
+  explicit HostProbe(bool is_on_gpu = false)
+      : SampledProbe(8), sees_mapped_(!is_on_gpu && heap_.is_seen() && heap_.bytes().mapped >= 0) {}
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
   [[nodiscard]] std::string gap() const override;
@@ -24,13 +26,15 @@ class HostProbe final : public SampledProbe {
   [[nodiscard]] const HostHeap& heap() const { return heap_; }
   void settle() override {
     SampledProbe::settle();
-    shared_.forget();
+    mappings_.forget();
   }
   void read(Moment moment, std::span<std::int64_t> row) override;
 
  private:
   HostHeap heap_;
-  SharedMemory shared_;
+  Mappings mappings_;
+  bool sees_mapped_;
+  std::int64_t of_malloc_ = 0;  // mapped, at the last reading
 };
 
 }  // namespace stepleak

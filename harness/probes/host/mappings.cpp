@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "harness/probes/host/shared_memory.hpp"
+#include "harness/probes/host/mappings.hpp"
 
 #include <array>
 #include <cstdio>
@@ -13,23 +13,31 @@
 namespace stepleak {
 namespace {
 
-// `7f00-7f10 rw-s 00000000 00:1a 33  /dev/shm/torch_1_2_3 (deleted)`
-std::int64_t shared_bytes_of(std::string_view line) {
-  if (line.find(" /dev/shm/") == std::string_view::npos) return 0;
+bool names(std::string_view line, std::string_view what) { return line.find(what) != std::string_view::npos; }
+
+// `7f00-7f10 rw-s 00000000 00:1a 33  /dev/shm/torch_1_2_3 (deleted)`. Shared memory without a file is /dev/zero's.
+void add_line(std::string_view line, MappedBytes& bytes) {
   unsigned long long from = 0;
   unsigned long long to = 0;
-  return std::sscanf(line.data(), "%llx-%llx", &from, &to) == 2 ? static_cast<std::int64_t>(to - from) : 0;
+  char rights[5] = {};
+  if (std::sscanf(line.data(), "%llx-%llx %4s", &from, &to, rights) != 3) return;
+  const auto size = static_cast<std::int64_t>(to - from);
+  if (names(line, " /dev/shm/")) {
+    bytes.shared += size;
+  } else if (rights[1] == 'w' && !names(line, " [stack]") && (!names(line, " /dev/") || names(line, " /dev/zero"))) {
+    bytes.writable += size;
+  }
 }
 
-std::int64_t read_mappings() {
+MappedBytes read_mappings() {
   const ProcFile file("/proc/self/maps");
   std::array<char, 16384> text;  // a line is at most a path long
-  std::int64_t bytes = 0;
+  MappedBytes bytes;
   std::size_t held = 0;
   while (const auto count = file.read(text.data() + held, text.size() - held)) {
     std::string_view rest(text.data(), held + count);
     for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-      bytes += shared_bytes_of(rest.substr(0, end));
+      add_line(rest.substr(0, end), bytes);
       rest.remove_prefix(end + 1);
     }
     held = rest.size();
@@ -40,7 +48,7 @@ std::int64_t read_mappings() {
 
 }  // namespace
 
-std::int64_t SharedMemory::bytes(std::int64_t mapped) {
+MappedBytes Mappings::bytes(std::int64_t mapped) {
   if (mapped != mapped_) {
     mapped_ = mapped;
     bytes_ = read_mappings();
