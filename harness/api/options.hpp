@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "harness/probes/collector.hpp"
 #include "harness/probes/holder_search.hpp"
 #include "harness/probes/probe.hpp"
+#include "harness/probes/raw_stack.hpp"
 #include "harness/session/peers.hpp"
 
 namespace stepleak {
@@ -38,6 +41,8 @@ struct Surroundings {
   std::vector<Probe*> probes;
   Collector* collector = nullptr;
   std::vector<HolderSearch*> holder_searches;
+  /// What names the captured stacks in place of their own source; empty: that does. It outlives the other.
+  std::function<std::unique_ptr<StackSource>(StackSource&)> stacks_around;
   FlightRecorder* recorder = nullptr;
   CodeFolders folders;  ///< of the interpreter, which tell the user's frames from others
   Peers* peers = nullptr;

@@ -16,6 +16,7 @@
 #include "harness/probes/python/python_collector.hpp"
 #include "harness/probes/python/python_holder_search.hpp"
 #include "harness/probes/python/python_probe.hpp"
+#include "harness/probes/python/python_stacks.hpp"
 
 namespace py = pybind11;
 
@@ -137,6 +138,7 @@ Surroundings PythonSurroundings::get() const {
   return {.probes = {objects_.get()},
           .collector = collector_.get(),
           .holder_searches = {holders_.get()},
+          .stacks_around = [](StackSource& captured) { return std::make_unique<PythonStacks>(captured); },
           .recorder = recorder_,
           .folders = folders_,
           .peers = peers_.get(),

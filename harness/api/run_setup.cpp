@@ -89,6 +89,7 @@ struct RunSetup::Parts {
   OnlyRun only_run;
   Device device;
   std::shared_ptr<StackTable> stacks;
+  std::unique_ptr<StackSource> stacks_around;  // null: nothing is
   HostProbe host;
   CpuAllocatorProbe cpu_allocator;
   GraphProbe graph;
@@ -121,7 +122,8 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own.session.facts = {.has_python = surroundings.collector != nullptr, .declared_period = options.period};
   own.session.observer.collector = surroundings.collector;
   own.session.observer.recorder = surroundings.recorder;
-  own.session.stacks = own.stacks.get();
+  if (surroundings.stacks_around) own.stacks_around = surroundings.stacks_around(*own.stacks);
+  own.session.stacks = own.stacks_around ? own.stacks_around.get() : own.stacks.get();
   own.session.holder_searches = surroundings.holder_searches;
   own.session.folders = surroundings.folders;
   own.session.peers = surroundings.peers;
