@@ -115,7 +115,7 @@ std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends
     if (trace.has(key)) floors[to_string(key)] = floor;
   };
   add({trace.has({Counter::heap_bytes}) ? Counter::heap_bytes : Counter::resident_bytes}, kHeapFloorBytes);
-  add({Counter::mapped_bytes}, kHeapFloorBytes);
+  add({Counter::mapped_bytes}, kMappedFloorBytes);
   add({Counter::python_blocks}, kBlockFloor);
   add({Counter::python_objects}, kHeavyObjects);
   for (const auto& device : trace.devices()) {

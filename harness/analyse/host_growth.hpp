@@ -18,8 +18,8 @@ struct HostGrowth {
   bool is_settled = false;    ///< neither can turn into a leak any more, as far as this run shows
 };
 
-/// A leak where the heap or the mapped memory alone grows above kHeapFloorBytes a step or Python's blocks above
-/// kBlockFloor, or where
+/// A leak where the heap alone grows above kHeapFloorBytes a step, mapped memory above kMappedFloorBytes or Python's
+/// blocks above kBlockFloor, or where
 /// tracked objects grow exactly and are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of
 /// one small record a step is neither. What rises ever more slowly is none: libraries keep a plan for each shape that
 /// they meet. Where malloc tells nothing, RSS that still grows, or objects that do, leave it open.

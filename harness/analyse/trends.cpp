@@ -89,12 +89,13 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions exact{.period = period};
   const TrendOptions noisy{.period = period, .is_exact = false};
   const TrendOptions host{.period = period, .floor = kHeapFloorBytes, .is_exact = false};
+  const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || key.counter == Counter::heap_bytes) continue;
     const auto& options = key.counter == Counter::outside_bytes   ? noisy
-                          : key.counter == Counter::mapped_bytes  ? host
+                          : key.counter == Counter::mapped_bytes  ? mapped
                           : key.counter == Counter::python_blocks ? blocks
                                                                   : exact;
     ledgers_[key] = judged_trend(values_of(trace, key, judged), options, judged);
@@ -108,8 +109,8 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const auto heap = untensored_heap(trace, judged);
   heap_ = judged_trend(heap, host, judged);
   is_heap_decaying_ = is_decaying(heap, longest_gap(trace, {Counter::heap_bytes}, judged));
-  const SeriesKey mapped{Counter::mapped_bytes};
-  is_mapped_decaying_ = is_decaying(values_of(trace, mapped, judged), longest_gap(trace, mapped, judged));
+  const SeriesKey pages{Counter::mapped_bytes};
+  is_mapped_decaying_ = is_decaying(values_of(trace, pages, judged), longest_gap(trace, pages, judged));
   are_blocks_decaying_ = is_decaying(values_of(trace, {Counter::python_blocks}, judged));
   resident_ = judged_trend(values_of(trace, {Counter::resident_bytes}, judged), host, judged);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);

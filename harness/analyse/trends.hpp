@@ -18,6 +18,10 @@ inline constexpr double kHeapFloorBytes = 512;
 /// the smallest reported leak of hooks and wrappers.
 inline constexpr double kSupportedFloorBytes = 256;
 
+/// Memory mapped past malloc: a page a step, the least that who maps in each step can leave. A warm server's threads
+/// and Python's arenas move it by up to 3.5 KB a step.
+inline constexpr double kMappedFloorBytes = 4096;
+
 /// Blocks of Python's own allocator: at some 64 bytes each, the host heap's floor.
 inline constexpr double kBlockFloor = 8;
 
@@ -43,7 +47,7 @@ class Trends {
 
   [[nodiscard]] StepRange judged() const { return judged_; }
   /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor,
-  /// mapped_bytes with kHeapFloorBytes; heap_bytes is heap().
+  /// mapped_bytes with kMappedFloorBytes; heap_bytes is heap().
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }

@@ -71,6 +71,10 @@ class Buffers:
                 found.setdefault(id(buffer.item), replace(buffer, growth=buffer.size - size))
         return sorted(found.values(), key=lambda buffer: -buffer.growth)
 
+    def forget(self) -> None:
+        """Drops what begin() remembered."""
+        self._before = {}
+
     def _held(self) -> dict[_Slot, Buffer]:
         objects = gc.get_objects()
         referents = gc.get_referents(*objects)

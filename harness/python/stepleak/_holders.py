@@ -16,6 +16,7 @@ from stepleak._buffers import Buffer, Buffers
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
+from stepleak._lifetime import life_of
 from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
@@ -68,7 +69,7 @@ class HolderSearch:
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry)
-        found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code)
+        found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code, self._read_locals)
         ours = [
             tensors,
             grown,
@@ -88,6 +89,9 @@ class HolderSearch:
             found.add(paths.to(grown[index]))
         for buffer in buffers:
             found.add_buffer(paths, buffer)
+        # Megabytes, which are not the program's.
+        self._lengths = {}
+        self._buffers.forget()
         return found.values() | {"held": held}
 
     def _has_grown(self, container: Any, most: int, steps: int) -> bool:
@@ -102,11 +106,12 @@ class HolderSearch:
 class _Found:
     """What the searches found, by and by."""
 
-    def __init__(self, graph: Graph, sources: Sources, code: UserCode) -> None:
+    def __init__(self, graph: Graph, sources: Sources, code: UserCode, read_locals: ReadLocals) -> None:
         self.containers: list[tuple[int, Any]] = []
         self._graph = graph
         self._sources = sources
         self._code = code
+        self._read_locals = read_locals
         self._holders: list[dict[str, Any]] = []
         self._holder_of: dict[int, int] = {}
         self._unreachable: list[int] = []
@@ -126,7 +131,13 @@ class _Found:
         holder = self._graph.add(search, is_buffer=buffer is not None)
         place, chain = holder.pop("place"), holder.pop("chain")
         function = search.root_name.removeprefix("local of ") if search.variable else ""
-        structure = structure_of(chain, self._code, search.variable, function)
+        variable, end = search.variable, None
+        if variable:
+            life = life_of(search.objects[0], variable, function, self._code, self._read_locals)
+            variable, function, end = life.variable, life.function, life.end
+        structure = structure_of(chain, self._code, variable, function)
+        if structure.kind == "unbounded" and end is not None:
+            structure = end
         statement = self._sources.statement_keeping(place)
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
