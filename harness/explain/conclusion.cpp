@@ -174,10 +174,14 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   // What is not clean by then may be proven sooner than it shows by its trend.
   const auto steps = record.trace.step_count();
   const auto& policy = record.policy;
-  const auto needed = steps < policy.clean_steps ? policy.clean_steps : policy.leak_steps + kShortestRecord;
-  result.reason = fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps,
-                              std::max(needed, steps + 1));
-  if (judgement.decision.next == Next::leak) result.notes = notes_of_growth(record, detectors);
+  const auto needed = steps < policy.clean_steps
+                          ? policy.clean_steps
+                          : std::max(policy.leak_steps + kShortestRecord, policy.look_after(steps));
+  result.reason =
+      fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps, needed);
+  if (judgement.decision.next == Next::leak || steps >= policy.clean_steps) {
+    result.notes = notes_of_growth(record, detectors);
+  }
 }
 
 // Before a verdict stood, what ended the run is all that can be said.

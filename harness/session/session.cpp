@@ -242,11 +242,24 @@ void Session::end_early(const std::string& what, const std::string& remedy, bool
   }
 }
 
+// A loop of the user's ends between looks: what had not settled at the last one may have since. What still grows stays
+// undecided, since no step is left to record.
+void Session::add_last_look() {
+  const bool is_in_screen = trace_.passes().back().type == PassType::screen;
+  const auto judged = trace_.looks().empty() ? 0 : trace_.looks().back().step;
+  if (failure_ || parts_.peers != nullptr || !is_in_screen || trace_.step_count() <= judged) return;
+  auto to_the_end = trace_;
+  to_the_end.add_look(observer_.cohorts());
+  const auto decision = judge(to_the_end, policy_, parts_.detectors).decision;
+  if (decision.next == Decision::Next::clean) trace_ = std::move(to_the_end);
+}
+
 RunRecord Session::finish() {
   // A loop of the user's may end in the middle of the record pass.
   if (is_in_record_ && !failure_ && trace_.step_count() >= trace_.passes().back().first_step) {
     attempt([&] { end_record(); }, record_notes_);
   }
+  add_last_look();
   observer_.detach();
   return {.target = parts_.target,
           .device = parts_.device,

@@ -74,6 +74,7 @@ class Session {
   void begin_record(const Pass& pass);
   void end_record();
   void explain(Recording& recording) const;
+  void add_last_look();
   void end_early(const std::string& what, const std::string& remedy, bool is_out_of_memory);
 
   SessionParts parts_;

@@ -422,6 +422,21 @@ TEST(SessionTest, SaysWhatGrewInALoopThatEndedBeforeItWasProven) {
   EXPECT_TRUE(has_note(result, "train.kept"));
 }
 
+TEST(SessionTest, LooksOnceMoreWhereALoopEnds) {
+  // Still growing at the look of step 128, and at rest for longer than that at its end.
+  KeepingProbe probe(1, 100);
+  const auto result = result_of_loop(probe, 230);
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  EXPECT_EQ(result.steps, 230);
+}
+
+TEST(SessionTest, SaysWhenALoopThatEndedWouldHaveBeenLookedAtNext) {
+  KeepingProbe probe(1, 100);
+  const auto result = result_of_loop(probe, 140);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_NE(result.reason.find("let it run 274 at least"), std::string::npos) << result.reason;
+}
+
 TEST(SessionTest, SaysNothingOfALoopThatEndedWithoutAGrowth) {
   KeepingProbe probe(1, 3);
   const auto result = result_of_loop(probe, 40);
