@@ -228,3 +228,69 @@ def test_wrong_use_is_refused_before_the_script_runs(arguments: list[str], said:
 def test_junit_has_the_verdict(folder: CommandLine) -> None:
     assert folder("watch", "--junit", "out.xml", "train.py", "70").code == 0
     assert 'name="train.py"' in (folder.folder / "out.xml").read_text()
+
+
+PHASES = """
+import sys
+import torch
+
+model = torch.nn.Linear(8, 8)
+kept = []
+
+def phase(steps, make, keeps=False):
+    optimizer = make(model.parameters(), lr=0.01)
+    for _ in range(steps):
+        loss = model(torch.rand(4, 8)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if keeps:
+            kept.append(loss.detach())
+
+def pretrain():
+    phase(80, lambda *a, **k: torch.optim.SGD(*a, **k))
+
+def finetune(steps, keeps):
+    phase(steps, lambda *a, **k: torch.optim.Adam(*a, **k), keeps)
+
+def search():
+    for trial in range(12):
+        phase(20, torch.optim.SGD if trial % 3 else torch.optim.Adam)
+
+if sys.argv[1] == "search":
+    search()
+else:
+    pretrain()
+    finetune(int(sys.argv[2]), sys.argv[1] == "leaks")
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "verdict", "told"),
+    [
+        (["leaks", "300"], "leak", "each ended by Adam.step (phases.py:22) (leak)"),
+        (["rests", "300"], "clean", "then 64, each ended by Adam.step (phases.py:22) (clean)"),
+        (["leaks", "30"], "clean", "then 28, each ended by Adam.step (phases.py:22) (inconclusive)"),
+    ],
+    ids=["leaks", "rests", "ends too soon"],
+)
+def test_a_second_phase_is_watched_after_a_clean_first(
+    command: list[str], verdict: str, told: str, folder: CommandLine
+) -> None:
+    folder.write("phases.py", PHASES)
+    watched = folder("watch", "--json", "out.json", "phases.py", *command)
+    result = folder.results("out.json")["phases.py"]
+    assert result["verdict"] == verdict, watched.text
+    steps = result["conditions"]["steps found by"]
+    assert "64, each ended by SGD.step (phases.py:19); " + told in steps, steps
+    if verdict == "leak":
+        assert "kept.append(loss.detach())" in result["findings"][0]["kept_by"]
+
+
+def test_one_optimizer_after_the_other_ends_steps_of_the_same_loop(folder: CommandLine) -> None:
+    folder.write("phases.py", PHASES)
+    watched = folder("watch", "--json", "out.json", "phases.py", "search")
+    result = folder.results("out.json")["phases.py"]
+    assert result["verdict"] == "clean", watched.text
+    assert result["steps"] >= 64
+    assert "each ended by Adam.step (phases.py:9) or SGD.step (phases.py:9)" in result["conditions"]["steps found by"]

@@ -38,14 +38,21 @@ class ScriptEvents:
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._calls = threading.local()
         self._call_hooks: list[Any] = []
+        self._undo_reading: list[Callable[[], None]] = []
         self._undo: list[Callable[[], None]] = []
         self._attach()
 
     def detach(self) -> None:
         """All is as it was before. May be called twice, and in an event."""
-        self._drop_call_hooks()
+        self.follow_optimizers_only()
         while self._undo:
             self._undo.pop()()
+
+    def follow_optimizers_only(self) -> None:
+        """Batches and calls are told no more. May be called twice, and in an event."""
+        self._drop_call_hooks()
+        while self._undo_reading:
+            self._undo_reading.pop()()
 
     def _attach(self) -> None:
         from torch.nn.modules import module
@@ -91,7 +98,7 @@ class ScriptEvents:
             if owner.__dict__.get(name) is watched:
                 delattr(owner, name)
 
-        self._undo.append(restore)
+        self._undo_reading.append(restore)
 
     def _around_patching(self, patch: Any) -> Any:
         def _patch_step_function(optimizer: Any) -> None:

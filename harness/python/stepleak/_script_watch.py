@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -55,7 +56,11 @@ def step_aside() -> None:
 
 
 class ScriptWatch:
-    """Begins once steps repeat, and anew where surer ones come up; is quiet once it has decided."""
+    """Begins once steps repeat, and anew where surer ones come up; is quiet once it has decided.
+
+    What is clean may leak later: where another optimizer steps after such a verdict (fine-tuning after pretraining) a
+    watch begins over its steps. A leak that it finds is the script's verdict, and so is that it could not decide.
+    """
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -69,6 +74,12 @@ class ScriptWatch:
         self._seen: Counter[Source] = Counter()
         self._source: Source | None = None
         self._closing: Any = None
+        self._ends: dict[Any, bool] = {}
+        """What ended steps of this watch, in order; whether each did by itself."""
+        self._told: list[str] = []
+        """How each watch that is over found its steps, and what it came to."""
+        self._watched: set[Any] = set()
+        """What ended steps of watches that are over."""
         self._core: Any = None
         self._steps = 0
         self._is_ended = False
@@ -102,14 +113,27 @@ class ScriptWatch:
         self._is_ended = True
         if self._events is not None:
             self._events.detach()
-        if self._core is None:
+        if self._core is not None:
+            self._conclude(failed)
+        elif not self._told:
             self._tell("W", self._why_none())
-            return
+
+    def _conclude(self, failed: str = "") -> str:
+        """Tells what the watch came to, if it is the first or found a leak. Returns its verdict."""
         core, self._core = self._core, None
         if failed:
             core.fail(failed)
-        self._tell("H", self._how())
-        self._tell("R", core.record())
+        verdict: str = json.loads(core.finish()[0])["verdict"]
+        record = core.record()
+        # What had as many steps as a clean verdict takes, and has none, takes the one before it away.
+        is_long = self._steps >= json.loads(record)["policy"]["clean_steps"]
+        is_telling = not self._told or verdict == "leak" or (verdict != "clean" and is_long)
+        self._told.append(self._how() if not self._told else f"{self._how()} ({verdict})")
+        self._watched |= set(self._ends)
+        self._tell("H", "; then ".join(self._told))
+        if is_telling:
+            self._tell("R", record)
+        return verdict
 
     def _on_event(self, source: Source, name: str) -> None:
         if self._is_ended or self._is_busy or os.getpid() != self._process or not self._is_followed(source):
@@ -138,12 +162,19 @@ class ScriptWatch:
         cycle = self._cycles[source]
         if not cycle.ends_step(name) or source < (self._source or source):
             return False
+        is_over = self._core is None and bool(self._told)
         if (source, cycle.closing) == (self._source, self._closing):
-            return True
-        if self._seen[source] < self._wait_of(source):
+            return not is_over
+        if self._seen[source] < self._wait_of(source) or (is_over and cycle.closing in self._watched):
             return False
-        # Surer steps than those so far, or another pattern of them: what was seen of the others does not count.
-        self._source, self._closing, self._core, self._steps = source, cycle.closing, None, 0
+        is_alone = len(cycle.pattern) == 1
+        # Surer steps than those so far, or another pattern of them: what was seen of the others does not count. But one
+        # optimizer after the other ends steps of the same loop, as in a search for hyperparameters.
+        goes_on = self._core is not None and source == self._source and is_alone and all(self._ends.values())
+        self._source, self._closing = source, cycle.closing
+        if not goes_on:
+            self._core, self._steps, self._ends = None, 0, {}
+        self._ends[cycle.closing] = is_alone
         return True
 
     def _wait_of(self, source: Source) -> int:
@@ -161,9 +192,13 @@ class ScriptWatch:
         is_enough = 0 < self._request.most_steps <= self._steps
         if goes_on and not is_enough:
             return
-        self._end()
         if is_enough or self._request.stops:
+            self._end()
             raise Stopped
+        if self._guarded(self._conclude) == "clean" and self._events is not None:
+            self._events.follow_optimizers_only()
+        else:
+            self._end()
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         # What goes wrong in watching is none of the script's business.
@@ -191,7 +226,7 @@ class ScriptWatch:
         if not cycle.is_regular:
             return f"{self._steps}, each ended by {self._closing}; those of others follow no pattern"
         if counts.total() == 1:
-            return f"{self._steps}, each ended by {self._closing}"
+            return f"{self._steps}, each ended by {' or '.join(map(str, self._ends))}"
         parts = ", ".join(f"{count} x {event}" for event, count in counts.items())
         return f"{self._steps}, each of {parts}"
 
