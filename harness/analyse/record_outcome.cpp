@@ -82,6 +82,20 @@ bool is_bounded_some_time(const Evidence& evidence, const Finding& finding) {
   return type == StructureType::bounded || type == StructureType::keyed || is_reset_to_come(evidence, finding);
 }
 
+// Whether a container lets go of the better part of what it takes: it would grow by all of that if it kept it.
+bool is_replacing(const Evidence& evidence, const Finding& finding) {
+  double taken = 0;
+  for (const auto& survivor : evidence.recording.survivors) {
+    const bool is_its = survivor.type == SurvivorType::tensor && survivor.holder == finding.holder_index;
+    if (is_its && is_old(evidence.recording, survivor)) taken += static_cast<double>(survivor.storage_bytes);
+  }
+  return 2 * finding.bytes_per_step * static_cast<double>(evidence.recording.proof_steps()) < taken;
+}
+
+// A container fills at the mean rate of all steps so far. Set-up may have put more in at once: where that rate is more
+// than one entry a step, half of it is counted on.
+double careful(double rate) { return rate <= 1 ? rate : std::max(1.0, rate / 2); }
+
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
@@ -102,14 +116,16 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   const auto missing = std::max<std::int64_t>(0, outcome.bound - outcome.held);
   if (missing == 0 && evidence.trends.judged().first > 1) {
     // It had been run full before these steps were judged, and they grow all the same. Where it is no more blocks, and
-    // bytes that never repeat, chance may have put the larger ones last.
-    const bool are_sizes_random = evidence.trends.of({Counter::live_blocks, finding.device}).is_flat() &&
-                                  evidence.trends.of({Counter::live_bytes, finding.device}).period == 0;
-    if (are_sizes_random) outcome.type = RecordOutcome::Type::full;
+    // bytes that never repeat, or a few blocks more of the many that it takes, chance may have put the larger ones
+    // last.
+    const bool are_blocks_flat = evidence.trends.of({Counter::live_blocks, finding.device}).is_flat();
+    const bool is_chance = are_blocks_flat ? evidence.trends.of({Counter::live_bytes, finding.device}).period == 0
+                                           : is_replacing(evidence, finding);
+    if (is_chance) outcome.type = RecordOutcome::Type::full;
     return outcome;
   }
   outcome.type = RecordOutcome::Type::bounded;
-  outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / std::min(rate, 1.0)));
+  outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / careful(rate)));
   outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
   return outcome;
 }

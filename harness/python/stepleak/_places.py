@@ -29,6 +29,10 @@ from stepleak._uses import Name, Use, Uses
 
 _MAIN = frozenset({"main", "__main__"})
 _MOST_CALLERS = 8
+_CALLING_ONCE = frozenset(
+    {"no_grad", "enable_grad", "inference_mode", "staticmethod", "classmethod", "compile", "record"}
+)
+"""Decorators whose function runs once a call."""
 
 
 class Places:
@@ -208,7 +212,7 @@ class Places:
         statement = module.statement(node)
         while isinstance(node, ast.Subscript):
             node = node.value
-        if _is_lazy(module, statement):
+        if is_lazy(module, statement):
             return True
         scope, loops = module.scope(statement), module.loops(statement)
         if isinstance(node, ast.Attribute):
@@ -220,19 +224,19 @@ class Places:
             return scope is home
         if scope is not home:
             return False
-        return self._is_closure or self._entered(module, home) != "again"
+        return self._is_closure or self.entered_again(module, home) != "again"
 
     def is_once(self, module: Module, node: ast.AST) -> bool:
         """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use."""
         if isinstance(node, LOOPS):
             scope = module.scope(node)
-            return not module.loops(node) and (scope is module.tree or self._entered(module, scope) == "once")
+            return not module.loops(node) and (scope is module.tree or self.entered_again(module, scope) == "once")
         if not self.is_making(module, node):
             return False
         if isinstance(node, ast.Name):
             home = module.resolve(node, node.id)
             if isinstance(home, FUNCTIONS):
-                return self._is_closure or self._entered(module, home) == "once"
+                return self._is_closure or self.entered_again(module, home) == "once"
         return True
 
     def _makes_attribute(
@@ -284,8 +288,16 @@ class Places:
                     return True
         return False
 
-    def _entered(self, module: Module, function: ast.AST, depth: int = 0) -> str:
+    def entered_again(self, module: Module, function: ast.AST, depth: int = 0) -> str:
         """Whether a function runs "once", "again" and again, or that is "unknown"."""
+        entered = self._entered_by_calls(module, function, depth)
+        # Who else has it may call it, too: a decorator that runs it for each configuration.
+        is_handed_on = any(_last_of(d) not in _CALLING_ONCE for d in getattr(function, "decorator_list", ()))
+        if entered == "once" and (is_handed_on or self._is_passed_on(getattr(function, "name", ""))):
+            return "unknown"
+        return entered
+
+    def _entered_by_calls(self, module: Module, function: ast.AST, depth: int) -> str:
         name = getattr(function, "name", "")
         calls = [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
         if not calls:
@@ -300,12 +312,12 @@ class Places:
         scope = home.scope(call)
         if scope is home.tree:
             return "once"
-        return self._entered(home, scope, depth + 1) if isinstance(scope, FUNCTIONS) else "unknown"
+        return self.entered_again(home, scope, depth + 1) if isinstance(scope, FUNCTIONS) else "unknown"
 
     def entered(self, name: Name) -> str:
         if name.module is None or not isinstance(name.scope, FUNCTIONS) or self._is_closure:
             return "once"
-        return self._entered(name.module, name.scope)
+        return self.entered_again(name.module, name.scope)
 
     def is_tried(self, use: Use) -> bool:
         """Whether an item is asked for where it may be missing."""
@@ -317,6 +329,38 @@ class Places:
             if isinstance(outer, SCOPES):
                 break
         return False
+
+    def is_phase(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
+        """Whether it runs in a loop that trains nothing and ends before others begin: calibration, extraction."""
+        loops = module.loops(module.statement(node))
+        around = loops[-1] if loops else module.statement(node)
+        if loops and (_is_endless(loops[-1]) or self._trains(module, loops[-1])):
+            return False
+        scope = module.scope(around)
+        if any(self._loops_later(module, later) for later in _later(scope, around)):
+            return True
+        name = getattr(scope, "name", "")
+        calls = [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
+        if len(calls) != 1 or depth > 4 or self._code.is_step(module, scope):
+            return False
+        return self.is_phase(*calls[0], depth + 1)
+
+    def _trains(self, module: Module, loop: ast.AST, depth: int = 0) -> bool:
+        calls = [n for n in ast.walk(loop) if isinstance(n, ast.Call)]
+        if any(isinstance(c.func, ast.Attribute) and c.func.attr in ("backward", "step") for c in calls):
+            return True
+        called = {called_name(c) for c in calls} - {""}
+        found = [f for name in called for f in self._code.functions(name)] if depth < 3 else []
+        return len(found) <= _MOST_CALLERS and any(self._trains(m, f, depth + 1) for m, f in found)
+
+    def _loops_later(self, module: Module, later: ast.AST) -> bool:
+        """Whether a statement has a loop, or calls a function of the user's that has one."""
+        nodes = list(ast.walk(later))
+        if any(isinstance(n, LOOPS) for n in nodes):
+            return True
+        called = {called_name(n) for n in nodes if isinstance(n, ast.Call)} - {""}
+        functions = [f for name in called for _, f in self._code.functions(name)]
+        return any(isinstance(n, LOOPS) for f in functions for n in ast.walk(f))
 
     # --- other places -------------------------------------------------------------------------------------------------
 
@@ -387,7 +431,7 @@ def _may_call(home: Module, call: ast.Call, module: Module) -> bool:
     return not any(isinstance(n, FUNCTIONS) and n.name == name and home.scope(n) is home.tree for n in home.nodes)
 
 
-def _is_lazy(module: Module, statement: ast.AST) -> bool:
+def is_lazy(module: Module, statement: ast.AST) -> bool:
     """Whether an assignment runs only where there is nothing yet."""
     for guard in module.guards(statement):
         for node in ast.walk(guard.test):
@@ -410,9 +454,25 @@ def _is_lazy(module: Module, statement: ast.AST) -> bool:
     return False
 
 
+def _is_endless(loop: ast.AST) -> bool:
+    is_true = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+    return is_true and not any(isinstance(n, ast.Break) for n in ast.walk(loop))
+
+
+def _later(scope: ast.AST, node: ast.AST) -> list[ast.AST]:
+    """Statements of a scope that begin after another has ended; none of definitions, which run when they are called."""
+    end = getattr(node, "end_lineno", 0)
+    body = [n for n in getattr(scope, "body", []) if not isinstance(n, (*FUNCTIONS, ast.ClassDef))]
+    return [n for n in body if n.lineno > end]
+
+
 def _is_scenario(function: Function) -> bool:
     """Whether it makes a scenario's step, as `stepleak.scenario` declares it: it runs before the steps."""
     return any(called_name(d) in ("leak", "clean") for d in function.decorator_list)
+
+
+def _last_of(decorator: ast.expr) -> str:
+    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
 def _decorated_by(decorator: ast.expr) -> str:

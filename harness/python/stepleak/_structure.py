@@ -308,7 +308,7 @@ class _Judge:
             and not any(use.kind == "escape" for use in uses)
             and not self._places.has_length_test()
             and not self._is_libraries()
-            and all(self._places.entered(name) == "once" for name in self._slot.names)
+            and all(places.entered(name) == "once" for places, name in self._entries())
             and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
         )
         # Which of several fills it once was is not known: one that may cease bounds what it fills.
@@ -316,10 +316,21 @@ class _Judge:
         is_endless = bool(in_steps) and all(self._fills_for_ever(fill) for fill in in_steps)
         return Structure("unbounded") if is_clear and is_endless else UNKNOWN
 
+    def _entries(self) -> list[tuple[Places, Name]]:
+        """Names on the way to it: those of functions that are entered again are made anew."""
+        own = [(self._places, name) for name in self._slot.names]
+        upper = [(Places(self._code, self._uses, slot.is_closure), name) for slot in self._upper for name in slot.names]
+        return own + upper
+
     def _fills_for_ever(self, fill: Use) -> bool:
-        return fill.is_sure and not any(
-            may_cease(guard) and not self._bounds.is_lasting(module, guard, self._places.is_once)
-            for module, guard in self._places.guards(fill)
+        is_phase = self._places.is_phase(fill.module, fill.node)
+        return (
+            fill.is_sure
+            and not is_phase
+            and not any(
+                may_cease(guard) and not self._bounds.is_lasting(module, guard, self._places.is_once)
+                for module, guard in self._places.guards(fill)
+            )
         )
 
     def _is_libraries(self) -> bool:

@@ -192,7 +192,7 @@ class Uses:
                 self._walk_dynamic(module, node, owner, name.keys)
             elif call == "delattr":
                 self._add("reset", module, node, None, is_it)
-            elif is_it or module.class_of_self(owner) is not None:
+            elif is_it or module.class_of_self(owner) is not None or _has_text(module, name.name):
                 self._add("assign" if is_it else "escape", module, node, node.args[-1])
 
     def _walk_dynamic(self, module: Module, node: ast.expr, owner: ast.expr, keys: Keys) -> None:
@@ -533,3 +533,8 @@ class Uses:
 def _may_be(node: ast.expr | None, key: object) -> bool:
     """Whether an index may be this key."""
     return key is None or not isinstance(node, ast.Constant) or node.value == key
+
+
+def _has_text(module: Module, text: str) -> bool:
+    """Whether the sources write it as text, so that it may be a name that is put together: `setattr(x, name, [])`."""
+    return any(isinstance(n, ast.Constant) and n.value == text for n in module.nodes)

@@ -1,0 +1,234 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that end with a call, an epoch or a phase, and the same that do not, asked while the program runs."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
+
+STEPS = 8
+
+TRAINER = """
+class Trainer:
+    def __init__(self, seed=0):
+        self.losses = []
+    def fit(self):
+        for i in range(50):
+            self.losses.append([i])
+            step()
+"""
+
+# The program calls `step()` after each entry.
+ENDING = {
+    "trainer of each trial": TRAINER + "def main():\n    for seed in range(4):\n        Trainer(seed).fit()\nmain()\n",
+    "trainers in a comprehension": TRAINER + "[Trainer(seed).fit() for seed in range(4)]\n",
+    "trainer in a variable of each trial": TRAINER
+    + "def main():\n    for seed in range(4):\n        t = Trainer(seed)\n        t.fit()\nmain()\n",
+    "trainer of a function that is called again": TRAINER
+    + "def run(seed):\n    t = Trainer(seed)\n    t.fit()\nfor seed in range(4):\n    run(seed)\n",
+    "trainer that a factory makes": TRAINER
+    + "def make():\n    return Trainer()\ndef main():\n    while True:\n        t = make()\n        t.fit()\nmain()\n",
+    "context of a with statement": """
+        class Recorder:
+            def __init__(self):
+                self.items = []
+            def __enter__(self):
+                return self
+            def __exit__(self, *a):
+                return False
+        def train(recorder):
+            for i in range(50):
+                recorder.items.append([i])
+                step()
+        def main():
+            for epoch in range(3):
+                with Recorder() as recorder:
+                    train(recorder)
+        main()
+    """,
+    "keyword argument made for the call": """
+        class Stats:
+            def __init__(self):
+                self.losses = []
+        def epoch(stats):
+            for i in range(50):
+                stats.losses.append([i])
+                step()
+        def main():
+            for e in range(3):
+                epoch(stats=Stats())
+        main()
+    """,
+    "main that a decorator runs": """
+        def sweep(function):
+            def run():
+                for value in range(4):
+                    function(value)
+            return run
+        @sweep
+        def main(value):
+            losses = []
+            for i in range(50):
+                losses.append([i])
+                step()
+        main()
+    """,
+    "main that goes by another name": """
+        def main(value=0):
+            losses = []
+            for i in range(50):
+                losses.append([i])
+                step()
+        run = main
+        for value in range(4):
+            run(value)
+        if value > 5:
+            main()
+    """,
+    "features that are extracted before the training": """
+        def extract(loader):
+            features = []
+            for x in loader:
+                features.append([x])
+                step()
+            return features
+        def main():
+            features = extract(range(100))
+            for epoch in range(5):
+                step()
+        main()
+    """,
+    "calibration that is broken off": """
+        def main():
+            samples = []
+            for i in range(10000):
+                samples.append([i])
+                step()
+                if i == 99:
+                    break
+            for j in range(1000):
+                step()
+        main()
+    """,
+    "lists that setattr empties by their names": """
+        class Model:
+            def __init__(self):
+                self.outputs = []
+                self.targets = []
+        class Loop:
+            def reset(self, model):
+                for name in ("outputs", "targets"):
+                    setattr(model, name, [])
+        model, loop = Model(), Loop()
+        while True:
+            loop.reset(model)
+            for i in range(50):
+                model.outputs.append([i])
+                step()
+    """,
+}
+LASTING = {
+    "trainer of the whole program": TRAINER + "def main():\n    t = Trainer()\n    t.fit()\nmain()\n",
+    "trainer that is made for the one call": TRAINER + "def main():\n    Trainer().fit()\nmain()\n",
+    "statistics of all epochs": """
+        class Stats:
+            def __init__(self):
+                self.losses = []
+        def epoch(stats):
+            for i in range(50):
+                stats.losses.append([i])
+                step()
+        def main():
+            stats = Stats()
+            for e in range(3):
+                epoch(stats)
+        main()
+    """,
+    "losses of the training, and an evaluation after it": """
+        class Optimizer:
+            def step(self):
+                step()
+        def main():
+            losses, optimizer = [], Optimizer()
+            for i in range(100):
+                losses.append([i])
+                optimizer.step()
+            for j in range(10):
+                step()
+        main()
+    """,
+    "requests of a server": """
+        def serve():
+            seen = []
+            while True:
+                seen.append([1])
+                step()
+        serve()
+        for line in range(3):
+            step()
+    """,
+    "main under a decorator that calls once": """
+        import torch
+        @torch.no_grad()
+        def main():
+            seen = []
+            for i in range(50):
+                seen.append([i])
+                step()
+        main()
+    """,
+}
+
+
+class _Done(BaseException):
+    pass
+
+
+def kind_of(program: str, folder: Path) -> str:
+    """What bounds the container that grows, as the search finds while the program runs."""
+    file = folder / "program.py"
+    file.write_text(textwrap.dedent(program), encoding="utf-8")
+    search = HolderSearch(None, frame_locals)
+    found: list[dict[str, Any]] = []
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 2:
+            search.begin()
+        if steps == 2 + STEPS:
+            found.extend(search.search([], {str(file): set()}, STEPS)["holders"])
+            raise _Done
+
+    module = types.ModuleType("program")
+    module.__file__ = str(file)
+    vars(module)["step"] = step
+    sys.modules["program"] = module
+    try:
+        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
+    except _Done:
+        pass
+    finally:
+        del sys.modules["program"]
+    (holder,) = [holder for holder in found if holder["container"] >= 0]
+    kind: str = holder["structure"]["kind"]
+    return kind
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_what_ends_with_a_call_or_a_phase_is_not_unbounded(name: str, tmp_path: Path) -> None:
+    assert kind_of(ENDING[name], tmp_path) in ("reset", "unknown")
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_what_lives_as_long_as_the_program_is_unbounded(name: str, tmp_path: Path) -> None:
+    assert kind_of(LASTING[name], tmp_path) == "unbounded"
