@@ -10,44 +10,98 @@ import re
 import signal
 import subprocess
 import time
+from collections import Counter
+from pathlib import Path
 
 import pytest
-from sandbox import Suite
+from sandbox import Sandbox, Suite
 from validators import check_baseline, check_junit
 
 KILLS = int(os.environ.get("STEPLEAK_TEST_KILLS", "2"))
+NAMES = [f"small_{number}" for number in range(8)]
+WRITING_SECONDS = 0.03
+"""What eight baselines take, each with its fsync(), and some more."""
+
+# What is killed is a program that starts, forks and writes: the steps themselves may be as short as there are.
+SCENARIO = """
+
+@clean(report="me/small#1")
+def {}(device):
+    '''Keeps nothing.'''
+    return lambda: torch.ones(8).sum().item()
+"""
+
+
+@pytest.fixture
+def small_suite(sandbox: Sandbox, stepleak: list[str]) -> Suite:
+    imports = "import torch\n\nfrom stepleak.scenario import clean\n"
+    sandbox.write("s/small.py", imports + "".join(SCENARIO.format(name) for name in NAMES))
+    arguments = ["--scenarios", "s", "--baselines", "b", "--device", "cpu", "--suite", "small_*", "--effort", "quick"]
+    assert sandbox.call([*stepleak, "baseline", "update", *arguments], {}).code == 0
+    return Suite(sandbox, arguments)
+
+
+def wait_for_writing(started: subprocess.Popen[bytes], folder: Path) -> None:
+    before = folder.stat().st_mtime_ns
+    while started.poll() is None and folder.stat().st_mtime_ns == before:
+        time.sleep(0.0005)
+
+
+def make_outdated(baselines: Path) -> None:
+    """Of another torch: an update has all of them to write, and a gate fails for none."""
+    for file in baselines.glob("*.json"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(re.sub('"torch": "[^"]*"', '"torch": "0.1"', text), encoding="utf-8")
+
+
+def kill(started: subprocess.Popen[bytes], seconds: float) -> None:
+    try:
+        started.wait(seconds)
+    except subprocess.TimeoutExpired:
+        started.send_signal(signal.SIGKILL)
+    started.communicate(timeout=60)
+    assert started.returncode in (0, -signal.SIGKILL)
+
+
+def check_whole(folder: Path) -> int:
+    """How many are those of after."""
+    texts = {file.stem: file.read_text(encoding="utf-8") for file in folder.glob("*.json")}
+    assert sorted(texts) == NAMES
+    for text in texts.values():
+        check_baseline(text)
+    return sum('"torch": "0.1"' not in text for text in texts.values())
 
 
 @pytest.mark.parametrize("verb", [["gate", "--junit", "g.xml"], ["baseline", "update"]], ids=["gate", "update"])
-def test_kill_leaves_all_whole(verb: list[str], suite: Suite, stepleak: list[str]) -> None:
+def test_kill_leaves_all_whole(verb: list[str], small_suite: Suite, stepleak: list[str]) -> None:
+    sandbox = small_suite.sandbox
+    baselines = sandbox.folder / "b/cpu"
+    command = [*stepleak, *verb, *small_suite.arguments]
     begin = time.monotonic()
-    end = suite.sandbox.call([*stepleak, *verb, *suite.arguments], {})
+    end = sandbox.call(command, {})
     assert end.code == 0, end.text
     whole = time.monotonic() - begin
     instants = random.Random(0)
-    for _ in range(KILLS):
-        # Of another torch: an update has all of them to write, and a gate fails for none.
-        for file in (suite.sandbox.folder / "b/cpu").glob("*.json"):
-            text = file.read_text(encoding="utf-8")
-            file.write_text(re.sub('"torch": "[^"]*"', '"torch": "0.1"', text), encoding="utf-8")
-        suite.sandbox.remember()
-        started = suite.sandbox.start([*stepleak, *verb, *suite.arguments], {})
-        try:
-            # Rather late than early: what comes before the first step has nothing to lose.
-            started.wait(instants.triangular(0, 1.1, 0.95) * whole)
-        except subprocess.TimeoutExpired:
-            started.send_signal(signal.SIGKILL)
-        started.communicate(timeout=60)
-        assert started.returncode in (0, -signal.SIGKILL)
-        baselines = sorted((suite.sandbox.folder / "b/cpu").glob("*.json"))
-        assert [file.stem for file in baselines] == ["mine_clean", "mine_leak"]
-        for file in baselines:
-            check_baseline(file.read_text(encoding="utf-8"))
-        if (suite.sandbox.folder / "g.xml").exists():
-            check_junit(suite.sandbox.folder / "g.xml")
+    ends: Counter[str] = Counter()
+    for number in range(KILLS):
+        make_outdated(baselines)
+        sandbox.remember()
+        started = sandbox.start(command, {})
+        # Half of them anywhere, and of an update half where it writes, which is a hundredth of its time.
+        if verb[0] == "baseline" and number % 2 == 0:
+            wait_for_writing(started, baselines)
+            kill(started, instants.uniform(0, WRITING_SECONDS))
+        else:
+            kill(started, instants.uniform(0, 1.1) * whole)
+        written = check_whole(baselines)
+        ends["none" if written == 0 else "all" if written == len(NAMES) else "some"] += 1
+        if (sandbox.folder / "g.xml").exists():
+            check_junit(sandbox.folder / "g.xml")
         # A file that was not finished has another name, and nobody takes it for a baseline.
-        unfinished = [
-            str(file.relative_to(suite.sandbox.folder)) for file in suite.sandbox.folder.rglob("*.unfinished-*")
-        ]
-        names = [str(file.relative_to(suite.sandbox.folder)) for file in baselines]
-        suite.sandbox.check_nothing_left([*unfinished, *names, "g.xml"])
+        unfinished = [str(file.relative_to(sandbox.folder)) for file in sandbox.folder.rglob("*.unfinished-*")]
+        ends["unfinished"] += bool(unfinished)
+        names = [f"b/cpu/{name}.json" for name in NAMES]
+        sandbox.check_nothing_left([*unfinished, *names, "g.xml"])
+        for name in unfinished:
+            (sandbox.folder / name).unlink()
+    print(f"{KILLS} kills of {verb[0]}; baselines written: {dict(ends)}")
