@@ -260,19 +260,38 @@ TEST_F(WorkerTest, EndsWhereItHasStoppedItsKeeper) {
   EXPECT_TRUE(late.what.starts_with("no end after 0.2 s")) << late.what;
 }
 
-using WorkerSignalTest = WorkerTest;
+// What this process ignores (nohup, a shell's `&`), its children would too.
+class WorkerSignalTest : public WorkerTest {
+ protected:
+  template <typename Serve>
+  static pid_t fork_server(const Serve& serve) {
+    const auto server = ::fork();
+    if (server != 0) return server;
+    for (const int signal : {SIGINT, SIGTERM, SIGTSTP}) ::signal(signal, SIG_DFL);
+    serve();
+    ::_exit(0);
+  }
+
+  // How it ended; -1: not within ten seconds.
+  static int end_of(pid_t server) {
+    int status = 0;
+    if (comes_true([&] { return ::waitpid(server, &status, WNOHANG) == server; })) return status;
+    ::kill(server, SIGKILL);
+    ::waitpid(server, nullptr, 0);
+    return -1;
+  }
+};
 
 TEST_F(WorkerSignalTest, StopsAndGoesOnWithItsServer) {
   SharedPid worker;
-  const auto server = ::fork();
-  if (server == 0) {
-    const auto end = end_of([&](FlightRecorder&) {
+  const auto server = fork_server([&] {
+    const auto end = stepleak::end_of([&](FlightRecorder&) {
       worker.set(::getpid());
       std::this_thread::sleep_for(std::chrono::milliseconds(400));
       return std::string("done");
     });
     ::_exit(end.payload == "done" ? 0 : 1);
-  }
+  });
   const auto stopped = worker.awaited();
   ::kill(server, SIGTSTP);
   int status = 0;
@@ -280,29 +299,47 @@ TEST_F(WorkerSignalTest, StopsAndGoesOnWithItsServer) {
   EXPECT_TRUE(WIFSTOPPED(status));
   EXPECT_TRUE(comes_true([&] { return state_of(stopped) == 'T'; }));
   ::kill(server, SIGCONT);
-  ::waitpid(server, &status, 0);
+  status = end_of(server);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST_F(WorkerSignalTest, ASecondInterruptEndsTheServerAtOnceAndTheWorkerWithIt) {
   SharedPid worker;
-  const auto server = ::fork();
-  if (server == 0) {
+  const auto server = fork_server([&] {
     std::vector<WorkerTask> tasks{{"task", [&](FlightRecorder&) -> std::string {
                                      worker.set(::getpid());
                                      for (;;) ::pause();
                                    }}};
     // One that takes its time to hand on what was decided.
     run_workers(tasks, 1, {.on_end = [](std::size_t, const WorkerEnd&) { ::sleep(600); }});
-    ::_exit(0);
-  }
+  });
   const auto ended = worker.awaited();
   ::kill(server, SIGINT);
   EXPECT_TRUE(comes_true([&] { return is_gone(ended); }));
   ::kill(server, SIGINT);
-  int status = 0;
-  ::waitpid(server, &status, 0);
+  const auto status = end_of(server);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+
+TEST_F(WorkerSignalTest, GoesOnAtAnInterruptThatIsIgnoredAndEndsAtSigterm) {
+  SharedPid worker;
+  const auto server = fork_server([&] {
+    ::signal(SIGINT, SIG_IGN);
+    const auto end = stepleak::end_of([&](FlightRecorder&) -> std::string {
+      worker.set(::getpid());
+      for (;;) ::pause();
+    });
+    ::_exit(end.what == "stopped by SIGTERM in the set-up" ? 0 : 1);
+  });
+  const auto running = worker.awaited();
+  ::kill(server, SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(is_gone(running));
+  EXPECT_EQ(::waitpid(server, nullptr, WNOHANG), 0);
+  ::kill(server, SIGTERM);
+  const auto status = end_of(server);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(is_gone(running));
 }
 
 TEST(MailboxTest, IsEmptyUntilTextIsPut) {
