@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,9 @@ struct Options {
   bool seeds = true;                  ///< false: all generators stay as the user left them
   int threads = 0;                    ///< torch's intra-op threads; 0: as they are
   double peer_timeout_seconds = 300;  ///< of several ranks: how long one waits for another
-  bool with_cuda_objects = false;     ///< name raw CUDA memory, streams, events and graphs too; a torch.profiler that
+  /// When the process is ended, with its result or without: what is searched for late must not take all that is left.
+  std::optional<std::chrono::steady_clock::time_point> ends_at;
+  bool with_cuda_objects = false;  ///< name raw CUDA memory, streams, events and graphs too; a torch.profiler that
                                    ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
 };
 

@@ -6,7 +6,10 @@
 #include <pybind11/embed.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,8 @@ namespace py = pybind11;
 
 namespace stepleak {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 StepFailure step_failure(py::error_already_set& error) {
   const bool is_exit = error.matches(PyExc_SystemExit);
@@ -88,6 +93,14 @@ std::map<std::string, std::string> python_conditions() {
   return py::module_::import("stepleak._load").attr("conditions")().cast<std::map<std::string, std::string>>();
 }
 
+// When the time that the user gave is over, if any was given.
+std::optional<Clock::time_point> end_of(const Options& options) {
+  if (options.budget_seconds <= 0) return options.ends_at;
+  const auto budget =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.budget_seconds));
+  return std::min(Clock::now() + budget, options.ends_at.value_or(Clock::time_point::max()));
+}
+
 // Found before a step that may forbid imports, and called after it.
 std::function<std::string()> unseen_device() {
   const py::gil_scoped_acquire gil;
@@ -115,14 +128,14 @@ std::optional<Error> wrong_use_of(void* error) {
                      raised.value().attr("remedy").cast<std::string>());
 }
 
-PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
-                                       AfterRun after, LoopOwner owner)
+PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, const Options& options, AfterRun after,
+                                       LoopOwner owner)
     : collector_(std::make_unique<PythonCollector>(
           after == AfterRun::ends ? PythonCollector::Undo::leave : PythonCollector::Undo::restore,
           owner == LoopOwner::user ? PythonCollector::Pace::sampled : PythonCollector::Pace::every_boundary)),
       objects_(std::make_unique<PythonProbe>(*collector_)),
-      holders_(std::make_unique<PythonHolderSearch>(root, *collector_)),
-      peers_(PythonPeers::find(peer_timeout_seconds)),
+      holders_(std::make_unique<PythonHolderSearch>(root, *collector_, end_of(options))),
+      peers_(PythonPeers::find(options.peer_timeout_seconds)),
       recorder_(recorder),
       folders_(code_folders(root)),
       unseen_device_(unseen_device()),
@@ -164,7 +177,7 @@ std::vector<std::string> PythonSurroundings::notes() const {
 
 RunRecord record_python_run(void* callable, bool takes_index, const Options& options, FlightRecorder* recorder) {
   // Only a worker has a recorder, and it ends after its one run.
-  const PythonSurroundings python(callable, recorder, options.peer_timeout_seconds,
+  const PythonSurroundings python(callable, recorder, options,
                                   recorder == nullptr ? AfterRun::goes_on : AfterRun::ends);
   PythonStep step(callable, takes_index);
   auto record = record_run(step.get(), options, python.get());
@@ -174,7 +187,7 @@ RunRecord record_python_run(void* callable, bool takes_index, const Options& opt
 }
 
 Result check_python(void* callable, bool takes_index, const Options& options) {
-  const PythonSurroundings python(callable, nullptr, options.peer_timeout_seconds);
+  const PythonSurroundings python(callable, nullptr, options);
   PythonStep step(callable, takes_index);
   auto record = record_run(step.get(), options, python.get());
   step.add_note(record);
@@ -182,7 +195,7 @@ Result check_python(void* callable, bool takes_index, const Options& options) {
 }
 
 Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options) {
-  const PythonSurroundings python(callable, nullptr, options.peer_timeout_seconds);
+  const PythonSurroundings python(callable, nullptr, options);
   PythonStep step(callable, takes_index);
   return observe(step.get(), passes, options, python.get());
 }

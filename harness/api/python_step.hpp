@@ -42,8 +42,8 @@ enum class LoopOwner : std::uint8_t {
 /// as a `PyObject*`, whose name paths start with; null: none. Made and dropped without the GIL, or with it.
 class PythonSurroundings {
  public:
-  PythonSurroundings(void* root, FlightRecorder* recorder, double peer_timeout_seconds,
-                     AfterRun after = AfterRun::goes_on, LoopOwner owner = LoopOwner::stepleak);
+  PythonSurroundings(void* root, FlightRecorder* recorder, const Options& options, AfterRun after = AfterRun::goes_on,
+                     LoopOwner owner = LoopOwner::stepleak);
   PythonSurroundings(const PythonSurroundings&) = delete;
   PythonSurroundings& operator=(const PythonSurroundings&) = delete;
   ~PythonSurroundings();

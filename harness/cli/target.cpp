@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -27,12 +28,20 @@
 namespace stepleak {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+Clock::duration seconds(double count) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+}
+
 // What a worker sends back: a result, or an error that the server throws again.
 constexpr char kResultTag = 'R';
 constexpr char kErrorTag = 'E';
 constexpr char kSeparator = '\x1f';
 
-std::string payload_of(const Target& target, Options options, FlightRecorder& recorder, Litter& litter) {
+std::string payload_of(const Target& target, const RunOptions& run, FlightRecorder& recorder, Litter& litter) {
+  auto options = run.options;
+  if (run.timeout_seconds > 0) options.ends_at = Clock::now() + seconds(run.timeout_seconds);
   observing().start_in_worker([&litter](std::string_view folder) { litter.add(folder); });
   options.target = target.name;
   try {
@@ -162,13 +171,12 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
   std::vector<WorkerTask> tasks;
   std::vector<Litter> litter(targets.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    tasks.push_back(
-        {.name = targets[i].name,
-         .body = [&target = targets[i], &options, &left = litter[i]](
-                     FlightRecorder& recorder) { return payload_of(target, options.options, recorder, left); },
-         .limits = limits,
-         .show_output = options.show_output,
-         .farewell = [] { observing().end_in_worker(); }});
+    tasks.push_back({.name = targets[i].name,
+                     .body = [&target = targets[i], &options, &left = litter[i]](
+                                 FlightRecorder& recorder) { return payload_of(target, options, recorder, left); },
+                     .limits = limits,
+                     .show_output = options.show_output,
+                     .farewell = [] { observing().end_in_worker(); }});
   }
   std::vector<TargetEnd> ends(targets.size());
   Progress progress(targets.size(), policy_of(options.options), progress_style(options.progress));

@@ -78,7 +78,7 @@ class PythonWatch {
     with_python_errors([&] {
       const py::gil_scoped_release without_gil;
       if (memory_file >= 0) recorder_ = std::make_unique<stepleak::FlightRecorder>(memory_file);
-      python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, recorder_.get(), options.peer_timeout_seconds,
+      python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, recorder_.get(), options,
                                                                stepleak::AfterRun::goes_on, stepleak::LoopOwner::user);
       watch_ = std::make_unique<stepleak::Watch>(options, python_->get());
     });

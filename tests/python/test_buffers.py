@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import math
 import types
 from collections import deque
 from collections.abc import Callable
@@ -15,7 +16,9 @@ import pytest
 from stepleak._buffers import Buffers
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
+from stepleak._limit import TimeLimit
 
+NO_LIMIT = TimeLimit(math.inf)
 STEPS = 8
 LARGE = 10_000
 MORE = 100
@@ -24,9 +27,9 @@ MORE = 100
 def grown_in(change: Callable[[], None]) -> list[tuple[str, int]]:
     """Types of the buffers that grew by a change, and by how much."""
     buffers = Buffers(frame_locals)
-    buffers.begin()
+    buffers.begin(NO_LIMIT)
     change()
-    return [(type(buffer.item).__name__, buffer.growth) for buffer in buffers.grown(STEPS)]
+    return [(type(buffer.item).__name__, buffer.growth) for buffer in buffers.grown(STEPS, NO_LIMIT)]
 
 
 class Log(io.StringIO):
@@ -95,10 +98,10 @@ def test_variable_of_a_running_function_owns_its_buffer() -> None:
 
     local = "z" * LARGE
     buffers = Buffers(frame_locals)
-    buffers.begin()
+    buffers.begin(NO_LIMIT)
     grow()
     local += "z" * 2 * MORE
-    assert [buffer.growth for buffer in buffers.grown(STEPS)] == [2 * MORE, MORE]
+    assert [buffer.growth for buffer in buffers.grown(STEPS, NO_LIMIT)] == [2 * MORE, MORE]
     assert len(local) + len(text) > 2 * LARGE
 
 

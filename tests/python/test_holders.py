@@ -765,3 +765,47 @@ def test_subclassed_tensors_and_modes_are_not_called() -> None:
     assert calls == []
     path = holder_of_first(found)["path"]
     assert path == f"Keeper (Keeper) .kept (list, len {STEPS}) [0] (Watched) -> Watched -> AliasBackward0"
+
+
+def test_search_ends_with_what_it_has_when_its_time_is_over() -> None:
+    keeper = Keeper([])
+    holders = HolderSearch(keeper, frame_locals)
+    holders.begin(0)
+    keeper.kept += [torch.ones(4) for _ in range(STEPS)]
+    addresses = [tensor._cdata for tensor in keeper.kept]
+    cut_short = holders.search(addresses, {}, STEPS, 0)
+    assert (cut_short["holders"], cut_short["unreachable"], cut_short["held"]) == ([], set(), set(addresses))
+    assert [note for note in cut_short["notes"] if "and not to the end: a larger --timeout" in note]
+    whole = holders.search(addresses, {}, STEPS, 60)
+    assert (len(whole["holders"]), whole["notes"]) == (1, [])
+
+
+def test_container_that_could_not_be_measured_has_not_grown() -> None:
+    kept: list[Any] = []
+    keeper = Keeper(kept)
+    holders = HolderSearch(keeper, frame_locals)
+    holders.begin(0)
+    kept += [[index] for index in range(STEPS)]
+    assert holders.search([], {}, STEPS)["holders"] == []
+    holders.begin(60)
+    kept += [[index] for index in range(STEPS)]
+    assert any(holder["held"] >= 0 for holder in holders.search([], {}, STEPS)["holders"])
+
+
+@pytest.mark.parametrize("checks", range(1, 12))
+def test_search_names_no_holder_that_is_not_there(checks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever its time is over."""
+    from stepleak import _limit
+
+    keepers = [Keeper([]) for _ in range(3)]
+    holders = HolderSearch(keepers[0], frame_locals)
+    holders.begin()
+    for keeper in keepers:
+        keeper.kept += [torch.ones(4) for _ in range(STEPS)]
+    addresses = [tensor._cdata for keeper in keepers for tensor in keeper.kept]
+    instants = iter([0.0] * checks)
+    monkeypatch.setattr(_limit.time, "monotonic", lambda: next(instants, 2.0))
+    found = holders.search(addresses, {__file__: set()}, STEPS, 1)
+    assert set(found["holder_of"].values()) <= set(range(len(found["holders"])))
+    assert found["notes"]
+    assert found["unreachable"] == set()

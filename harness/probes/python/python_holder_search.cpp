@@ -20,6 +20,19 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+// Who waits for longer has millions of objects, and more of them each time.
+constexpr double kMostSeconds = 60;
+// Of what is left: there are several searches in a run, and steps between them and after them.
+constexpr double kShareOfTheRest = 0.25;
+
+double seconds_for_a_search(std::optional<Clock::time_point> ends_at) {
+  if (!ends_at) return kMostSeconds;
+  const double left = std::chrono::duration<double>(*ends_at - Clock::now()).count();
+  return std::clamp(kShareOfTheRest * left, 0.0, kMostSeconds);
+}
+
 ObjectGraph to_graph(const py::dict& found) {
   ObjectGraph graph;
   for (const auto& node : found["nodes"]) {
@@ -102,8 +115,8 @@ struct PythonHolderSearch::State {
   py::object search;
 };
 
-PythonHolderSearch::PythonHolderSearch(void* root, PythonCollector& collector)
-    : state_(std::make_unique<State>()), collector_(collector) {
+PythonHolderSearch::PythonHolderSearch(void* root, PythonCollector& collector, std::optional<Clock::time_point> ends_at)
+    : state_(std::make_unique<State>()), collector_(collector), ends_at_(ends_at) {
   const py::gil_scoped_acquire gil;
   const auto step =
       root == nullptr ? py::object(py::none()) : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(root));
@@ -135,13 +148,15 @@ class FrozenAgain {
 void PythonHolderSearch::begin() {
   const py::gil_scoped_acquire gil;
   const FrozenAgain unfrozen(collector_);
-  state_->search.attr("begin")();
+  state_->search.attr("begin")(seconds_for_a_search(ends_at_));
 }
 
 void PythonHolderSearch::search(Recording& recording) {
   const py::gil_scoped_acquire gil;
   collector_.unfreeze();
-  const py::dict found = state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps);
+  const py::dict found = state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
+                                                       seconds_for_a_search(ends_at_));
+  for (const auto& note : found["notes"]) recording.notes.push_back(note.cast<std::string>());
   recording.objects = to_graph(found);
   recording.holders = to_paths(found);
   const auto holder_of = found["holder_of"].cast<std::map<std::uint64_t, int>>();

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "harness/probes/holder_search.hpp"
 #include "harness/probes/python/python_collector.hpp"
@@ -14,8 +16,10 @@ namespace stepleak {
 class PythonHolderSearch final : public HolderSearch {
  public:
   /// `root`: the step as a Python object (`PyObject*`), the name of which paths start with; null: none.
-  /// `collector` outlives the search, which needs it to see objects that were set apart.
-  PythonHolderSearch(void* root, PythonCollector& collector);
+  /// `collector` outlives the search, which needs it to see objects that were set apart. `ends_at`: when the run ends,
+  /// whatever it has come to by then; a search takes no more than a part of what is left, and a minute at most.
+  PythonHolderSearch(void* root, PythonCollector& collector,
+                     std::optional<std::chrono::steady_clock::time_point> ends_at);
   ~PythonHolderSearch() override;
   PythonHolderSearch(const PythonHolderSearch&) = delete;
   PythonHolderSearch& operator=(const PythonHolderSearch&) = delete;
@@ -27,6 +31,7 @@ class PythonHolderSearch final : public HolderSearch {
   struct State;
   std::unique_ptr<State> state_;
   PythonCollector& collector_;
+  std::optional<std::chrono::steady_clock::time_point> ends_at_;
 };
 
 }  // namespace stepleak

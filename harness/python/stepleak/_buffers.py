@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
+from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, container_kind, length_of, module_namespace, mro_of
 
 _LEAST_BYTES = 4096
@@ -54,18 +55,19 @@ class Buffers:
         self._read_locals = read_locals
         self._before: dict[_Slot, tuple[int, int]] = {}
 
-    def begin(self) -> None:
-        """Remembers the size of every large buffer by its slot."""
-        self._before = {slot: (buffer.size, buffer.length) for slot, buffer in self._held().items()}
+    def begin(self, limit: TimeLimit) -> None:
+        """Remembers the size of every large buffer by its slot. Raises OutOfTimeError, and remembers none then."""
+        self._before = {}
+        self._before = {slot: (buffer.size, buffer.length) for slot, buffer in self._held(limit).items()}
 
-    def grown(self, steps: int) -> list[Buffer]:
+    def grown(self, steps: int, limit: TimeLimit) -> list[Buffer]:
         """Buffers that are at least a byte a step larger than what their slot held before; what grew most first.
 
         A slot that was not there before has not grown, and an owner with more entries than before has got another
-        buffer, and no larger one.
+        buffer, and no larger one. Raises OutOfTimeError.
         """
         found: dict[int, Buffer] = {}
-        for slot, buffer in self._held().items():
+        for slot, buffer in self._held(limit).items():
             size, length = self._before.get(slot, (buffer.size, buffer.length))
             if buffer.length == length and buffer.size - size >= steps:
                 found.setdefault(id(buffer.item), replace(buffer, growth=buffer.size - size))
@@ -75,7 +77,8 @@ class Buffers:
         """Drops what begin() remembered."""
         self._before = {}
 
-    def _held(self) -> dict[_Slot, Buffer]:
+    def _held(self, limit: TimeLimit) -> dict[_Slot, Buffer]:
+        limit.check()
         objects = gc.get_objects()
         referents = gc.get_referents(*objects)
         untracked = [o for o in referents if type(o) is dict and not gc.is_tracked(o)]
@@ -84,6 +87,7 @@ class Buffers:
         # Most of all objects are text, and small.
         large = [o for o in referents if type(o) in sizers and (type(o) is not str or len(o) >= _LEAST_BYTES)]
         buffers = {id(o): o for o in large if _size(sizers[type(o)], o) >= _LEAST_BYTES}
+        limit.check()
         ours = {id(objects), id(referents), id(untracked), id(large), id(buffers)}
         found: dict[_Slot, Buffer] = {}
         for owners, is_tracked in ((gc.get_referrers(*buffers.values()), True), (untracked, False)):

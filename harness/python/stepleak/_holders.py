@@ -8,8 +8,10 @@ inside bindings) are not seen; a tensor that only they hold has no Python object
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
+import math
 from typing import Any
 
 from stepleak._buffers import Buffer, Buffers
@@ -17,6 +19,7 @@ from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
 from stepleak._lifetime import life_of
+from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
@@ -42,33 +45,54 @@ class HolderSearch:
         self._lengths: dict[int, int] = {}
         self._buffers = Buffers(read_locals)
 
-    def begin(self) -> None:
-        """Remembers the length of every container and large buffer, to see afterwards which ones grew."""
-        self._buffers.begin()
-        self._lengths = {id(o): length_of(o) for o in gc.get_objects() if container_kind(o) is not None}
+    def begin(self, seconds: float = math.inf) -> None:
+        """Remembers the length of every container and large buffer, to see afterwards which ones grew.
 
-    def search(self, wanted: list[int], lines: dict[str, set[int]], steps: int) -> dict[str, Any]:
+        Of none, if it takes longer.
+        """
+        self._lengths = {}
+        limit = TimeLimit(seconds)
+        lengths: dict[int, int] = {}
+        with contextlib.suppress(OutOfTimeError):
+            self._buffers.begin(limit)
+            for part in limit.parts(gc.get_objects()):
+                lengths.update((id(o), length_of(o)) for o in part if container_kind(o) is not None)
+            self._lengths = lengths
+
+    def search(
+        self, wanted: list[int], lines: dict[str, set[int]], steps: int, seconds: float = math.inf
+    ) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
         Returns `nodes` and `edges` (dicts as `stepleak::ObjectNode` and `ObjectEdge`), `holders` (as
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
-        leads) and `held` (those that some Python object refers to).
+        leads), `held` (those that some Python object refers to) and `notes`; where it takes longer, what was found.
         `wanted`: the likeliest first. `lines`: source files to search for the keeping statement, with the lines
         that the survivors' stacks name in them.
         """
         from stepleak import _tensors  # torch is the step's business: without a step there need be none
 
+        limit = TimeLimit(seconds)
         objects = gc.get_objects()
-        tensors = {_tensors.address_of(o): o for o in objects if _tensors.is_tensor(o)}
-        grown = [o for o in objects if container_kind(o) is not None and self._has_grown(o, len(objects), steps)]
+        most = len(objects)
+        tensors: dict[int, Any] = {}
+        grown: list[Any] = []
+        with contextlib.suppress(OutOfTimeError):
+            for part in limit.parts(objects):
+                tensors.update((_tensors.address_of(o), o) for o in part if _tensors.is_tensor(o))
+                grown.extend(o for o in part if container_kind(o) is not None and self._has_grown(o, most, steps))
+        part = ()
+        was_seen = not limit.is_over
         # What grew most first: the collector's own order follows addresses in places.
         grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
         del objects
-        buffers = self._buffers.grown(steps)[:_MOST_SEARCHES]
+        buffers: list[Buffer] = []
+        with contextlib.suppress(OutOfTimeError):
+            buffers = self._buffers.grown(steps, limit)[:_MOST_SEARCHES]
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
-        code = UserCode(folders, all_lines, entry=entry)
+        code = UserCode(folders, all_lines, entry=entry, limit=limit)
         found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code, self._read_locals)
         ours = [
             tensors,
@@ -82,17 +106,18 @@ class HolderSearch:
             found.containers,
             found.__dict__,
         ]
-        paths = Paths(self._root, ours, self._read_locals)
-        held = {address for address in wanted if address in tensors and _tensors.is_held(tensors, address)}
-        found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
-        for index in range(min(len(grown), _MOST_SEARCHES)):
-            found.add(paths.to(grown[index]))
-        for buffer in buffers:
-            found.add_buffer(paths, buffer)
+        paths = Paths(self._root, ours, self._read_locals, limit)
+        held = {a for a in wanted if (_tensors.is_held(tensors, a) if a in tensors else not was_seen)}
+        with contextlib.suppress(OutOfTimeError):
+            found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
+            for index in range(min(len(grown), _MOST_SEARCHES)):
+                found.add(paths.to(grown[index]))
+            for buffer in buffers:
+                found.add_buffer(paths, buffer)
         # Megabytes, which are not the program's.
         self._lengths = {}
         self._buffers.forget()
-        return found.values() | {"held": held}
+        return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
 
     def _has_grown(self, container: Any, most: int, steps: int) -> bool:
         return container is not self._lengths and steps // 2 <= self._growth(container) < most
@@ -165,10 +190,12 @@ class _Found:
     def _add_tensor(self, paths: Paths, tensors: dict[int, Any], address: int) -> End:
         search = paths.to(tensors[address])
         if search.end is End.FOUND:
-            self._holder_of[address] = len(self._holders)
-            parent = search.objects[-2] if len(search.objects) > 1 else None
-            self.containers.append((len(self._holders), parent))
+            index = len(self._holders)
+            # First of all: where its time is over, nothing may name a holder that is not there.
             self.add(search)
+            self._holder_of[address] = index
+            parent = search.objects[-2] if len(search.objects) > 1 else None
+            self.containers.append((index, parent))
         return search.end
 
     def _conclude(self, addresses: list[int], ends: dict[int, End]) -> None:
@@ -176,6 +203,13 @@ class _Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _note_of(limit: TimeLimit, objects: int) -> str:
+    return (
+        f"who keeps the memory was searched for {limit.seconds:.1f} s among {objects} objects, and not to the end: "
+        "a larger --timeout gives it more, a minute at most"
+    )
 
 
 def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | None:

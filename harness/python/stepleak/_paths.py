@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import enum
 import gc
+import math
 import sys
 import types
 from dataclasses import dataclass, field
 from typing import Any
 
 from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
+from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import callable_name, is_a, module_namespace, type_name
 from stepleak._tensors import held_by_autograd
 
@@ -19,6 +21,8 @@ _MOST_VISITED = 4000
 _MOST_DEPTH = 24
 _MOST_PAST_A_VARIABLE = 4
 """Layers searched on for a module or the step, which name a holder better, once a running function's variable leads."""
+_AT_ONCE = 128
+"""Objects whose referrers are asked for at once: among millions that takes seconds, which nothing interrupts."""
 _PASSING: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
 """Types of iterators that hold a layer for the moment."""
 
@@ -57,7 +61,10 @@ class Search:
 class Paths:
     """Searches from the same roots: the step, modules, and variables of running functions."""
 
-    def __init__(self, root: Any, ignored: list[Any], read_locals: ReadLocals) -> None:
+    def __init__(
+        self, root: Any, ignored: list[Any], read_locals: ReadLocals, limit: TimeLimit | None = None
+    ) -> None:
+        self._limit = TimeLimit(math.inf) if limit is None else limit
         self._root = root
         self._read_locals = read_locals
         self._roots: dict[int, str] = {}
@@ -77,7 +84,10 @@ class Paths:
         del target  # a variable of ours, and a reference that the count would not find
         if search.end is not End.NO_ROOT:
             return search
-        unseen = with_unseen_references(search.visited)
+        try:
+            unseen = with_unseen_references(search.visited, self._limit)
+        except OutOfTimeError:
+            return Search(End.UNKNOWN)
         if not unseen:
             return search
         suspended = [(frame, item) for item in unseen if (frame := frame_of(item)) is not None]
@@ -95,12 +105,15 @@ class Paths:
         past = 0
         for _ in range(_MOST_DEPTH):
             ignored |= {id(sys._getframe()), id(layer)}
-            referrers = gc.get_referrers(*layer)
+            referrers: list[Any] = []
             following: list[Any] = []
             children = {id(child): child for child in layer}
             roots: list[Any] = []
             variables: list[Any] = []
             ignored |= {id(referrers), id(following), id(children), id(roots), id(variables)}
+            if not self._add_referrers(layer, referrers):
+                following = layer
+                break
             for referrer in referrers:
                 if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer):
                     continue
@@ -129,6 +142,15 @@ class Paths:
             return Search(End.UNKNOWN)
         return Search(End.NOT_HELD) if len(keep) == 1 else Search(End.NO_ROOT, came_from=came_from, visited=keep)
 
+    def _add_referrers(self, layer: list[Any], referrers: list[Any]) -> bool:
+        """Whether there was time for all of them. Some come twice."""
+        try:
+            for part in self._limit.parts(layer, _AT_ONCE):
+                referrers += (held_by for held_by in gc.get_referrers(*part) if held_by is not part)
+        except OutOfTimeError:
+            return False
+        return True
+
     def _rank_of_root(self, root: Any, came_from: dict[int, Any]) -> tuple[bool, str, list[str]]:
         """Of roots equally near the smallest is named: the step, else by name, in whatever order they were found."""
         return root is not self._root, self._roots[id(root)], _types(root, came_from)
@@ -150,25 +172,29 @@ class Paths:
         return Search(End.FOUND, f"local of {frame.f_code.co_name}", objects, variable=name)
 
 
-def with_unseen_references(objects: list[Any]) -> list[Any]:
+def with_unseen_references(objects: list[Any], limit: TimeLimit) -> list[Any]:
     """Those to which more references exist than the collector's objects hold, so that something else refers to them.
 
     The list itself is such a holder, and so is every other list or dict of ours: they need no exception.
     """
     counts = {id(item): 0 for item in objects}
-    referrers = gc.get_referrers(*objects)
-    for referrer in referrers:
-        for item in gc.get_referents(referrer):
-            if id(item) in counts:
-                counts[id(item)] += 1
+    for part in limit.parts(objects, _AT_ONCE):
+        members = {id(item) for item in part}
+        referrers = gc.get_referrers(*part)
+        for referrer in referrers:
+            limit.check()
+            for item in gc.get_referents(referrer) if referrer is not part else ():
+                if id(item) in members:
+                    counts[id(item)] += 1
+        # The answer itself is no holder, neither of the next part nor of what is counted below.
+        del referrers
     # Cycles through autograd are told by what the collector sees of them: its own references count as seen.
     for referrer in objects:
         for item in held_by_autograd(referrer):
             if id(item) in counts:
                 counts[id(item)] += 1
-    # The answer itself is no holder that the count has seen.
     item = referrer = None
-    del referrers
+    part = ()
     # The argument of getrefcount is ours.
     return [objects[i] for i in range(len(objects)) if sys.getrefcount(objects[i]) - 1 > counts[id(objects[i])]]
 

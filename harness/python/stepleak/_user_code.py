@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stepleak._folders import is_user_file, runtime_folders
+from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, is_a, module_namespace, mro_of, name_of
 from stepleak._syntax import FUNCTIONS, Function, Module, called_name, first_line, last_name
 
@@ -34,7 +35,9 @@ class UserCode:
         files: Iterable[str] = (),
         modules: dict[str, types.ModuleType] | None = None,
         entry: types.CodeType | None = None,
+        limit: TimeLimit | None = None,
     ) -> None:
+        self._limit = limit
         self._step = None if entry is None else _place_of(entry)
         self._entered = {self._step, *(_place_of(code) for code in _running_code())}
         self._living: dict[str, list[type]] | None = None
@@ -147,6 +150,8 @@ class UserCode:
 
     def _module(self, file: str) -> Module | None:
         if file not in self._modules:
+            if self._limit is not None:
+                self._limit.check()
             try:
                 self._modules[file] = Module(self._shown[file], self._texts[file] or "", self._namespaces[file])
             except (SyntaxError, ValueError, RecursionError):
