@@ -46,18 +46,20 @@ void add_ci_options(CLI::App& verb, ReportOptions& options) {
 }
 
 bool write_ci_files(const std::vector<ReportCase>& cases, const std::string& suite, const ReportOptions& options) {
-  const auto tree = source_tree();
-  const auto problems = problems_of(cases, tree);
-  // Not to standard output, where a file may go; GitHub reads both.
-  if (is_github()) fmt::print(stderr, "{}", to_annotations(problems));
   bool is_whole = true;
   const auto write = [&](const std::string& file, const std::function<std::string()>& text) {
     if (!file.empty() && !is_done([&] { write_file(file, text()); })) is_whole = false;
   };
   write(options.junit_file, [&] { return to_junit(suite, cases); });
-  write(options.sarif_file, [&] { return to_sarif(problems, tree); });
-  write(options.code_quality_file, [&] { return to_code_quality(problems); });
-  return is_whole;
+  const auto write_problems = [&] {
+    const auto tree = source_tree();
+    const auto problems = problems_of(cases, tree);
+    // Not to standard output, where a file may go; GitHub reads both.
+    if (is_github()) fmt::print(stderr, "{}", to_annotations(problems));
+    write(options.sarif_file, [&] { return to_sarif(problems, tree); });
+    write(options.code_quality_file, [&] { return to_code_quality(problems); });
+  };
+  return is_done(write_problems) && is_whole;
 }
 
 }  // namespace stepleak

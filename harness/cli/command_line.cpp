@@ -90,7 +90,8 @@ int code_of(int argc, char** argv) try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
     // CLI11 tells only that a verb is missing, also where an unknown one was given.
-    if (argc > 1 && argv[1][0] != '-') stepleak::tell(fmt::format("there is no verb '{}'", argv[1]));
+    const bool is_verb = !app.get_subcommands().empty();
+    if (argc > 1 && argv[1][0] != '-' && !is_verb) stepleak::tell(fmt::format("there is no verb '{}'", argv[1]));
     return end_of_parsing(app, error);
   } catch (const CLI::ParseError& error) {
     return end_of_parsing(app, error);
@@ -105,10 +106,10 @@ int code_of(int argc, char** argv) try {
   // As a shell tells of a program that a signal ended.
   return stepleak::stopping_signal() != 0 ? 128 + stepleak::stopping_signal() : exit_with(code);
 } catch (const stepleak::Error& error) {
-  stepleak::tell(error.what(), error.remedy());
+  stepleak::tell(error);
   return exit_with(error.code());
 } catch (const std::exception& error) {
-  stepleak::tell(error.what());
+  stepleak::tell(error);
   return exit_with(stepleak::ExitCode::failure);
 }
 

@@ -99,6 +99,16 @@ GateEntry entry_of(const Expectation& expected, const Result& result) {
   return entry;
 }
 
+GateEntry unjudged(const RunRecord& record) {
+  GateEntry entry;
+  entry.result.target = record.target;
+  entry.result.device = record.device;
+  entry.result.verdict = Verdict::failure;
+  entry.result.reason = "it could not be judged";
+  entry.comparison = {Change::worse, {entry.result.reason}};
+  return entry;
+}
+
 }  // namespace
 
 BaselineStore store_of(const GateOptions& options) {
@@ -151,7 +161,11 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
                options.reports);
   });
   std::vector<GateEntry> entries;
-  for (const auto& end : ends) entries.push_back(entry_of(expected.at(end.record.target), result_of(end.record)));
+  for (const auto& end : ends) {
+    const auto take = [&] { entries.push_back(entry_of(expected.at(end.record.target), result_of(end.record))); };
+    // One for which there is no memory costs no other's.
+    if (!is_done(take)) entries.push_back(unjudged(end.record));
+  }
   if (options.suite != "*" || options.shard != "1/1") return entries;
   for (const auto& name : store.scenarios()) {
     const auto& all = suite.scenarios();

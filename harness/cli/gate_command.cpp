@@ -80,25 +80,11 @@ struct GateCommand {
     print_text(fmt::format(text, std::forward<Values>(values)...), options.reports);
   }
 
-  ExitCode operator()() const {
-    check_known(options.reports.known_file);
-    check_outputs(output_files(options.reports), files_read());
-    const auto start = std::chrono::steady_clock::now();
-    const auto entries = run_gate(options);
-    const bool is_coloured =
-        use_colours(options.reports.colours, is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO);
-    std::vector<const Result*> results;
-    for (const auto& entry : entries) results.push_back(&entry.result);
-    KnownLeaks known;
-    const bool is_known_read = is_done([&] { known = known_leaks(options.reports.known_file, results); });
-    std::map<std::string_view, int> counts;
-    std::vector<ReportCase> cases;
+  void print_differences(const std::vector<GateEntry>& entries, const KnownLeaks& known, bool is_coloured) const {
     print("\n");
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const auto& entry = entries[i];
-      ++counts[to_string(entry.comparison.change)];
       const auto failure = known.excuses(i) ? std::string() : failure_of(entry);
-      cases.push_back({&entry.result, failure});
       if (entry.comparison.differences.empty() && failure.empty()) continue;
       print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", printable_line(entry.result.target),
             to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
@@ -107,18 +93,50 @@ struct GateCommand {
         print("{}", to_console(entry.result, {is_coloured, {}}));
     }
     for (const auto& line : known.lines) print("  known   {}\n", printable_line(line));
-    auto code = code_of(entries, known);
-    if (!write_ci_files(cases, "stepleak gate", options.reports)) code = ExitCode::failure;
+  }
+
+  void print_summary(const std::vector<GateEntry>& entries, ExitCode code, double seconds) const {
+    std::map<std::string_view, int> counts;
+    for (const auto& entry : entries) ++counts[to_string(entry.comparison.change)];
+    std::string summary;
+    for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
+    print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(), summary,
+          seconds);
+    if (code != ExitCode::clean) print("  what is right after all: stepleak baseline update\n");
+  }
+
+  ExitCode operator()() const {
+    check_known(options.reports.known_file);
+    check_outputs(output_files(options.reports), files_read());
+    const auto start = std::chrono::steady_clock::now();
+    const auto entries = run_gate(options);
+    const bool is_coloured =
+        use_colours(options.reports.colours, is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO);
+    KnownLeaks known;
+    const auto read_known = [&] {
+      std::vector<const Result*> results;
+      for (const auto& entry : entries) results.push_back(&entry.result);
+      known = known_leaks(options.reports.known_file, results);
+    };
+    // What goes wrong from here on costs what it was about, and the rest is said and written all the same.
+    const bool is_known_read = is_done(read_known);
+    print_whole([&] { print_differences(entries, known, is_coloured); });
+    auto code = ExitCode::failure;
+    std::vector<ReportCase> cases;
+    const auto judge = [&] {
+      code = code_of(entries, known);
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        cases.push_back({&entries[i].result, known.excuses(i) ? "" : failure_of(entries[i])});
+      }
+      if (!write_ci_files(cases, "stepleak gate", options.reports)) code = ExitCode::failure;
+    };
+    if (!is_done(judge)) code = ExitCode::failure;
     const auto& page = options.reports.html_file;
     if (!page.empty() && !is_done([&] { write_file(page, to_html(page_of(entries))); })) code = ExitCode::failure;
     // What a signal kept from its turn may be worse.
     if (!is_known_read || stopping_signal() != 0) code = worst_of(code, ExitCode::failure);
-    std::string summary;
-    for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(), summary,
-          seconds);
-    if (code != ExitCode::clean) print("  what is right after all: stepleak baseline update\n");
+    print_whole([&] { print_summary(entries, code, seconds); });
     return code;
   }
 };

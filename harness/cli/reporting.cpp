@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
@@ -125,14 +126,28 @@ void tell(std::string_view what, std::string_view remedy) {
   if (!remedy.empty()) fmt::print(stderr, "  remedy: {}\n", printable(remedy));
 }
 
+void tell(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const Error*>(&error); known != nullptr) {
+    tell(known->what(), known->remedy());
+  } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    tell("there is no memory left", "free some, or run less at once: --jobs 1");
+  } else {
+    tell(error.what());
+  }
+}
+
 bool is_done(const std::function<void()>& work) {
   try {
     work();
     return true;
-  } catch (const Error& error) {
-    tell(error.what(), error.remedy());
+  } catch (const std::exception& error) {
+    tell(error);
     return false;
   }
+}
+
+void print_whole(const std::function<void()>& print) {
+  if (!is_done(print)) print_error = ENOMEM;
 }
 
 std::string files_text(const ReportOptions& options) {
@@ -150,31 +165,35 @@ ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a :
 
 ExitCode report_results(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options) {
   auto worst = ExitCode::clean;
-  std::vector<const Result*> all;
-  for (const auto& result : results) all.push_back(&result);
+  const auto fail = [&worst] { worst = worst_of(worst, ExitCode::failure); };
   KnownLeaks known;
   try {
+    std::vector<const Result*> all;
+    for (const auto& result : results) all.push_back(&result);
     known = known_leaks(options.known_file, all);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     // The files are written all the same: what was run is not to be lost.
-    tell(error.what(), error.remedy());
-    worst = error.code();
+    tell(error);
+    const auto* told = dynamic_cast<const Error*>(&error);
+    worst = told != nullptr ? told->code() : ExitCode::failure;
   }
   for (const auto& line : known.lines) fmt::print(stderr, "  known   {}\n", printable_line(line));
   if (known.has_expired) worst = ExitCode::leak;
-  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(results)); })) {
-    worst = worst_of(worst, ExitCode::failure);
-  }
-  std::vector<ReportCase> cases;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    cases.push_back({&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict)});
-  }
-  if (!write_ci_files(cases, suite, options)) worst = worst_of(worst, ExitCode::failure);
-  if (!options.html_file.empty()) {
+  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(results)); })) fail();
+  const auto write_cases = [&] {
+    std::vector<ReportCase> cases;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      cases.push_back({&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict)});
+    }
+    if (!write_ci_files(cases, suite, options)) fail();
+  };
+  if (!is_done(write_cases)) fail();
+  const auto write_page = [&] {
     std::vector<HtmlRun> runs;
     for (const auto& result : results) runs.push_back({&result, source_excerpts(result)});
-    if (!is_done([&] { write_file(options.html_file, to_html(runs)); })) worst = worst_of(worst, ExitCode::failure);
-  }
+    write_file(options.html_file, to_html(runs));
+  };
+  if (!options.html_file.empty() && !is_done(write_page)) fail();
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!known.excuses(i)) worst = worst_of(worst, code_of(results[i], options.is_strict));
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -53,9 +54,15 @@ void print_text(const std::string& text, const ReportOptions& options = {});
 /// Says on standard error what is wrong and what to do, with nothing in it that could drive a terminal.
 void tell(std::string_view what, std::string_view remedy = {});
 
+/// The same of what was thrown; of no memory in words.
+void tell(const std::exception& error);
+
 /// What came of a piece of work, such as writing one file: says what went wrong on standard error, and whether anything
 /// did.
 [[nodiscard]] bool is_done(const std::function<void()>& work);
+
+/// Prints a part of the report; where that fails (no memory), it says so, and printed() makes a failure of it.
+void print_whole(const std::function<void()>& print);
 
 /// The files that the last line of a report names.
 [[nodiscard]] std::string files_text(const ReportOptions& options);

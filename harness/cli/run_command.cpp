@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "harness/api/result_of.hpp"
 #include "harness/cli/commands.hpp"
@@ -66,14 +67,18 @@ struct RunCommand {
     check_outputs(outputs, judged_files());
     const auto run_options = with_device(options);
     const auto to_run = resolved(parse_device(run_options.options.device));
-    const auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
+    auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
     auto code = ExitCode::clean;
     std::vector<RunRecord> records;
     std::vector<Result> results;
-    for (const auto& end : ends) {
-      records.push_back(end.record);
-      results.push_back(result_of(end.record));
+    for (auto& end : ends) {
       if (end.is_wrong_use) code = ExitCode::wrong_use;
+      const auto take = [&] {
+        results.push_back(result_of(end.record));
+        records.push_back(std::move(end.record));
+      };
+      // One for which there is no memory costs no other's.
+      if (!is_done(take)) code = worst_of(code, ExitCode::failure);
     }
     if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, records); })) code = ExitCode::failure;
     return worst_of(code, report_results(results, "stepleak run", reports));

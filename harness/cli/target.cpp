@@ -193,7 +193,7 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
                const auto& failure = *ended.record.failure;
                tell(failure.what, failure.remedy);
              } else if (on_result) {
-               on_result(result_of(ended.record));
+               print_whole([&] { on_result(result_of(ended.record)); });
              }
            },
        .on_progress = [&](std::size_t ended, std::size_t task,

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -142,6 +143,23 @@ WorkerEnd end_of(const WorkerTask& task, const Running& running, int status) {
   return end;
 }
 
+// Of a worker that could not be started, or whose end could not be read.
+WorkerEnd end_without_result(const std::exception& error) {
+  const auto* told = dynamic_cast<const Error*>(&error);
+  if (told != nullptr) return {.what = told->what(), .remedy = told->remedy()};
+  return {.what = fmt::format("the server failed: {}", error.what()), .remedy = "free some memory, or lower --jobs"};
+}
+
+void tell_progress(const std::vector<std::unique_ptr<Running>>& running, std::size_t ended,
+                   const WorkerEvents& events) {
+  try {
+    for (const auto& worker : running) worker->output.forget_all_but(kMostOutput);
+    if (events.on_progress) events.on_progress(ended, running.back()->task, running.back()->recorder);
+  } catch (const std::bad_alloc&) {
+    // A tenth of a second later there may be memory for it.
+  }
+}
+
 // First SIGABRT, on which Python's faulthandler prints every thread's stack; then all of it is ended.
 void stop_if_late(const WorkerTask& task, Running& running) {
   constexpr double kLastWordsSeconds = 2;
@@ -189,9 +207,15 @@ void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEve
   std::size_t next = 0;
   std::size_t ended = 0;
   auto last_progress = Clock::now();
-  const auto end = [&](std::size_t task, const WorkerEnd& how) {
+  const auto end = [&](std::size_t task, const auto& how) {
     ++ended;
-    if (events.on_end) events.on_end(task, how);
+    if (!events.on_end) return;
+    try {
+      events.on_end(task, how());
+    } catch (const std::exception& error) {
+      // No memory for it: of no consequence for the others' results.
+      events.on_end(task, end_without_result(error));
+    }
   };
   while (ended < (stopping_signal() == 0 ? tasks.size() : next)) {
     while (stopping_signal() == 0 && next < tasks.size() &&
@@ -199,16 +223,15 @@ void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEve
       const auto task = next++;
       try {
         running.push_back(start_worker(tasks[task], task, signals));
-      } catch (const Error& error) {
-        // Of no consequence for the others' results.
-        end(task, {.what = error.what(), .remedy = error.remedy()});
+      } catch (const std::exception& error) {
+        end(task, [&error] { return end_without_result(error); });
       }
     }
     if (StopSignals::take_suspension()) suspend(running);
     std::erase_if(running, [&](const std::unique_ptr<Running>& worker) {
       const auto status = worker->process->status();
       if (status) {
-        end(worker->task, end_of(tasks[worker->task], *worker, *status));
+        end(worker->task, [&] { return end_of(tasks[worker->task], *worker, *status); });
         return true;
       }
       if (stopping_signal() != 0) {
@@ -220,8 +243,7 @@ void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEve
     });
     if (!running.empty() && seconds_since(last_progress) > 0.1) {
       last_progress = Clock::now();
-      for (const auto& worker : running) worker->output.forget_all_but(kMostOutput);
-      if (events.on_progress) events.on_progress(ended, running.back()->task, running.back()->recorder);
+      tell_progress(running, ended, events);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
