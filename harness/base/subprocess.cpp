@@ -10,9 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "harness/base/errors.hpp"
 #include "harness/base/memory_file.hpp"
@@ -43,16 +46,36 @@ class Redirections {
   posix_spawn_file_actions_t actions_{};
 };
 
-// None where another part of the process took the status first, as a handler of SIGCHLD may.
-std::optional<int> status_of(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return std::nullopt;
+struct ChildEnd {
+  std::optional<int> status;  ///< none where another part of the process took it first, as a handler of SIGCHLD may
+  bool is_late = false;
+};
+
+// Asked more and more rarely, a hundred times a second at last: a short program is not waited for longer than it takes.
+ChildEnd end_of(pid_t child, std::chrono::milliseconds most) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  ChildEnd end;
+  for (std::chrono::microseconds pause{50};; pause = std::min(pause * 2, std::chrono::microseconds{10'000})) {
+    int status = 0;
+    const auto waited = ::waitpid(child, &status, end.is_late ? 0 : WNOHANG);
+    if (waited < 0 && errno != EINTR) return end;
+    if (waited == child) {
+      end.status = status;
+      return end;
+    }
+    if (waited == 0 && Clock::now() - begin > most) {
+      end.is_late = true;
+      ::kill(child, SIGKILL);
+    } else if (waited == 0) {
+      std::this_thread::sleep_for(pause);
+    }
   }
-  return status;
 }
 
-std::string error_of(std::optional<int> status, const std::string& printed) {
+std::string error_of(const ChildEnd& end, std::chrono::milliseconds most, const std::string& printed) {
+  if (end.is_late) return fmt::format("no end after {:g} s", std::chrono::duration<double>(most).count());
+  const auto status = end.status;
   if (!status) return "nobody knows how it ended";
   if (WIFSIGNALED(*status)) return fmt::format("ended by signal {}", WTERMSIG(*status));
   if (WEXITSTATUS(*status) == 0) return {};
@@ -62,7 +85,8 @@ std::string error_of(std::optional<int> status, const std::string& printed) {
 
 }  // namespace
 
-ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view input) try {
+ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view input,
+                       std::chrono::milliseconds most) try {
   const MemoryFile in("stdin");
   const MemoryFile out("stdout");
   const MemoryFile errors("stderr");
@@ -74,8 +98,8 @@ ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_vi
   pid_t child = 0;
   const int error = ::posix_spawnp(&child, words.front(), redirections.actions(), nullptr, words.data(), environ);
   if (error != 0) return {{}, "it does not start: " + reason_of(error)};
-  const auto status = status_of(child);
-  return {out.text(), error_of(status, errors.text())};
+  const auto end = end_of(child, most);
+  return {out.text(), error_of(end, most, errors.text())};
 } catch (const Error& error) {
   return {{}, error.what()};
 }

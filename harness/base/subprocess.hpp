@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,9 @@ struct ProgramEnd {
 };
 
 /// Runs a program, found on the PATH, without a shell, hands it `input` on stdin and waits for its end. Input and
-/// output pass through files in memory, so their size has no limit and neither side waits for the other.
-[[nodiscard]] ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view input = {});
+/// output pass through files in memory, so their size has no limit and neither side waits for the other. One that takes
+/// longer than `most` is killed; what it wrote by then is its output.
+[[nodiscard]] ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view input = {},
+                                     std::chrono::milliseconds most = std::chrono::hours(24));
 
 }  // namespace stepleak

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -82,11 +83,14 @@ class ForeignObjects {
 
 using SameAddress = std::map<std::uintptr_t, std::vector<const void*>>;
 
+// Of a library with gigabytes of debug information it may take minutes, and places are not worth a verdict.
+constexpr std::chrono::seconds kMostForAnObject{20};
+
 // With -a each address is echoed before its frames, which tells them apart.
 ProgramEnd addr2line(const std::string& object, const SameAddress& addresses) {
   std::string input;
   for (const auto& [address, same] : addresses) input += fmt::format("0x{:x}\n", address);
-  return run_program({"addr2line", "-a", "-i", "-f", "-C", "-e", object}, input);
+  return run_program({"addr2line", "-a", "-i", "-f", "-C", "-e", object}, input, kMostForAnObject);
 }
 
 // Our own objects name their files relative to the checkout; whoever opens or compares one needs it whole.

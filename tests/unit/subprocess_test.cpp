@@ -27,6 +27,10 @@ TEST(RunProgramTest, SaysWhyAProgramFailed) {
   EXPECT_EQ(run_program({"sh", "-c", "echo part; echo bad value >&2; exit 3"}).error, "exit code 3: bad value");
   EXPECT_EQ(run_program({"sh", "-c", "echo part; exit 3"}).output, "part\n");
   EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"}).error, "ended by signal 9");
+  EXPECT_EQ(run_program({"sh", "-c", "echo part; exec sleep 600"}, {}, std::chrono::milliseconds(200)).error,
+            "no end after 0.2 s");
+  EXPECT_EQ(run_program({"sh", "-c", "echo part; exec sleep 600"}, {}, std::chrono::milliseconds(200)).output,
+            "part\n");
   EXPECT_EQ(run_program({"a-program-that-is-not-there"}).error, "it does not start: No such file or directory");
 }
 
