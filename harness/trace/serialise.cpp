@@ -11,6 +11,23 @@
 namespace stepleak {
 namespace {
 
+// JSON wants C0 escaped, and lets DEL and C1 pass, which a terminal heeds as well. Outside of strings there is none.
+std::string without_controls(const std::string& json) {
+  std::string escaped;
+  escaped.reserve(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const int next = i + 1 < json.size() ? static_cast<unsigned char>(json[i + 1]) : 0;
+    const bool is_c1 = json[i] == '\xc2' && next >= 0x80 && next < 0xa0;
+    if (is_c1 || json[i] == '\x7f') {
+      escaped += fmt::format("\\u{:04x}", is_c1 ? next : 0x7f);
+      i += is_c1 ? 1 : 0;
+    } else {
+      escaped += json[i];
+    }
+  }
+  return escaped;
+}
+
 Json finding_to_json(const Finding& finding) {
   Json json{{"kind", to_string(finding.kind)},
             {"device", to_string(finding.device)},
@@ -172,7 +189,7 @@ std::string to_json(const Result& result) {
                {"conditions", result.conditions}};
   for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
   if (result.failure) json["failure"] = failure_to_json(*result.failure);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return without_controls(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 namespace {

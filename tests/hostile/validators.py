@@ -28,11 +28,12 @@ def _schema(name: str) -> jsonschema.Draft202012Validator:
 
 
 def check_json(text: str) -> None:
-    """One result, or a list of them. Only what a strict parser takes: no NaN, no lone surrogate."""
+    """One result, or a list of them. Only what a strict parser takes, and a terminal: no NaN, no surrogate, no C1."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is no JSON")
 
+    assert CONTROL.search(text) is None
     data = json.loads(text, parse_constant=refuse)
     json.dumps(data, ensure_ascii=False).encode()  # a lone surrogate has no UTF-8
     for result in data if isinstance(data, list) else [data]:
