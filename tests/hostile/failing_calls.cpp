@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // To be preloaded: makes one call of ours fail, as a full disk, a limit or an exhausted machine would.
 //
-//   STEPLEAK_FAULT=write:3   the third write() that stepleak's own code makes in this process
-//   STEPLEAK_FAULT_LOG=FILE  a line for each call that was made to fail
+//   STEPLEAK_FAULT=write:3           the third write() that stepleak's own code makes in this process
+//   STEPLEAK_FAULT=new@server:9      the ninth allocation of the process that was started
+//   STEPLEAK_FAULT=new@worker:7,0,4  the seventh of the first worker, none of the second, the fourth of the third
+//   STEPLEAK_FAULT_LOG=FILE          a line for each call that was made to fail; with @, how many a process made
 //
-// Calls of torch, Python and the C library are left alone. A forked child goes on counting where its parent stood.
+// Calls of torch, Python and the C library are left alone. A forked child goes on counting where its parent stood, but
+// a worker, which is the child of the server's child, from its own start.
 
 // Here open() and open64() are two, as they are for the linker.
 #undef _FILE_OFFSET_BITS
@@ -16,8 +19,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -27,31 +32,62 @@ namespace {
 
 struct Fault {
   std::string_view call;
-  long number = 0;
+  std::string_view where;         ///< "server", "worker"; empty: in each process
+  const char* numbers = nullptr;  ///< which call; of workers one for each, with commas between
 };
 
 Fault fault_of_environment() {
   const char* text = std::getenv("STEPLEAK_FAULT");
   const char* colon = text != nullptr ? std::strchr(text, ':') : nullptr;
   if (colon == nullptr) return {};
-  return {{text, static_cast<std::size_t>(colon - text)}, std::strtol(colon + 1, nullptr, 10)};
+  const std::string_view call(text, static_cast<std::size_t>(colon - text));
+  const auto at = call.find('@');
+  if (at == std::string_view::npos) return {call, {}, colon + 1};
+  return {call.substr(0, at), call.substr(at + 1), colon + 1};
 }
 
+constexpr int kServer = 0;
+constexpr int kWorker = 2;  // its keeper stands between
+
 const Fault fault = fault_of_environment();
+long number = fault.numbers != nullptr ? std::strtol(fault.numbers, nullptr, 10) : 0;
 long calls = 0;
+int generation = kServer;
+int workers = 0;
+
+// No call fails where no number is left.
+long number_of_worker(int worker) {
+  const char* text = fault.numbers;
+  for (int i = 1; i < worker && text != nullptr; ++i) {
+    text = std::strchr(text, ',');
+    if (text != nullptr) ++text;
+  }
+  return text != nullptr ? std::strtol(text, nullptr, 10) : 0;
+}
+
+bool is_counted_here() {
+  if (fault.where.empty()) return true;
+  return generation == (fault.where == "server" ? kServer : kWorker);
+}
+
+void be_child() {
+  if (++generation != kWorker || fault.where != "worker") return;
+  number = number_of_worker(workers);
+  calls = 0;
+}
 
 template <typename Function>
 Function* real(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-void log_fault() {
+void log_line(const char* line) {
   const char* file = std::getenv("STEPLEAK_FAULT_LOG");
   if (file == nullptr) return;
   static auto* const open_file = real<int(const char*, int, ...)>("open");
   static auto* const write_text = real<ssize_t(int, const void*, std::size_t)>("write");
   const int descriptor = open_file(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  (void)!write_text(descriptor, "fault\n", 6);
+  (void)!write_text(descriptor, line, std::strlen(line));
   ::close(descriptor);
 }
 
@@ -63,10 +99,20 @@ bool is_ours(const void* caller) {
 }
 
 bool fails(std::string_view call, const void* caller) {
-  if (call != fault.call || !is_ours(caller) || ++calls != fault.number) return false;
-  log_fault();
+  if (call != fault.call || !is_counted_here() || !is_ours(caller) || ++calls != number) return false;
+  log_line("fault\n");
   return true;
 }
+
+void log_count() {
+  if (fault.where.empty() || !is_counted_here()) return;
+  std::array<char, 64> line{};
+  std::snprintf(line.data(), line.size(), "calls %d %ld\n", workers, calls);
+  log_line(line.data());
+}
+
+// The server returns from main().
+[[maybe_unused]] const int at_exit = std::atexit(log_count);
 
 }  // namespace
 
@@ -111,9 +157,22 @@ int rename(const char* from, const char* to) noexcept {
 
 pid_t fork() noexcept {
   static auto* const next = real<pid_t()>("fork");
-  if (!fails("fork", CALLER)) return next();
-  errno = EAGAIN;
-  return -1;
+  if (fails("fork", CALLER)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  if (!is_ours(CALLER)) return next();
+  if (generation == kServer) ++workers;
+  const auto child = next();
+  if (child == 0) be_child();
+  return child;
+}
+
+[[noreturn]] void _exit(int code) {
+  static auto* const next = real<void(int)>("_exit");
+  if (is_ours(CALLER)) log_count();
+  next(code);
+  std::abort();
 }
 
 void* mmap(void* address, std::size_t size, int protection, int flags, int descriptor, off_t offset) noexcept {
