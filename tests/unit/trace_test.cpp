@@ -34,10 +34,10 @@ TEST(SerialiseTest, ReadsWhatItWrote) {
 
 TEST(SerialiseTest, EscapesWhatATerminalHeedsAndNothingElse) {
   auto result = leaking_result();
-  result.notes = {"\x1b[2J \xc2\x9b\x33\x31m \x7f", "caf\xc3\xa9, a\xc2\xa0space"};
+  result.notes = {"\x1b[2J \xc2\x9b\x33\x31m \x7f", "\xc3\xa9, a\xc2\xa0space"};
   const auto text = to_json(result);
   EXPECT_NE(text.find("\\u001b[2J \\u009b31m \\u007f"), std::string::npos);
-  EXPECT_NE(text.find("caf\xc3\xa9, a\xc2\xa0space"), std::string::npos);
+  EXPECT_NE(text.find("\xc3\xa9, a\xc2\xa0space"), std::string::npos);
   EXPECT_EQ(result_from_json(text).notes, result.notes);
 }
 

@@ -61,9 +61,7 @@ class Search:
 class Paths:
     """Searches from the same roots: the step, modules, and variables of running functions."""
 
-    def __init__(
-        self, root: Any, ignored: list[Any], read_locals: ReadLocals, limit: TimeLimit | None = None
-    ) -> None:
+    def __init__(self, root: Any, ignored: list[Any], read_locals: ReadLocals, limit: TimeLimit | None = None) -> None:
         self._limit = TimeLimit(math.inf) if limit is None else limit
         self._root = root
         self._read_locals = read_locals
