@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -126,6 +127,22 @@ def test_another_torch_than_that_of_the_build_is_refused(in_python: PythonHost) 
     assert outcome.code == 3, outcome.text
     assert "stepleak was built against torch 1.0.0, and torch 2." in outcome.err
     assert "pip install 'torch==1.0.*'" in outcome.err
+
+
+def test_a_package_that_nobody_may_write_to_does(in_python: PythonHost) -> None:
+    spec = importlib.util.find_spec("stepleak")
+    assert spec is not None and spec.submodule_search_locations
+    folder = spec.submodule_search_locations[0]
+    # Root may write where the permissions say no, so it is mounted.
+    mounted = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" || exit 77; touch "$0/new" && exit 78; exec "$@"'
+    in_python._command = ["unshare", "-rm", "bash", "-c", mounted, folder, *in_python._command]
+    outcome = in_python("run", "train.py:leaks", "train.py:keeps_nothing", "--device", "cpu", "--effort", "quick")
+    if outcome.code == 77 or "unshare failed" in outcome.err:
+        pytest.skip(f"no folder can be mounted here: {outcome.err}")
+    assert "Read-only file system" in outcome.err
+    assert outcome.code == 1, outcome.text
+    assert "train.py:keeps_nothing is clean" in outcome.out
+    assert "kept by train.py:" in outcome.block_of("train.py:leaks")
 
 
 def test_importing_the_package_imports_no_torch() -> None:
