@@ -17,25 +17,27 @@ from stepleak._holders import HolderSearch
 STEPS = 8
 
 TRAINER = """
-class Trainer:
+class ProgramTrainer:
     def __init__(self, seed=0):
-        self.losses = []
-    def fit(self):
+        self.program_losses = []
+    def fit_program(self):
         for i in range(50):
-            self.losses.append([i])
+            self.program_losses.append([i])
             step()
 """
 
-# The program calls `step()` after each entry.
+# The program calls `step()` after each entry. Its names are its own: the tests beside it are read as well.
 ENDING = {
-    "trainer of each trial": TRAINER + "def main():\n    for seed in range(4):\n        Trainer(seed).fit()\nmain()\n",
-    "trainers in a comprehension": TRAINER + "[Trainer(seed).fit() for seed in range(4)]\n",
+    "trainer of each trial": TRAINER
+    + "def main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nmain()\n",
+    "trainers in a comprehension": TRAINER + "[ProgramTrainer(seed).fit_program() for seed in range(4)]\n",
     "trainer in a variable of each trial": TRAINER
-    + "def main():\n    for seed in range(4):\n        t = Trainer(seed)\n        t.fit()\nmain()\n",
+    + "def main():\n    for seed in range(4):\n        t = ProgramTrainer(seed)\n        t.fit_program()\nmain()\n",
     "trainer of a function that is called again": TRAINER
-    + "def run(seed):\n    t = Trainer(seed)\n    t.fit()\nfor seed in range(4):\n    run(seed)\n",
+    + "def run(seed):\n    t = ProgramTrainer(seed)\n    t.fit_program()\nfor seed in range(4):\n    run(seed)\n",
     "trainer that a factory makes": TRAINER
-    + "def make():\n    return Trainer()\ndef main():\n    while True:\n        t = make()\n        t.fit()\nmain()\n",
+    + "def make():\n    return ProgramTrainer()\n"
+    + "def main():\n    while True:\n        t = make()\n        t.fit_program()\nmain()\n",
     "context of a with statement": """
         class Recorder:
             def __init__(self):
@@ -55,16 +57,16 @@ ENDING = {
         main()
     """,
     "keyword argument made for the call": """
-        class Stats:
+        class ProgramStats:
             def __init__(self):
-                self.losses = []
-        def epoch(stats):
+                self.program_losses = []
+        def run_program_epoch(stats):
             for i in range(50):
-                stats.losses.append([i])
+                stats.program_losses.append([i])
                 step()
         def main():
             for e in range(3):
-                epoch(stats=Stats())
+                run_program_epoch(stats=ProgramStats())
         main()
     """,
     "main that a decorator runs": """
@@ -75,17 +77,17 @@ ENDING = {
             return run
         @sweep
         def main(value):
-            losses = []
+            program_losses = []
             for i in range(50):
-                losses.append([i])
+                program_losses.append([i])
                 step()
         main()
     """,
     "main that goes by another name": """
         def main(value=0):
-            losses = []
+            program_losses = []
             for i in range(50):
-                losses.append([i])
+                program_losses.append([i])
                 step()
         run = main
         for value in range(4):
@@ -136,20 +138,20 @@ ENDING = {
     """,
 }
 LASTING = {
-    "trainer of the whole program": TRAINER + "def main():\n    t = Trainer()\n    t.fit()\nmain()\n",
-    "trainer that is made for the one call": TRAINER + "def main():\n    Trainer().fit()\nmain()\n",
+    "trainer of the whole program": TRAINER + "def main():\n    t = ProgramTrainer()\n    t.fit_program()\nmain()\n",
+    "trainer that is made for the one call": TRAINER + "def main():\n    ProgramTrainer().fit_program()\nmain()\n",
     "statistics of all epochs": """
-        class Stats:
+        class ProgramStats:
             def __init__(self):
-                self.losses = []
-        def epoch(stats):
+                self.program_losses = []
+        def run_program_epoch(stats):
             for i in range(50):
-                stats.losses.append([i])
+                stats.program_losses.append([i])
                 step()
         def main():
-            stats = Stats()
+            stats = ProgramStats()
             for e in range(3):
-                epoch(stats)
+                run_program_epoch(stats)
         main()
     """,
     "losses of the training, and an evaluation after it": """
@@ -157,21 +159,21 @@ LASTING = {
             def step(self):
                 step()
         def main():
-            losses, optimizer = [], Optimizer()
+            program_losses, optimizer = [], Optimizer()
             for i in range(100):
-                losses.append([i])
+                program_losses.append([i])
                 optimizer.step()
             for j in range(10):
                 step()
         main()
     """,
     "requests of a server": """
-        def serve():
+        def serve_program():
             seen = []
             while True:
                 seen.append([1])
                 step()
-        serve()
+        serve_program()
         for line in range(3):
             step()
     """,
@@ -222,6 +224,21 @@ def kind_of(program: str, folder: Path) -> str:
     (holder,) = [holder for holder in found if holder["container"] >= 0]
     kind: str = holder["structure"]["kind"]
     return kind
+
+
+CALLED_AGAIN = [
+    "trainer of each trial",
+    "trainers in a comprehension",
+    "trainer in a variable of each trial",
+    "trainer of a function that is called again",
+    "context of a with statement",
+    "keyword argument made for the call",
+]
+
+
+@pytest.mark.parametrize("name", CALLED_AGAIN)
+def test_what_ends_where_it_is_called_again_is_awaited(name: str, tmp_path: Path) -> None:
+    assert kind_of(ENDING[name], tmp_path) == "reset"
 
 
 @pytest.mark.parametrize("name", ENDING)

@@ -44,7 +44,8 @@ def life_of(value: Any, variable: str, function: str, code: UserCode, read_local
     frame, name = found
     if name in _parameters(frame.f_code):
         return Life(variable, function, _end_of_call(frame.f_back, code))
-    return Life(name, frame.f_code.co_name, _end_in_loop(frame.f_code, name, code))
+    end = _end_in_loop(frame.f_code, name, code) or _end_of_function(frame.f_code, code)
+    return Life(name, frame.f_code.co_name, end)
 
 
 def _parameters(code: types.CodeType) -> tuple[str, ...]:
@@ -63,9 +64,22 @@ def _end_of_call(caller: types.FrameType | None, code: UserCode) -> Structure | 
     if caller.f_code.co_name in _COMPREHENSIONS or module.loops(statement):
         return end
     scope = module.scope(statement)
-    if scope is module.tree:
-        return None
-    entered = Places(code, Uses(code, frozenset(), frozenset(), frozenset()), False).entered_again(module, scope)
+    return None if scope is module.tree else _end_by(scope, end, module, code)
+
+
+def _end_of_function(code_object: types.CodeType, code: UserCode) -> Structure | None:
+    module = code.file(code_object.co_filename)
+    if module is None:
+        return UNKNOWN
+    line = code_object.co_firstlineno
+    function = next((n for n in module.nodes if isinstance(n, FUNCTIONS) and first_line(n) == line), None)
+    end = Structure("reset", -1, module.file, line, module.line(line))
+    return None if function is None else _end_by(function, end, module, code)
+
+
+def _end_by(function: ast.AST, end: Structure, module: Module, code: UserCode) -> Structure | None:
+    """What ends with a function ends soon where that is called again."""
+    entered = Places(code, Uses(code, frozenset(), frozenset(), frozenset()), False).entered_again(module, function)
     return {"once": None, "again": end}.get(entered, UNKNOWN)
 
 

@@ -308,19 +308,13 @@ class _Judge:
             and not any(use.kind == "escape" for use in uses)
             and not self._places.has_length_test()
             and not self._is_libraries()
-            and all(places.entered(name) == "once" for places, name in self._entries())
+            and all(self._places.entered(name) == "once" for name in self._slot.names)
             and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
         )
         # Which of several fills it once was is not known: one that may cease bounds what it fills.
         in_steps = [fill for fill in fills if not self._places.is_set_up(fill)]
         is_endless = bool(in_steps) and all(self._fills_for_ever(fill) for fill in in_steps)
         return Structure("unbounded") if is_clear and is_endless else UNKNOWN
-
-    def _entries(self) -> list[tuple[Places, Name]]:
-        """Names on the way to it: those of functions that are entered again are made anew."""
-        own = [(self._places, name) for name in self._slot.names]
-        upper = [(Places(self._code, self._uses, slot.is_closure), name) for slot in self._upper for name in slot.names]
-        return own + upper
 
     def _fills_for_ever(self, fill: Use) -> bool:
         is_phase = self._places.is_phase(fill.module, fill.node)
