@@ -149,7 +149,9 @@ Trace trace_from_json(const Json& json) {
     for (std::size_t column = 0; column < columns.size(); ++column) row[column] = columns[column][step];
     trace.add_boundary(row);
   }
-  if (json.contains("explained_from") && count_from(json.at("explained_from")) > 0) {
+  // A record pass of no step is none.
+  if (json.contains("explained_from") && count_from(json.at("explained_from")) > 0 &&
+      count_from(json.at("explained_steps")) > 0) {
     trace.add_recording(
         {.pass = {.type = PassType::record,
                   .first_step = count_from(json.at("explained_from")),

@@ -32,6 +32,19 @@ TEST(SerialiseTest, ReadsWhatItWrote) {
   EXPECT_EQ(to_json(result_from_json(text)), text);
 }
 
+TEST(SerialiseTest, ReadsARecordPassOfNoStepAsNone) {
+  auto result = leaking_result();
+  result.trace.add_recording({.pass = {.type = PassType::record, .first_step = 3, .stride = 2}, .steps = 4});
+  auto text = to_json(result);
+  EXPECT_EQ(to_json(result_from_json(text)), text);
+  const std::string steps = "\"explained_steps\": 4";
+  ASSERT_NE(text.rfind(steps), std::string::npos);
+  text.replace(text.rfind(steps), steps.size(), "\"explained_steps\": 0");
+  const auto read = to_json(result_from_json(text));
+  EXPECT_NE(read.find("\"explained_from\": -1"), std::string::npos);
+  EXPECT_EQ(to_json(result_from_json(read)), read);
+}
+
 TEST(SerialiseTest, EscapesWhatATerminalHeedsAndNothingElse) {
   auto result = leaking_result();
   result.notes = {"\x1b[2J \xc2\x9b\x33\x31m \x7f", "\xc3\xa9, a\xc2\xa0space"};
