@@ -10,6 +10,7 @@ and fails as any other.
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 
 import pytest
@@ -80,7 +81,7 @@ class Program:
         return self._log.read_text().count("fault")
 
     def counts(self) -> dict[int, int]:
-        """Of the server by 0, or of each worker from 1 on, how many allocations it made; programs that it runs made none."""
+        """Of the server by 0, or of each worker from 1 on, how many allocations it made; what it runs makes none."""
         found: dict[int, int] = {}
         for line in (line.split() for line in self._log.read_text().splitlines()):
             if line[0] == "calls":
@@ -149,10 +150,18 @@ def test_run_survives_one_of_its_server(sandbox: Sandbox, stepleak: list[str], l
     for number in spread(total, SERVERS):
         end = run.end_with(f"new@server:{number}")
         assert run.faults() == 1
+        codes[end.code] += 1
+        if is_ended_while_loading(end):
+            sandbox.check_nothing_left([])
+            continue
         check_end(sandbox, end, {"s.py:clean": "clean", "s.py:leaky": "leak"})
         check_said_is_written(sandbox, end, ["s.py:clean", "s.py:leaky"])
-        codes[end.code] += 1
     print(f"run: {SERVERS} of {total} allocations of the server failed: exit codes {dict(codes)}")
+
+
+def is_ended_while_loading(end: End) -> bool:
+    """A library's tables are made as it is loaded, where C++ knows no way to hand an exception on: nothing has run."""
+    return end.code == -signal.SIGABRT and end.out == b"" and b"std::bad_alloc" in end.err
 
 
 def check_said_is_written(sandbox: Sandbox, end: End, targets: list[str]) -> None:
@@ -193,8 +202,11 @@ def test_gate_survives_one_of_its_server(sandbox: Sandbox, stepleak: list[str], 
     for number in spread(total, SERVERS):
         end = gate.end_with(f"new@server:{number}")
         assert gate.faults() == 1
-        check_gate(sandbox, end, 2)
         codes[end.code] += 1
+        if is_ended_while_loading(end):
+            sandbox.check_nothing_left([])
+            continue
+        check_gate(sandbox, end, 2)
     print(f"gate: {SERVERS} of {total} allocations of the server failed: exit codes {dict(codes)}")
 
 
