@@ -23,10 +23,10 @@ class ProgramTrainer:
     def fit_program(self):
         for i in range(50):
             self.program_losses.append([i])
-            step()
+            program_step()
 """
 
-# The program calls `step()` after each entry. Its names are its own: the tests beside it are read as well.
+# The program calls `program_step()` after each entry. Its names are its own: the tests beside it are read as well.
 ENDING = {
     "trainer of each trial": TRAINER
     + "def main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nmain()\n",
@@ -49,7 +49,7 @@ ENDING = {
         def train(recorder):
             for i in range(50):
                 recorder.items.append([i])
-                step()
+                program_step()
         def main():
             for epoch in range(3):
                 with Recorder() as recorder:
@@ -63,7 +63,7 @@ ENDING = {
         def run_program_epoch(stats):
             for i in range(50):
                 stats.program_losses.append([i])
-                step()
+                program_step()
         def main():
             for e in range(3):
                 run_program_epoch(stats=ProgramStats())
@@ -80,7 +80,7 @@ ENDING = {
             program_losses = []
             for i in range(50):
                 program_losses.append([i])
-                step()
+                program_step()
         main()
     """,
     "main that goes by another name": """
@@ -88,7 +88,7 @@ ENDING = {
             program_losses = []
             for i in range(50):
                 program_losses.append([i])
-                step()
+                program_step()
         run = main
         for value in range(4):
             run(value)
@@ -100,12 +100,12 @@ ENDING = {
             features = []
             for x in loader:
                 features.append([x])
-                step()
+                program_step()
             return features
         def main():
             features = extract(range(100))
             for epoch in range(5):
-                step()
+                program_step()
         main()
     """,
     "calibration that is broken off": """
@@ -113,11 +113,11 @@ ENDING = {
             samples = []
             for i in range(10000):
                 samples.append([i])
-                step()
+                program_step()
                 if i == 99:
                     break
             for j in range(1000):
-                step()
+                program_step()
         main()
     """,
     "lists that setattr empties by their names": """
@@ -134,7 +134,7 @@ ENDING = {
             loop.reset(model)
             for i in range(50):
                 model.outputs.append([i])
-                step()
+                program_step()
     """,
 }
 LASTING = {
@@ -147,7 +147,7 @@ LASTING = {
         def run_program_epoch(stats):
             for i in range(50):
                 stats.program_losses.append([i])
-                step()
+                program_step()
         def main():
             stats = ProgramStats()
             for e in range(3):
@@ -157,14 +157,14 @@ LASTING = {
     "losses of the training, and an evaluation after it": """
         class Optimizer:
             def step(self):
-                step()
+                program_step()
         def main():
             program_losses, optimizer = [], Optimizer()
             for i in range(100):
                 program_losses.append([i])
                 optimizer.step()
             for j in range(10):
-                step()
+                program_step()
         main()
     """,
     "requests of a server": """
@@ -172,10 +172,10 @@ LASTING = {
             seen = []
             while True:
                 seen.append([1])
-                step()
+                program_step()
         serve_program()
         for line in range(3):
-            step()
+            program_step()
     """,
     "main under a decorator that calls once": """
         import torch
@@ -184,7 +184,7 @@ LASTING = {
             seen = []
             for i in range(50):
                 seen.append([i])
-                step()
+                program_step()
         main()
     """,
 }
@@ -213,7 +213,7 @@ def kind_of(program: str, folder: Path) -> str:
 
     module = types.ModuleType("program")
     module.__file__ = str(file)
-    vars(module)["step"] = step
+    vars(module)["program_step"] = step
     sys.modules["program"] = module
     try:
         exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))

@@ -350,8 +350,13 @@ class Places:
         if any(isinstance(c.func, ast.Attribute) and c.func.attr in ("backward", "step") for c in calls):
             return True
         called = {called_name(c) for c in calls} - {""}
-        found = [f for name in called for f in self._code.functions(name)] if depth < 3 else []
+        found = [f for name in called for f in self._functions(module, name)] if depth < 3 else []
         return len(found) <= _MOST_CALLERS and any(self._trains(m, f, depth + 1) for m, f in found)
+
+    def _functions(self, module: Module, name: str) -> list[tuple[Module, Function]]:
+        """Those of a name that a call in a module may mean: the module's own, where it has one."""
+        found = self._code.functions(name)
+        return [f for f in found if f[0] is module] or found
 
     def _loops_later(self, module: Module, later: ast.AST) -> bool:
         """Whether a statement has a loop, or calls a function of the user's that has one."""
@@ -359,7 +364,7 @@ class Places:
         if any(isinstance(n, LOOPS) for n in nodes):
             return True
         called = {called_name(n) for n in nodes if isinstance(n, ast.Call)} - {""}
-        functions = [f for name in called for _, f in self._code.functions(name)]
+        functions = [f for name in called for _, f in self._functions(module, name)]
         return any(isinstance(n, LOOPS) for f in functions for n in ast.walk(f))
 
     # --- other places -------------------------------------------------------------------------------------------------
