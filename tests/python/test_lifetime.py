@@ -29,15 +29,16 @@ class ProgramTrainer:
 # The program calls `program_step()` after each entry. Its names are its own: the tests beside it are read as well.
 ENDING = {
     "trainer of each trial": TRAINER
-    + "def main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nmain()\n",
+    + "def program_main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nprogram_main()\n",
     "trainers in a comprehension": TRAINER + "[ProgramTrainer(seed).fit_program() for seed in range(4)]\n",
     "trainer in a variable of each trial": TRAINER
-    + "def main():\n    for seed in range(4):\n        t = ProgramTrainer(seed)\n        t.fit_program()\nmain()\n",
+    + "def program_main():\n    for seed in range(4):\n"
+    + "        t = ProgramTrainer(seed)\n        t.fit_program()\nprogram_main()\n",
     "trainer of a function that is called again": TRAINER
     + "def run(seed):\n    t = ProgramTrainer(seed)\n    t.fit_program()\nfor seed in range(4):\n    run(seed)\n",
     "trainer that a factory makes": TRAINER
     + "def make():\n    return ProgramTrainer()\n"
-    + "def main():\n    while True:\n        t = make()\n        t.fit_program()\nmain()\n",
+    + "def program_main():\n    while True:\n        t = make()\n        t.fit_program()\nprogram_main()\n",
     "context of a with statement": """
         class Recorder:
             def __init__(self):
@@ -50,11 +51,11 @@ ENDING = {
             for i in range(50):
                 recorder.items.append([i])
                 program_step()
-        def main():
+        def program_main():
             for epoch in range(3):
                 with Recorder() as recorder:
                     train(recorder)
-        main()
+        program_main()
     """,
     "keyword argument made for the call": """
         class ProgramStats:
@@ -64,10 +65,10 @@ ENDING = {
             for i in range(50):
                 stats.program_losses.append([i])
                 program_step()
-        def main():
+        def program_main():
             for e in range(3):
                 run_program_epoch(stats=ProgramStats())
-        main()
+        program_main()
     """,
     "main that a decorator runs": """
         def sweep(function):
@@ -76,24 +77,24 @@ ENDING = {
                     function(value)
             return run
         @sweep
-        def main(value):
+        def program_main(value):
             program_losses = []
             for i in range(50):
                 program_losses.append([i])
                 program_step()
-        main()
+        program_main()
     """,
     "main that goes by another name": """
-        def main(value=0):
+        def program_main(value=0):
             program_losses = []
             for i in range(50):
                 program_losses.append([i])
                 program_step()
-        run = main
+        run = program_main
         for value in range(4):
             run(value)
         if value > 5:
-            main()
+            program_main()
     """,
     "features that are extracted before the training": """
         def extract(loader):
@@ -102,14 +103,14 @@ ENDING = {
                 features.append([x])
                 program_step()
             return features
-        def main():
+        def program_main():
             features = extract(range(100))
             for epoch in range(5):
                 program_step()
-        main()
+        program_main()
     """,
     "calibration that is broken off": """
-        def main():
+        def program_main():
             samples = []
             for i in range(10000):
                 samples.append([i])
@@ -118,7 +119,7 @@ ENDING = {
                     break
             for j in range(1000):
                 program_step()
-        main()
+        program_main()
     """,
     "lists that setattr empties by their names": """
         class Model:
@@ -138,8 +139,10 @@ ENDING = {
     """,
 }
 LASTING = {
-    "trainer of the whole program": TRAINER + "def main():\n    t = ProgramTrainer()\n    t.fit_program()\nmain()\n",
-    "trainer that is made for the one call": TRAINER + "def main():\n    ProgramTrainer().fit_program()\nmain()\n",
+    "trainer of the whole program": TRAINER
+    + "def program_main():\n    t = ProgramTrainer()\n    t.fit_program()\nprogram_main()\n",
+    "trainer that is made for the one call": TRAINER
+    + "def program_main():\n    ProgramTrainer().fit_program()\nprogram_main()\n",
     "statistics of all epochs": """
         class ProgramStats:
             def __init__(self):
@@ -148,24 +151,24 @@ LASTING = {
             for i in range(50):
                 stats.program_losses.append([i])
                 program_step()
-        def main():
+        def program_main():
             stats = ProgramStats()
             for e in range(3):
                 run_program_epoch(stats)
-        main()
+        program_main()
     """,
     "losses of the training, and an evaluation after it": """
         class Optimizer:
             def step(self):
                 program_step()
-        def main():
+        def program_main():
             program_losses, optimizer = [], Optimizer()
             for i in range(100):
                 program_losses.append([i])
                 optimizer.step()
             for j in range(10):
                 program_step()
-        main()
+        program_main()
     """,
     "requests of a server": """
         def serve_program():
@@ -180,12 +183,12 @@ LASTING = {
     "main under a decorator that calls once": """
         import torch
         @torch.no_grad()
-        def main():
+        def program_main():
             seen = []
             for i in range(50):
                 seen.append([i])
                 program_step()
-        main()
+        program_main()
     """,
 }
 
