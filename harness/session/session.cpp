@@ -77,9 +77,9 @@ Next Session::end_step() {
   return is_screen ? look(is_late) : end_pass();
 }
 
-// Whether another step would leave too little of the user's time.
 double Session::seconds() const { return std::chrono::duration<double>(parts_.now() - started_).count(); }
 
+// Whether another step would leave too little of the user's time.
 bool Session::is_time_up() const {
   if (policy_.budget_seconds <= 0) return false;
   const double used = seconds();

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import signal
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from sandbox import End, Sandbox
@@ -145,18 +146,27 @@ def small_run(sandbox: Sandbox, stepleak: list[str], library: str) -> Program:
 def test_run_survives_one_of_its_server(sandbox: Sandbox, stepleak: list[str], library: str) -> None:
     run = small_run(sandbox, stepleak, library)
     assert run.end_with("new@server:0").code == LEAK
-    total = run.counts()[0]
+
+    def check(end: End) -> None:
+        check_end(sandbox, end, {"s.py:clean": "clean", "s.py:leaky": "leak"})
+        check_said_is_written(sandbox, end, ["s.py:clean", "s.py:leaky"])
+
+    walk_server(sandbox, run, "run", check)
+
+
+def walk_server(sandbox: Sandbox, program: Program, name: str, check: Callable[[End], None]) -> None:
+    """Fails allocations of the server, one a run, and asks each end that is not of a library's loading."""
+    total = program.counts()[0]
     codes: Counter[int] = Counter()
     for number in spread(total, SERVERS):
-        end = run.end_with(f"new@server:{number}")
-        assert run.faults() == 1
+        end = program.end_with(f"new@server:{number}")
+        assert program.faults() == 1
         codes[end.code] += 1
         if is_ended_while_loading(end):
             sandbox.check_nothing_left([])
-            continue
-        check_end(sandbox, end, {"s.py:clean": "clean", "s.py:leaky": "leak"})
-        check_said_is_written(sandbox, end, ["s.py:clean", "s.py:leaky"])
-    print(f"run: {SERVERS} of {total} allocations of the server failed: exit codes {dict(codes)}")
+        else:
+            check(end)
+    print(f"{name}: {SERVERS} of {total} allocations of the server failed: exit codes {dict(codes)}")
 
 
 def is_ended_while_loading(end: End) -> bool:
@@ -197,17 +207,7 @@ def test_gate_survives_one_of_each_worker(sandbox: Sandbox, stepleak: list[str],
 def test_gate_survives_one_of_its_server(sandbox: Sandbox, stepleak: list[str], library: str) -> None:
     gate = gate_of(sandbox, stepleak, library, 1)
     assert gate.end_with("new@server:0").code == 0
-    total = gate.counts()[0]
-    codes: Counter[int] = Counter()
-    for number in spread(total, SERVERS):
-        end = gate.end_with(f"new@server:{number}")
-        assert gate.faults() == 1
-        codes[end.code] += 1
-        if is_ended_while_loading(end):
-            sandbox.check_nothing_left([])
-            continue
-        check_gate(sandbox, end, 2)
-    print(f"gate: {SERVERS} of {total} allocations of the server failed: exit codes {dict(codes)}")
+    walk_server(sandbox, gate, "gate", lambda end: check_gate(sandbox, end, 2))
 
 
 def check_gate(sandbox: Sandbox, end: End, scenarios: int) -> None:

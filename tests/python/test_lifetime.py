@@ -26,6 +26,16 @@ class ProgramTrainer:
             program_step()
 """
 
+STATS = """
+class ProgramStats:
+    def __init__(self):
+        self.program_losses = []
+def run_program_epoch(stats):
+    for i in range(50):
+        stats.program_losses.append([i])
+        program_step()
+"""
+
 # The program calls `program_step()` after each entry. Its names are its own: the tests beside it are read as well.
 ENDING = {
     "trainer of each trial": TRAINER
@@ -57,19 +67,8 @@ ENDING = {
                     train(recorder)
         program_main()
     """,
-    "keyword argument made for the call": """
-        class ProgramStats:
-            def __init__(self):
-                self.program_losses = []
-        def run_program_epoch(stats):
-            for i in range(50):
-                stats.program_losses.append([i])
-                program_step()
-        def program_main():
-            for e in range(3):
-                run_program_epoch(stats=ProgramStats())
-        program_main()
-    """,
+    "keyword argument made for the call": STATS
+    + "def program_main():\n    for e in range(3):\n        run_program_epoch(stats=ProgramStats())\nprogram_main()\n",
     "main that a decorator runs": """
         def sweep(function):
             def run():
@@ -143,20 +142,9 @@ LASTING = {
     + "def program_main():\n    t = ProgramTrainer()\n    t.fit_program()\nprogram_main()\n",
     "trainer that is made for the one call": TRAINER
     + "def program_main():\n    ProgramTrainer().fit_program()\nprogram_main()\n",
-    "statistics of all epochs": """
-        class ProgramStats:
-            def __init__(self):
-                self.program_losses = []
-        def run_program_epoch(stats):
-            for i in range(50):
-                stats.program_losses.append([i])
-                program_step()
-        def program_main():
-            stats = ProgramStats()
-            for e in range(3):
-                run_program_epoch(stats)
-        program_main()
-    """,
+    "statistics of all epochs": STATS
+    + "def program_main():\n    stats = ProgramStats()\n    for e in range(3):\n        run_program_epoch(stats)\n"
+    + "program_main()\n",
     "losses of the training, and an evaluation after it": """
         class Optimizer:
             def step(self):

@@ -157,7 +157,7 @@ class _Found:
         place, chain = holder.pop("place"), holder.pop("chain")
         function = search.root_name.removeprefix("local of ") if search.variable else ""
         variable, end = search.variable, None
-        if variable:
+        if variable and chain:
             life = life_of(search.objects[0], variable, function, self._code, self._read_locals)
             variable, function, end = life.variable, life.function, life.end
         structure = structure_of(chain, self._code, variable, function)

@@ -68,7 +68,7 @@ def _end_of_call(caller: types.FrameType | None, code: UserCode) -> Structure | 
     statement = _statement_at(module, line)
     if statement is None:
         return UNKNOWN
-    end = Structure("reset", -1, module.file, line, module.line(line))
+    end = _end_at(module, line)
     if caller.f_code.co_name in _COMPREHENSIONS or module.loops(statement):
         return end
     scope = module.scope(statement)
@@ -81,13 +81,16 @@ def _end_of_function(code_object: types.CodeType, code: UserCode) -> Structure |
         return UNKNOWN
     line = code_object.co_firstlineno
     function = next((n for n in module.nodes if isinstance(n, FUNCTIONS) and first_line(n) == line), None)
-    end = Structure("reset", -1, module.file, line, module.line(line))
-    return None if function is None else _end_by(function, end, module, code)
+    return None if function is None else _end_by(function, _end_at(module, line), module, code)
+
+
+def _end_at(module: Module, line: int) -> Structure:
+    return Structure("reset", -1, module.file, line, module.line(line))
 
 
 def _end_by(function: ast.AST, end: Structure, module: Module, code: UserCode) -> Structure | None:
     """What ends with a function ends soon where that is called again."""
-    entered = Places(code, Uses(code, frozenset(), frozenset(), frozenset()), False).entered_again(module, function)
+    entered = Places(code, Uses(code, frozenset(), frozenset(), frozenset()), False).how_often(module, function)
     return {"once": None, "again": end}.get(entered, UNKNOWN)
 
 
@@ -106,5 +109,5 @@ def _end_in_loop(code_object: types.CodeType, variable: str, code: UserCode) -> 
             home = module.resolve(node, variable)
             is_its = isinstance(home, FUNCTIONS) and first_line(home) == code_object.co_firstlineno
             if is_its and module.loops(node) and not is_lazy(module, module.statement(node)):
-                return Structure("reset", -1, module.file, node.lineno, module.line(node.lineno))
+                return _end_at(module, node.lineno)
     return None

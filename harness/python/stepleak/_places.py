@@ -159,7 +159,9 @@ class Places:
         if owner is not None and self._code.is_declared_by_library(owner, name):
             return False
         # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
-        is_handed_on = any(_decorated_by(d) != "pytest" for d in function.decorator_list) or self._is_passed_on(name)
+        is_handed_on = any(first_name(_named(d)) != "pytest" for d in function.decorator_list) or self._is_passed_on(
+            name
+        )
         is_implicit = name.startswith("__") or name in _MAIN
         return not is_implicit and not is_handed_on and self._are_uncalled(name, function, depth)
 
@@ -224,19 +226,19 @@ class Places:
             return scope is home
         if scope is not home:
             return False
-        return self._is_closure or self.entered_again(module, home) != "again"
+        return self._is_closure or self.how_often(module, home) != "again"
 
     def is_once(self, module: Module, node: ast.AST) -> bool:
         """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use."""
         if isinstance(node, LOOPS):
             scope = module.scope(node)
-            return not module.loops(node) and (scope is module.tree or self.entered_again(module, scope) == "once")
+            return not module.loops(node) and (scope is module.tree or self.how_often(module, scope) == "once")
         if not self.is_making(module, node):
             return False
         if isinstance(node, ast.Name):
             home = module.resolve(node, node.id)
             if isinstance(home, FUNCTIONS):
-                return self._is_closure or self.entered_again(module, home) == "once"
+                return self._is_closure or self.how_often(module, home) == "once"
         return True
 
     def _makes_attribute(
@@ -288,20 +290,19 @@ class Places:
                     return True
         return False
 
-    def entered_again(self, module: Module, function: ast.AST, depth: int = 0) -> str:
+    def how_often(self, module: Module, function: ast.AST, depth: int = 0) -> str:
         """Whether a function runs "once", "again" and again, or that is "unknown"."""
         entered = self._entered_by_calls(module, function, depth)
         # Who else has it may call it, too: a decorator that runs it for each configuration.
-        is_handed_on = any(_last_of(d) not in _CALLING_ONCE for d in getattr(function, "decorator_list", ()))
+        is_handed_on = any(last_name(_named(d)) not in _CALLING_ONCE for d in getattr(function, "decorator_list", ()))
         if entered == "once" and (is_handed_on or self._is_passed_on(getattr(function, "name", ""))):
             return "unknown"
         return entered
 
     def _entered_by_calls(self, module: Module, function: ast.AST, depth: int) -> str:
-        name = getattr(function, "name", "")
-        calls = [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
+        calls = self._calls_of(module, function)
         if not calls:
-            return "once" if name in _MAIN else "unknown"
+            return "once" if getattr(function, "name", "") in _MAIN else "unknown"
         if depth > 4:
             return "unknown"
         if len(calls) > 1:
@@ -312,12 +313,17 @@ class Places:
         scope = home.scope(call)
         if scope is home.tree:
             return "once"
-        return self.entered_again(home, scope, depth + 1) if isinstance(scope, FUNCTIONS) else "unknown"
+        return self.how_often(home, scope, depth + 1) if isinstance(scope, FUNCTIONS) else "unknown"
+
+    def _calls_of(self, module: Module, function: ast.AST) -> list[tuple[Module, ast.Call]]:
+        """Calls that may be of a function of this module; none of what has no name."""
+        name = getattr(function, "name", "")
+        return [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
 
     def entered(self, name: Name) -> str:
         if name.module is None or not isinstance(name.scope, FUNCTIONS) or self._is_closure:
             return "once"
-        return self.entered_again(name.module, name.scope)
+        return self.how_often(name.module, name.scope)
 
     def is_tried(self, use: Use) -> bool:
         """Whether an item is asked for where it may be missing."""
@@ -339,8 +345,7 @@ class Places:
         scope = module.scope(around)
         if any(self._loops_later(module, later) for later in _later(scope, around)):
             return True
-        name = getattr(scope, "name", "")
-        calls = [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
+        calls = self._calls_of(module, scope)
         if len(calls) != 1 or depth > 4 or self._code.is_step(module, scope):
             return False
         return self.is_phase(*calls[0], depth + 1)
@@ -476,12 +481,9 @@ def _is_scenario(function: Function) -> bool:
     return any(called_name(d) in ("leak", "clean") for d in function.decorator_list)
 
 
-def _last_of(decorator: ast.expr) -> str:
-    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
-
-
-def _decorated_by(decorator: ast.expr) -> str:
-    return first_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+def _named(decorator: ast.expr) -> ast.expr:
+    """What a decorator is called by, whether it takes arguments or not."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def _is_atexit(function: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stepleak._folders import is_user_file, runtime_folders
+from stepleak._frames import running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, is_a, module_namespace, mro_of, name_of
 from stepleak._syntax import FUNCTIONS, Function, Module, called_name, first_line, last_name
@@ -170,12 +171,4 @@ def _place_of(code: types.CodeType) -> tuple[str, str, int]:
 
 def _running_code() -> list[types.CodeType]:
     """Of the functions that run, or wait for one that they called, in any thread."""
-    found = []
-    # A variable that kept our own frame would keep all that called us.
-    frames = list(sys._current_frames().values())
-    while frames:
-        frame: types.FrameType | None = frames.pop()
-        while frame is not None:
-            found.append(frame.f_code)
-            frame = frame.f_back
-    return found
+    return [frame.f_code for frame in running_frames()]
