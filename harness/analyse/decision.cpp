@@ -126,6 +126,20 @@ std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends
   return floors;
 }
 
+// Where a tooth is longer than the settled steps, those show a level on its way up: torch.multiprocessing clears its
+// cache of shared storages once in 128 batches and more. So they begin with the latest fall by the half of what they
+// rise by at least.
+std::vector<std::int64_t>::const_iterator latest_trough(const std::vector<std::int64_t>& values,
+                                                        std::vector<std::int64_t>::const_iterator settled) {
+  const auto [lowest, highest] = std::minmax_element(settled, values.end());
+  const auto tooth = *highest - *lowest;
+  if (tooth == 0) return settled;
+  for (auto value = settled; value != values.begin(); --value) {
+    if (2 * (*std::prev(value) - *value) >= tooth) return value;
+  }
+  return settled;
+}
+
 Limit limit_of(const std::vector<LedgerTrend>& exact, const Trace& trace, const Trends& trends) {
   Limit limit{.bytes_per_step = 1, .floors = floors_of(trace, trends)};
   for (const auto& ledger : exact) {
@@ -173,8 +187,8 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     for (const auto& [name, trend, doubt] : exact) {
       if (trend.is_flat()) continue;
       decision.reason = fmt::format(
-          "after {} steps {} has not settled ({:+.1f} a step{}{}): run more --steps, or declare "
-          "the --period of the step",
+          "after {} steps {} has not settled ({:+.1f} a step{}{}): let it run longer, or declare "
+          "the step's period",
           steps, name, trend.per_step, doubt.empty() ? "" : "; ", doubt);
       break;
     }
@@ -191,8 +205,9 @@ std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange 
     if (values.empty()) continue;
     const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);
     // A peak is gated by its highest value, a level by the one that it always comes back to.
-    levels[to_string(key)] = key.counter == Counter::peak_bytes ? *std::max_element(settled, values.end())
-                                                                : *std::min_element(settled, values.end());
+    levels[to_string(key)] = key.counter == Counter::peak_bytes
+                                 ? *std::max_element(settled, values.end())
+                                 : *std::min_element(latest_trough(values, settled), values.end());
   }
   return levels;
 }

@@ -111,6 +111,26 @@ TEST(JudgeTest, NeverCallsARunCleanWhoseHeapIsUnseenAndWhoseProcessGrows) {
             Next::clean);
 }
 
+TEST(SteadyLevelTest, IsTheTroughOfAToothThatIsLongerThanTheSettledSteps) {
+  const auto level_after = [](std::int64_t steps) {
+    const auto trace =
+        TraceBuilder(steps)
+            .with({Counter::python_objects}, [](auto step) { return 400 + 2 * (step <= 128 ? step : step - 128); })
+            .build();
+    return steady_levels(trace, {1, steps}).at("python_objects@cpu");
+  };
+  EXPECT_EQ(level_after(192), 402);
+  EXPECT_EQ(level_after(224), 402);
+}
+
+TEST(SteadyLevelTest, IsWhatStaysAfterASmallFallLongAgo) {
+  const auto trace =
+      TraceBuilder(192)
+          .with({Counter::python_objects}, [](auto step) { return step == 3 ? 399 : 400 + std::max(0L, step - 180L); })
+          .build();
+  EXPECT_EQ(steady_levels(trace, {1, 192}).at("python_objects@cpu"), 400);
+}
+
 TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
   const Finding narrow{.kind = Kind::graph_retention, .accounts_for = {kNodes, kBytes}};
   const Finding wide{.kind = Kind::growth, .accounts_for = {kBytes}};
