@@ -7,16 +7,16 @@
 namespace stepleak {
 namespace {
 
-// Host heap in use less tensor memory at the same boundary.
-std::vector<std::int64_t> untensored_heap(const Trace& trace, StepRange range) {
-  const auto* heap = trace.ledger({Counter::heap_bytes});
-  const auto* tensors = trace.ledger({Counter::live_bytes});
-  if (heap == nullptr) return {};
-  Ledger rest{{Counter::heap_bytes}};
-  for (std::size_t i = 0; i < heap->steps().size(); ++i) {
-    const auto step = heap->steps()[i];
-    const auto in_tensors = tensors == nullptr ? std::vector<std::int64_t>() : tensors->held(step, step);
-    rest.add(step, heap->values()[i] - (in_tensors.empty() ? 0 : in_tensors.front()));
+// A ledger less what another, exact one tells of the same bytes, at the boundaries where the first was read.
+std::vector<std::int64_t> rest_of(const Trace& trace, const SeriesKey& key, const SeriesKey& part, StepRange range) {
+  const auto* whole = trace.ledger(key);
+  const auto* known = trace.ledger(part);
+  if (whole == nullptr) return {};
+  Ledger rest{key};
+  for (std::size_t i = 0; i < whole->steps().size(); ++i) {
+    const auto step = whole->steps()[i];
+    const auto at_step = known == nullptr ? std::vector<std::int64_t>() : known->held(step, step);
+    rest.add(step, whole->values()[i] - (at_step.empty() ? 0 : at_step.front()));
   }
   return rest.held(range.first, range.last);
 }
@@ -93,9 +93,9 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
-    if (key.moment == Moment::before_collection || key.counter == Counter::heap_bytes) continue;
+    const bool is_judged_by_its_rest = key.counter == Counter::heap_bytes || key.counter == Counter::mapped_bytes;
+    if (key.moment == Moment::before_collection || is_judged_by_its_rest) continue;
     const auto& options = key.counter == Counter::outside_bytes   ? noisy
-                          : key.counter == Counter::mapped_bytes  ? mapped
                           : key.counter == Counter::python_blocks ? blocks
                                                                   : exact;
     ledgers_[key] = judged_trend(values_of(trace, key, judged), options, judged);
@@ -106,11 +106,16 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
       waiting_[device] = judged_trend(waiting_bytes(trace, device, judged), noisy, judged);
     }
   }
-  const auto heap = untensored_heap(trace, judged);
+  const auto heap = rest_of(trace, {Counter::heap_bytes}, {Counter::live_bytes}, judged);
   heap_ = judged_trend(heap, host, judged);
   is_heap_decaying_ = is_decaying(heap, longest_gap(trace, {Counter::heap_bytes}, judged));
   const SeriesKey pages{Counter::mapped_bytes};
-  is_mapped_decaying_ = is_decaying(values_of(trace, pages, judged), longest_gap(trace, pages, judged));
+  if (trace.has(pages)) {
+    // Page-locked memory is mapped, too.
+    const auto rest = rest_of(trace, pages, {Counter::pinned_bytes}, judged);
+    ledgers_[pages] = judged_trend(rest, mapped, judged);
+    is_mapped_decaying_ = is_decaying(rest, longest_gap(trace, pages, judged));
+  }
   are_blocks_decaying_ = is_decaying(values_of(trace, {Counter::python_blocks}, judged));
   resident_ = judged_trend(values_of(trace, {Counter::resident_bytes}, judged), host, judged);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);

@@ -79,7 +79,6 @@ class OnlyRun {
 struct RunSetup::Parts {
   explicit Parts(Device watched)
       : device(watched),
-        host(watched.type == DeviceType::cuda),
         stacks(std::make_shared<StackTable>()),
         cpu_allocator(stacks),
         graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),

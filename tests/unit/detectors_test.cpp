@@ -283,6 +283,7 @@ struct GpuRates {
   std::int64_t private_pool = 0;
   std::int64_t outside = 0;
   std::int64_t pinned = 0;
+  std::int64_t mapped = 0;
 };
 
 TraceBuilder gpu(const GpuRates& rates) {
@@ -299,6 +300,8 @@ TraceBuilder gpu(const GpuRates& rates) {
       .with({Counter::private_pool_bytes, kGpu}, rising(0, rates.private_pool))
       .with({Counter::outside_bytes, kGpu}, rising(500 * kMebi, rates.outside))
       .with({Counter::pinned_bytes}, rising(kMebi, rates.pinned))
+      .with({Counter::heap_bytes}, rising(kMebi, 0))
+      .with({Counter::mapped_bytes}, rising(kMebi, rates.mapped))
       .recorded(kRecorded);
   return builder;
 }
@@ -342,6 +345,9 @@ TEST(StuckFreeDetectorTest, IgnoresFreesThatWaitALittle) {
 
 TEST(PinnedHostDetectorTest, DetectsPageLockedMemoryThatGrows) {
   EXPECT_EQ(kinds_of(gpu({.pinned = 4096})), std::set{Kind::pinned_host});
+  // Page-locked memory is mapped, too.
+  EXPECT_EQ(kinds_of(gpu({.pinned = 65536, .mapped = 65536})), std::set{Kind::pinned_host});
+  EXPECT_EQ(kinds_of(gpu({.pinned = 65536, .mapped = 131072})), (std::set{Kind::pinned_host, Kind::host_heap}));
 }
 
 TEST(PinnedHostDetectorTest, IgnoresAStagingBufferThatIsUsedAgain) { EXPECT_TRUE(kinds_of(gpu({})).empty()); }

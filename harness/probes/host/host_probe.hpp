@@ -12,12 +12,11 @@ namespace stepleak {
 /// Sampled at every eighth boundary: glibc walks all free chunks for an answer, which takes 0.3 ms in a process with
 /// torch, and 3 ms where Python's objects are malloc'ed too. Both are noisy: the heap
 /// counts tcache and library caches, RSS moves with the kernel's laziness. Writable mappings of others than malloc
-/// (`mmap`, threads' stacks, pymalloc's arenas) are told where malloc is glibc's and no GPU is watched: what CUDA's
-/// driver maps comes and goes with device memory. Shared memory is read at every boundary, where it is cheap.
+/// (`mmap`, threads' stacks, pymalloc's arenas, page-locked memory) are told where malloc is glibc's. Shared memory is
+/// read at every boundary, where it is cheap.
 class HostProbe final : public SampledProbe {
  public:
-  explicit HostProbe(bool is_on_gpu = false)
-      : SampledProbe(8), sees_mapped_(!is_on_gpu && heap_.is_seen() && heap_.bytes().mapped >= 0) {}
+  HostProbe() : SampledProbe(8), sees_mapped_(heap_.is_seen() && heap_.bytes().mapped >= 0) {}
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
   [[nodiscard]] std::string gap() const override;

@@ -33,11 +33,20 @@ double seconds_for_a_search(std::optional<Clock::time_point> ends_at) {
   return std::clamp(kShareOfTheRest * left, 0.0, kMostSeconds);
 }
 
+// The name of a file need not be UTF-8, nor that of an attribute: the bytes, as os.fsencode() has them.
+std::string text_of(const py::handle& text) {
+  const auto bytes =
+      py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (bytes) return bytes;
+  PyErr_Clear();
+  return py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+}
+
 ObjectGraph to_graph(const py::dict& found) {
   ObjectGraph graph;
   for (const auto& node : found["nodes"]) {
-    graph.nodes.push_back({.type = node["type"].cast<std::string>(),
-                           .name = node["name"].cast<std::string>(),
+    graph.nodes.push_back({.type = text_of(node["type"]),
+                           .name = text_of(node["name"]),
                            .length = node["length"].cast<std::int64_t>(),
                            .bound = node["bound"].cast<std::int64_t>(),
                            .is_optimizer = node["is_optimizer"].cast<bool>()});
@@ -45,8 +54,8 @@ ObjectGraph to_graph(const py::dict& found) {
   for (const auto& edge : found["edges"]) {
     graph.edges.push_back({.from = edge["from"].cast<int>(),
                            .to = edge["to"].cast<int>(),
-                           .type = parse_edge_type(edge["type"].cast<std::string>()).value_or(EdgeType::other),
-                           .label = edge["label"].cast<std::string>()});
+                           .type = parse_edge_type(text_of(edge["type"])).value_or(EdgeType::other),
+                           .label = text_of(edge["label"])});
   }
   return graph;
 }
@@ -61,16 +70,15 @@ std::vector<Holder> to_paths(const py::dict& found) {
          .held = holder["held"].cast<int>(),
          .container = holder["container"].cast<int>(),
          .graph = holder["graph"].cast<int>(),
-         .kept_by = {.file = kept_by["file"].cast<std::string>(),
+         .kept_by = {.file = text_of(kept_by["file"]),
                      .line = kept_by["line"].cast<int>(),
-                     .text = kept_by["text"].cast<std::string>(),
-                     .expression = kept_by["expression"].cast<std::string>()},
-         .structure = {.type =
-                           parse_structure_type(structure["kind"].cast<std::string>()).value_or(StructureType::unknown),
+                     .text = text_of(kept_by["text"]),
+                     .expression = text_of(kept_by["expression"])},
+         .structure = {.type = parse_structure_type(text_of(structure["kind"])).value_or(StructureType::unknown),
                        .bound = structure["bound"].cast<std::int64_t>(),
-                       .file = structure["file"].cast<std::string>(),
+                       .file = text_of(structure["file"]),
                        .line = structure["line"].cast<int>(),
-                       .text = structure["text"].cast<std::string>()},
+                       .text = text_of(structure["text"])},
          .buffer_bytes = holder["buffer_bytes"].cast<std::int64_t>(),
          .buffer_growth = holder["buffer_growth"].cast<std::int64_t>()});
   }
@@ -156,7 +164,7 @@ void PythonHolderSearch::search(Recording& recording) {
   collector_.unfreeze();
   const py::dict found = state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
                                                        seconds_for_a_search(ends_at_));
-  for (const auto& note : found["notes"]) recording.notes.push_back(note.cast<std::string>());
+  for (const auto& note : found["notes"]) recording.notes.push_back(text_of(note));
   recording.objects = to_graph(found);
   recording.holders = to_paths(found);
   const auto holder_of = found["holder_of"].cast<std::map<std::uint64_t, int>>();
