@@ -8,6 +8,7 @@
 
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/losses.hpp"
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/explain/explain.hpp"
 #include "harness/trace/holder_text.hpp"
@@ -75,10 +76,19 @@ std::vector<std::string> notes_of_heap(const Trace& trace) {
                       format_bytes(trends.heap().per_step))};
 }
 
+// Too light for a leak, as a log of one small record a step is, and never silently so.
+std::vector<std::string> notes_of_objects(const Trace& trace) {
+  const auto& objects = Trends(trace).of({Counter::python_objects});
+  if (!objects.is_growing()) return {};
+  const auto text = growth_text(objects.per_step, objects.period, "python object");
+  return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count, text.is_one ? "stays" : "stay",
+                      text.every)};
+}
+
 std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
   const auto by =
       outcome.structure.line == 0 ? "" : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
-  return fmt::format("{} is bounded at {}{} and full at about step {}, with {}; this run had {}: run --steps {}",
+  return fmt::format("{} is bounded at {}{} and full at about step {}, with {}; this run had {}: let it run {} steps",
                      outcome.holder, outcome.bound, by, outcome.full_at, format_bytes(outcome.bytes_when_full),
                      record.trace.step_count(), outcome.full_at + outcome.held + record.policy.clean_steps);
 }
@@ -93,20 +103,20 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
       !is_waited_for_in_vain(judgement.outcome, record.trace.step_count(), record.policy)) {
     result.verdict = Verdict::inconclusive;
     result.reason =
-        fmt::format("{} is {}, which did not come to pass in {} steps: run more --steps", judgement.outcome.holder,
+        fmt::format("{} is {}, which did not come to pass in {} steps: let it run longer", judgement.outcome.holder,
                     structure_text(judgement.outcome.structure), record.trace.step_count());
     return;
   }
   if (judgement.outcome.type == Outcome::full) {
     result.verdict = Verdict::inconclusive;
-    result.reason = fmt::format("{} is full at {}, and the sizes of what it holds still vary: run more --steps",
+    result.reason = fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
                                 judgement.outcome.holder, judgement.outcome.bound);
     return;
   }
   if (judgement.outcome.type == Outcome::contradicted) {
     result.verdict = Verdict::inconclusive;
     result.reason =
-        fmt::format("it grew up to step {}, and nothing stayed of the steps that were recorded: run more --steps",
+        fmt::format("it grew up to step {}, and nothing stayed of the steps that were recorded: let it run longer",
                     judged_steps(record.trace).last);
     return;
   }
@@ -115,7 +125,7 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
     result.verdict = Verdict::inconclusive;
     result.reason = fmt::format(
         "after {} steps it still grows, as when a record pass proved nothing, and none is left "
-        "to record: run more --steps",
+        "to record: let it run longer",
         record.trace.step_count());
     return;
   }
@@ -124,7 +134,7 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   if (!is_recorded && !record.failure && judged.last > last_to_record && last_to_record >= record.policy.leak_steps) {
     result.verdict = Verdict::inconclusive;
     result.reason =
-        fmt::format("it grows at step {} and did not at step {}, and none is left to record: run more --steps",
+        fmt::format("it grows at step {} and did not at step {}, and none is left to record: let it run longer",
                     judged.last, last_to_record);
     return;
   }
@@ -132,7 +142,7 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   result.losses = losses_of(Trends(record.trace), record.capacities);
   result.findings = std::move(judgement.findings);
   if (!is_recorded) {
-    result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: run more --steps");
+    result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");
   }
 }
 
@@ -158,6 +168,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
       for (auto& note : notes_of_heap(record.trace)) result.notes.push_back(note);
+      for (auto& note : notes_of_objects(record.trace)) result.notes.push_back(note);
       return;
     case Next::leak:
       if (judgement.is_too_soon()) break;

@@ -119,7 +119,14 @@ std::string limit_of(const Result& result) {
     const auto floor = limit.floors.find(to_string(key));
     if (floor != limit.floors.end()) text += fmt::format(", {}/step {}", format_bytes(floor->second), what);
   };
+  const auto add_count = [&](Counter counter, const std::string& what) {
+    const auto floor = limit.floors.find(to_string(SeriesKey{counter}));
+    if (floor != limit.floors.end()) text += fmt::format(", {:.0f} {}/step", floor->second, what);
+  };
   add({Counter::heap_bytes}, "of host heap");
+  add({Counter::mapped_bytes}, "of mapped memory");
+  add_count(Counter::python_objects, "Python objects");
+  add_count(Counter::python_blocks, "blocks of Python's allocator");
   for (const auto& device : result.trace.devices()) {
     add({Counter::outside_bytes, device}, fmt::format("outside the allocator on {}", to_string(device)));
   }

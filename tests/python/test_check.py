@@ -520,6 +520,32 @@ def test_log_of_few_strings_is_clean_at_once(per_step: int) -> None:
     assert result.steps == 64
 
 
+class Records:
+    """Keeps of each step objects that Python's collector tracks."""
+
+    def __init__(self, per_step: int) -> None:
+        self.training = Training()
+        self.records: list[list[str]] = []
+        self.per_step = per_step
+
+    def __call__(self) -> None:
+        self.training.clean()
+        self.records.extend([f"{len(self.records)}", "b"] for _ in range(self.per_step))
+
+
+def test_log_of_few_records_is_clean_and_said() -> None:
+    result = stepleak.check(Records(2))
+    assert result.is_clean, result.report
+    notes: list[str] = result.json["notes"]
+    assert [note.partition(",")[0] for note in notes if "python object" in note] == [
+        "2 python objects stay of every step"
+    ]
+
+
+def test_step_that_logs_nothing_has_no_such_note() -> None:
+    assert not any("python object" in note for note in stepleak.check(Records(0)).json["notes"])
+
+
 def test_threshold_of_zero_is_a_collector_switched_off() -> None:
     def step() -> None:
         cycle: list[Any] = [torch.zeros(100)]

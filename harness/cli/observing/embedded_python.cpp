@@ -19,6 +19,12 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
+// A path need not be UTF-8: as os.fsdecode() has it.
+py::str text_of(const std::filesystem::path& path) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeFSDefaultAndSize(path.c_str(), static_cast<Py_ssize_t>(path.native().size())));
+}
+
 [[noreturn]] void rethrow(py::error_already_set& error, const std::string& what) {
   if (const auto wrong_use = wrong_use_of(&error)) throw *wrong_use;
   throw StepFailure(what + exception_text(&error), "the set-up must run on its own: try python3 on the file");
@@ -97,7 +103,7 @@ void start_interpreter(const Layout& layout) {
   check_status(PyConfig_SetBytesString(&config, &config.executable, layout.python.c_str()), layout);
   check_status(Py_InitializeFromConfig(&config), layout);
   PyConfig_Clear(&config);
-  py::module_::import("sys").attr("path").attr("insert")(0, layout.package_folder.string());
+  py::module_::import("sys").attr("path").attr("insert")(0, text_of(layout.package_folder));
 }
 
 bool is_started = false;
@@ -157,9 +163,9 @@ RunRecord EmbeddedPython::record_file(const std::filesystem::path& file, const s
   try {
     before_set_up(options);
     py::list arguments;
-    arguments.append(file.string());
+    arguments.append(text_of(file));
     py::module_::import("sys").attr("argv") = arguments;
-    step = load.attr("load_step")(file.string(), callable);
+    step = load.attr("load_step")(text_of(file), callable);
     takes_index = load.attr("takes_index")(step, options.target).cast<bool>();
   } catch (py::error_already_set& error) {
     rethrow(error, "the set-up raised ");
@@ -172,7 +178,7 @@ RunRecord EmbeddedPython::record_file(const std::filesystem::path& file, const s
 std::vector<Scenario> EmbeddedPython::load_scenarios(const std::filesystem::path& folder) {
   std::vector<Scenario> scenarios;
   try {
-    for (const auto& item : py::module_::import("stepleak._load").attr("load_scenarios")(folder.string())) {
+    for (const auto& item : py::module_::import("stepleak._load").attr("load_scenarios")(text_of(folder))) {
       Scenario scenario;
       scenario.name = item.attr("name").cast<std::string>();
       scenario.story = item.attr("story").cast<std::string>();
