@@ -4,11 +4,12 @@
 
     PYTHONPATH=build/harness/python python3 tests/benchmarks/overhead.py [--device cuda:0] [--json FILE]
 
-Processes take turns: `plain` never watches; `stepleak` runs the step attached and idle (what stays in the allocators
-after a first watch), in the screen and record passes, and in a loop that `stepleak.watch` watches, which is all that
-`--way "watched loop"` measures; `others` runs it under torch's `_record_memory_history` with
-Python stacks and with all stacks, and under `torch.profiler` with memory. Before the first of these, each process runs
-the plain step beside `plain`, by which its later turns are divided: two processes are never equally fast.
+Processes take turns, on the same processor cores, since no two cores are equally fast. `plain` never watches;
+`stepleak` runs the step attached and idle (what stays in the allocators after a first watch), in the screen and record
+passes, and in a loop that `stepleak.watch` watches, which is all that `--way "watched loop"` measures; `others` runs it
+under torch's `_record_memory_history` with Python stacks and with all stacks, and under `torch.profiler` with memory.
+Before the first of these, each process runs the plain step beside `plain`, by which its later turns are divided: two
+processes are never equally fast.
 
 A way's cost is the median over the rounds of its time over that of `plain` in the turn just before: on the clock, and
 in the processor's time of all threads, which other work on the machine disturbs less (of a step that waits for launches
@@ -23,6 +24,7 @@ import argparse
 import gc
 import json
 import multiprocessing
+import os
 import statistics
 import sys
 import time
@@ -39,6 +41,7 @@ from stepleak import _core
 from torch import nn
 
 RECORD_STRIDE = 7  # as kRecordStride of harness/api/run_setup.cpp, for a leak of each step
+MOST_CORES = 4  # what a step's threads need: Python's, autograd's, CUDA's
 Step = Callable[[], None]
 Table = dict[str, dict[str, float]]
 
@@ -194,6 +197,7 @@ def runner_of(way: str, device: str) -> Callable[[Timer], None]:
 
 def take_turns(size: Size, device: str, turns: Connection) -> None:
     """What a process does: for each way that is named, the seconds of a step in it."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-MOST_CORES:])
     step = make_step(size, device)
     step()
     # What one turn leaves to Python's collector would else be paid by the next.

@@ -18,6 +18,9 @@ from sandbox import Sandbox, Suite
 from validators import check_baseline, check_junit
 
 KILLS = int(os.environ.get("STEPLEAK_TEST_KILLS", "2"))
+KILLS_A_PART = 25
+"""A part is a test of its own, so that pytest-xdist can run several at once."""
+PARTS = range(0, KILLS, KILLS_A_PART)
 NAMES = [f"small_{number}" for number in range(8)]
 WRITING_SECONDS = 0.03
 """What eight baselines take, each with its fsync(), and some more."""
@@ -72,8 +75,9 @@ def check_whole(folder: Path) -> int:
     return sum('"torch": "0.1"' not in text for text in texts.values())
 
 
+@pytest.mark.parametrize("first", PARTS, ids=str)
 @pytest.mark.parametrize("verb", [["gate", "--junit", "g.xml"], ["baseline", "update"]], ids=["gate", "update"])
-def test_kill_leaves_all_whole(verb: list[str], small_suite: Suite, stepleak: list[str]) -> None:
+def test_kill_leaves_all_whole(verb: list[str], first: int, small_suite: Suite, stepleak: list[str]) -> None:
     sandbox = small_suite.sandbox
     baselines = sandbox.folder / "b/cpu"
     command = [*stepleak, *verb, *small_suite.arguments]
@@ -81,9 +85,10 @@ def test_kill_leaves_all_whole(verb: list[str], small_suite: Suite, stepleak: li
     end = sandbox.call(command, {})
     assert end.code == 0, end.text
     whole = time.monotonic() - begin
-    instants = random.Random(0)
+    instants = random.Random(first)
     ends: Counter[str] = Counter()
-    for number in range(KILLS):
+    numbers = range(first, min(first + KILLS_A_PART, KILLS))
+    for number in numbers:
         make_outdated(baselines)
         sandbox.remember()
         started = sandbox.start(command, {})
@@ -104,4 +109,4 @@ def test_kill_leaves_all_whole(verb: list[str], small_suite: Suite, stepleak: li
         sandbox.check_nothing_left([*unfinished, *names, "g.xml"])
         for name in unfinished:
             (sandbox.folder / name).unlink()
-    print(f"{KILLS} kills of {verb[0]}; baselines written: {dict(ends)}")
+    print(f"{len(numbers)} kills of {verb[0]}; baselines written: {dict(ends)}")
