@@ -90,12 +90,6 @@ BOUNDED_BY_TYPE = [
         30,
     ),
     Case(
-        "queue without",
-        keeper("def add(self, x): self.q.put(x)", "self.q = queue.Queue()"),
-        "keeper.q.queue",
-        "unknown",
-    ),
-    Case(
         "weak values",
         keeper(
             "def add(self, x):\n    self.all.append(x)\n    self.kept[len(self.all)] = x",
@@ -105,6 +99,30 @@ BOUNDED_BY_TYPE = [
         "keeper.kept.data",
         "unknown",
     ),
+]
+
+PUT = "def add(self, x): self.q.put(x)"
+TAKING = [
+    ("that nobody takes from", PUT, "", "unbounded"),
+    ("whose length is logged", PUT + method("log", "print(self.q.qsize())"), "", "unbounded"),
+    ("put into without waiting", "def add(self, x): self.q.put_nowait(x)", "", "unbounded"),
+    ("that is taken from", PUT + method("work", "self.q.get()"), "", "unknown"),
+    ("that is taken from without waiting", PUT + method("work", "self.q.get_nowait()"), "", "unknown"),
+    ("whose taking is handed on", PUT + method("work", "return iter(self.q.get, None)"), "", "unknown"),
+    ("that is handed on", PUT, "import threading; threading.Thread(target=print, args=(keeper.q,))", "unknown"),
+    ("that has a limit in the sources", "def add(self, x):\n    if self.q.qsize() < 40: self.q.put(x)", "", "bounded"),
+]
+QUEUES = [
+    Case(
+        f"{made} {name}",
+        keeper(methods, f"self.q = {made}()", after=after),
+        f"keeper.{inside}",
+        kind,
+        40 if kind == "bounded" else -1,
+        "self.q.put" if kind == "bounded" else "",
+    )
+    for made, inside in (("queue.Queue", "q.queue"), ("queue.PriorityQueue", "q.queue"), ("queue.LifoQueue", "q.queue"))
+    for name, methods, after, kind in TAKING
 ]
 
 BOUNDED_BY_SOURCE = [
@@ -1174,7 +1192,7 @@ RUNNING = [
     ),
 ]
 
-CASES = [*BOUNDED_BY_TYPE, *BOUNDED_BY_SOURCE, *EXPIRING, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN]
+CASES = [*BOUNDED_BY_TYPE, *QUEUES, *BOUNDED_BY_SOURCE, *EXPIRING, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN]
 
 
 @pytest.fixture
@@ -1317,6 +1335,65 @@ def test_container_of_a_library_is_never_unbounded(load: Callable[[str, str], Mo
     )
     module.step()
     assert structure_at(module, module.optimizer.param_groups).kind == "unknown"
+
+
+# Names of their own: the search knows the sources of all that is imported, other tests' too.
+KEPT = [
+    (
+        "def add(self, x): self.filled_here.setdefault('a', []).append(x)",
+        "self.filled_here = {}",
+        "self.filled_here.setdefault('a', []).append(x)",
+    ),
+    (
+        "def add(self, x): self.filled_here.update(**{f'k{len(self.filled_here)}': x})",
+        "self.filled_here = {}",
+        "self.filled_here.update(**{f'k{len(self.filled_here)}': x})",
+    ),
+    (
+        "def add(self, x): self.filled_here = [*self.filled_here, x]",
+        "self.filled_here = []",
+        "self.filled_here = [*self.filled_here, x]",
+    ),
+    (
+        "def add(self, x): self.count, self.filled_here = 1, self.filled_here + [x]",
+        "self.filled_here = []",
+        "self.count, self.filled_here = (1, self.filled_here + [x])",
+    ),
+    ("def add(self, x): self.waiting_here.put(x)", "self.waiting_here = queue.Queue()", "self.waiting_here.put(x)"),
+    (
+        "def add(self, x):\n    self.alias_here = self.filled_here\n    self.alias_here.append(x)",
+        "self.filled_here = []",
+        "self.alias_here.append(x)",
+    ),
+    (
+        "def add(self, x):\n    (self.filled_here.append if self.count else self.filled_here.append)(x)",
+        "self.filled_here = []",
+        "",
+    ),
+    (
+        "def add(self, x):\n    (a := self.filled_here).append(x); (b := self.filled_here).append(x)",
+        "self.filled_here = []",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("methods", "init", "statement"), KEPT, ids=[made for made, _, _ in KEPT])
+def test_statement_that_fills_it_is_found(
+    methods: str, init: str, statement: str, load: Callable[[str, str], ModuleType]
+) -> None:
+    from stepleak._holders import HolderSearch
+
+    step = "x = torch.ones(1)\naddresses.append(x._cdata)\nkeeper.add(x)"
+    module = load("import torch\naddresses = []\n" + keeper(methods, init, step), f"program_{next(_numbers)}")
+    search = HolderSearch(module.step, frame_locals)
+    search.begin()
+    for _ in range(STEPS):
+        module.step()
+    assert module.__file__ is not None
+    found = search.search(module.addresses, {module.__file__: set()}, STEPS)
+    holder = found["holders"][found["holder_of"][module.addresses[0]]]
+    assert holder["kept_by"]["text"] == statement
 
 
 def test_search_for_holders_says_it(load: Callable[[str, str], ModuleType]) -> None:

@@ -81,6 +81,7 @@ class Graph:
     ) -> dict[str, Any]:
         node = self._node(objects[0], name)
         container, length, beyond, most = -1, len(way), 0, 0
+        inside = -1  # of a tuple, which is made anew where it grows
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
@@ -89,11 +90,13 @@ class Graph:
                 node = following
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
+            if is_a(item, tuple) and inside < 0:
+                inside = len(way)
             # The innermost container, but where one grew: what is put into that one is often a container, too.
             if not is_buffer and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
                 container, length, beyond, most = node, len(way), len(objects) - 1 - i, growth
         if container < 0:
-            length = len(way)
+            length = len(way) if inside < 0 else inside
         return {
             "path": path,
             "held": node,

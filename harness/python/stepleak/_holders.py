@@ -23,7 +23,7 @@ from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
 from stepleak._paths import End, Paths
 from stepleak._sources import Sources
-from stepleak._structure import structure_of
+from stepleak._structure import judged
 from stepleak._user_code import UserCode
 
 _MOST_TENSORS = 24
@@ -160,10 +160,13 @@ class _Found:
         if variable and chain:
             life = life_of(search.objects[0], variable, function, self._code, self._read_locals)
             variable, function, end = life.variable, life.function, life.end
-        structure = structure_of(chain, self._code, variable, function)
+        container = judged(chain, self._code, variable, function)
+        structure = container.structure
         if structure.kind == "unbounded" and end is not None:
             structure = end
         statement = self._sources.statement_keeping(place)
+        if not statement["file"]:
+            statement = self._sources.statement_filling(container.fills)
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
         self._holders.append(holder)

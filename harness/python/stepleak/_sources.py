@@ -14,6 +14,7 @@ from typing import Any
 
 from stepleak._objects import key_text
 from stepleak._syntax import SCOPES
+from stepleak._uses import Use
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,14 @@ class _Match:
     """The expression of what is held; None where the statement does not write it."""
 
 
+_FILLED_BY_TORCH = (("_hooks", "register_"), ("param_groups", "add_param_group"))
+"""Ends of the names of torch's own containers, and how the methods that fill them begin."""
+
+
 class Sources:
     """Statements of the user's sources that keep something."""
 
-    _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "put", "setdefault"})
+    _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault"})
     _ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
 
     def __init__(self, lines: dict[str, set[int]]) -> None:
@@ -101,17 +106,31 @@ class Sources:
         elif len({id(found[3].node) for found in others}) == 1:
             _, _, file, match = others[0]
         else:
-            return {"file": "", "line": 0, "text": "", "expression": ""}
-        text = ast.unparse(match.node).splitlines()[0]
-        expression = "" if match.value is None else _expression_in(match.node, match.value, text)
-        return {"file": file, "line": match.node.lineno, "text": text, "expression": expression}
+            return _statement()
+        return _statement(file, match.node, match.value)
+
+    def statement_filling(self, fills: tuple[Use, ...]) -> dict[str, Any]:
+        """The one of the uses that fill a container: where there are several, of those in functions of survivors."""
+        for found in (fills, [use for use in fills if self._is_of_survivors(use)]):
+            statements = {
+                id(node): (use.module.file, node) for use in found if (node := use.module.statement(use.node))
+            }
+            if len(statements) == 1:
+                [(file, node)] = statements.values()
+                return _statement(file, node)
+        return _statement()
+
+    def _is_of_survivors(self, use: Use) -> bool:
+        function = use.module.function(use.node)
+        lines = self._lines.get(use.module.file, ())
+        return function is not None and any(function.lineno <= n <= (function.end_lineno or n) for n in lines)
 
     def _match(self, node: ast.AST, place: Place, owner: str) -> _Match | None:
         if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
             call = node.value
             method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            # torch's hook tables are filled by its own register_...() methods.
-            if place.way[-1].label.endswith("_hooks") and method.startswith("register_") and call.args:
+            filling = next((verb for end, verb in _FILLED_BY_TORCH if place.way[-1].label.endswith(end)), None)
+            if filling is not None and method.startswith(filling) and call.args:
                 return _Match(is_proven=False, rank=0, node=node, value=None)
             if isinstance(node, ast.Expr):
                 if _is_written_by(call, place, owner):
@@ -122,27 +141,38 @@ class Sources:
                 value = _held_in(call.args[-1], place.beyond[1:]) if method in self._ADDING_ONE else None
                 return self._found(node, call.func.value, place, is_proven, 0, value)  # type: ignore[attr-defined]
         if isinstance(node, ast.AugAssign):
-            return self._match_assignment(node, node.target, place, owner, 1)
+            return self._match_assignment(node, node.target, node.value, place, owner, 1)
         if isinstance(node, ast.Assign):
-            # A literal or a constructor is how an empty container is made.
-            rank = 3 if isinstance(node.value, ast.Call) else 2
-            if isinstance(node.value, (ast.List, ast.Dict, ast.Constant)):
-                return None
-            matches = [self._match_assignment(node, target, place, owner, rank) for target in node.targets]
+            matches = [self._match_part(node, *part, place, owner) for part in _parts_of(node)]
             return next((match for match in matches if match is not None), None)
         return None
 
+    def _match_part(
+        self, node: ast.Assign, target: ast.expr, value: ast.expr, place: Place, owner: str
+    ) -> _Match | None:
+        # A literal or a constructor is how an empty container is made, unless it takes over what was in the old one.
+        if isinstance(value, (ast.List, ast.Dict, ast.Constant)) and not _takes_over(value, place.way, owner):
+            return None
+        return self._match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
+
     def _match_assignment(
-        self, node: ast.Assign | ast.AugAssign, target: ast.expr, place: Place, owner: str, rank: int
+        self,
+        node: ast.Assign | ast.AugAssign,
+        target: ast.expr,
+        assigned: ast.expr,
+        place: Place,
+        owner: str,
+        rank: int,
     ) -> _Match | None:
         # An item of the container is kept there, and so is what takes the place of a tensor; to assign the container
         # itself is mostly how it is made.
         is_item = bool(place.beyond) and _leads_to(target, [*place.way, _item_of(place)], owner)
         is_whole = _leads_to(target, place.way, owner)
         # What a buffer grows by is put behind what it holds; else it is made anew.
-        if place.buffer is not None and rank > 1 and not _mentions(node.value, place.way, owner):
+        if place.buffer is not None and rank > 1 and not _mentions(assigned, place.way, owner):
             return None
-        value = None if place.is_container and not is_item else _held_in(node.value, place.beyond[1:])
+        is_part = place.is_container or bool(place.beyond)
+        value = None if is_part and not is_item else _held_in(assigned, place.beyond[1:])
         if is_whole and place.is_container and rank > 1:
             rank = 4
         return self._found(node, target, place, is_item or is_whole, rank, value)
@@ -155,6 +185,33 @@ class Sources:
         if rank > 1 or not _is_named_alike(target, place.way[-1].label):
             return None
         return _Match(is_proven=False, rank=rank, node=node, value=value)
+
+
+def _statement(file: str = "", node: ast.stmt | None = None, value: ast.expr | None = None) -> dict[str, Any]:
+    """A `stepleak::Statement`; `value`: the expression of what is held, where it is written."""
+    if node is None:
+        return {"file": "", "line": 0, "text": "", "expression": ""}
+    text = ast.unparse(node).splitlines()[0]
+    expression = "" if value is None else _expression_in(node, value, text)
+    return {"file": file, "line": node.lineno, "text": text, "expression": expression}
+
+
+def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what: `a, b = 1, 2` are two assignments."""
+    parts: list[tuple[ast.expr, ast.expr]] = []
+    for target in node.targets:
+        is_pairwise = isinstance(target, (ast.Tuple, ast.List)) and isinstance(node.value, (ast.Tuple, ast.List))
+        inner = [target.elts, node.value.elts] if is_pairwise else [[target], [node.value]]  # type: ignore[attr-defined]
+        if len(inner[0]) != len(inner[1]) or any(isinstance(e, ast.Starred) for e in inner[0] + inner[1]):
+            inner = [[target], [node.value]]
+        parts += zip(*inner, strict=True)
+    return parts
+
+
+def _takes_over(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether a literal has all that is at a place: `[*losses, loss]`."""
+    old = value.elts if isinstance(value, ast.List) else []
+    return any(isinstance(part, ast.Starred) and _leads_to(part.value, way, owner) for part in old)
 
 
 def _is_written_by(call: ast.Call, place: Place, owner: str) -> bool:

@@ -28,6 +28,7 @@ from stepleak._objects import (
     namespace_of,
     type_name,
 )
+from stepleak._limit import OutOfTimeError
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._user_code import UserCode
@@ -35,6 +36,10 @@ from stepleak._uses import Name, Use, Uses
 
 _FULL_QUEUES = ("maxsize", "_maxsize")
 _CACHES = (functools._lru_cache_wrapper,)
+_QUEUES = frozenset(
+    {"queue.Queue", "queue.LifoQueue", "queue.PriorityQueue", "_queue.SimpleQueue"}
+    | {"asyncio.queues.Queue", "asyncio.queues.LifoQueue", "asyncio.queues.PriorityQueue"}
+)
 _CHANGING = frozenset({"remove", "reset", "trim", "put", "fill"})
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _WEAK = frozenset({"WeakValueDictionary", "WeakKeyDictionary", "WeakSet"})
@@ -56,27 +61,51 @@ class Structure:
 UNKNOWN = Structure("unknown")
 
 
-def structure_of(objects: list[Any], sources: UserCode, variable: str = "", function: str = "") -> Structure:
-    """What bounds the last one of a chain of objects, each of which leads to the next.
+@dataclass(frozen=True)
+class Judged:
+    """What the sources say of a container."""
+
+    structure: Structure = UNKNOWN
+    fills: tuple[Use, ...] = ()
+    """What surely fills it and is no part of the set-up, where the sources were asked."""
+
+
+def judged(objects: list[Any], sources: UserCode, variable: str = "", function: str = "") -> Judged:
+    """Of the last one of a chain of objects, each of which leads to the next.
 
     `variable`, `function`: where the chain begins at a variable of a running function. Never raises for what the
     sources contain.
     """
     if objects and type(objects[-1]) in _CACHES:
-        return _of_cache(objects[-1], sources)
+        return Judged(_of_cache(objects[-1], sources))
     if not objects or container_kind(objects[-1]) is None:
-        return UNKNOWN
+        return Judged()
     by_type = _of_type(objects, sources)
     if by_type is not None:
-        return by_type
+        return Judged(by_type)
+    if len(objects) > 1 and _is_queue(objects[-2]):
+        objects = objects[:-1]
     slots = Slots(sources, objects, variable, function).all()
     if not slots or slots[0] is None:
-        return UNKNOWN
+        return Judged()
     try:
-        return _Judge(objects, sources, [slot for slot in slots if slot is not None]).structure()
+        judge = _Judge(objects, sources, [slot for slot in slots if slot is not None])
+        return Judged(judge.structure(), judge.fills())
+    except OutOfTimeError:
+        raise
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
-        return UNKNOWN
+        return Judged()
+
+
+def structure_of(objects: list[Any], sources: UserCode, variable: str = "", function: str = "") -> Structure:
+    """What bounds the last one of a chain of objects; see judged()."""
+    return judged(objects, sources, variable, function).structure
+
+
+def _is_queue(item: Any) -> bool:
+    """Whether it is a queue of one process, which keeps its items in a container of its own."""
+    return f"{type(item).__module__}.{type(item).__qualname__}" in _QUEUES
 
 
 def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
@@ -91,7 +120,9 @@ def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
         return UNKNOWN
     if is_a(owner, queue.Queue) or all_class_names(owner) & {"Queue"}:
         sizes = [v for k, v in attributes_of(owner) if k in _FULL_QUEUES and type(v) is int and v > 0]
-        return Structure("bounded", sizes[0]) if sizes else UNKNOWN
+        if sizes:
+            return Structure("bounded", sizes[0])
+        return None if _is_queue(owner) else UNKNOWN
     return None
 
 
@@ -141,6 +172,9 @@ class _Judge:
             or self._expiring(taking, fills)
             or self._unbounded(uses, removing, fills)
         )
+
+    def fills(self) -> tuple[Use, ...]:
+        return tuple(u for u in self._resolved() if u.kind == "fill" and u.is_sure and not self._places.is_set_up(u))
 
     # --- the facts ----------------------------------------------------------------------------------------------------
 
@@ -329,7 +363,8 @@ class _Judge:
 
     def _is_libraries(self) -> bool:
         """Whether code that is not read may know the container: methods of a library's class among the owner's."""
-        if type(self._container) not in _PLAIN and not self._code.classes(type_name(self._container)):
+        is_known = type(self._container) in _PLAIN or _is_queue(self._container)
+        if not is_known and not self._code.classes(type_name(self._container)):
             return True
         owner, name = self._slot.owner, self._slot.names[0].name
         for attribute in class_attributes_of(owner).values() if owner is not None else ():

@@ -29,12 +29,15 @@ Keys = tuple[object, ...]
 """Keys of the items between what is named and the container; None where any may be it."""
 
 ADDING = frozenset(
-    {"append", "add", "extend", "insert", "appendleft", "extendleft", "update", "put", "setdefault", "__setitem__"}
+    {"append", "add", "extend", "insert", "appendleft", "extendleft", "update", "setdefault", "__setitem__"}
+    | {"put", "put_nowait"}
 )
 _REMOVING = frozenset(
     {"pop", "popleft", "popitem", "remove", "discard", "difference_update", "intersection_update", "__delitem__"}
     | {"symmetric_difference_update", "__isub__", "__iand__"}
 )
+_OF_QUEUES = frozenset({"get", "get_nowait"})
+"""What takes an item out of a queue, and only asks a dictionary."""
 _SAME_ITEMS = frozenset({"enumerate", "zip", "reversed", "list", "tuple", "iter", "sorted", "chain", "filter", "cast"})
 _READING = frozenset(
     {"len", "sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "dict", "enumerate", "zip", "print"}
@@ -113,6 +116,7 @@ class Uses:
         self._classes = classes
         self._own = own
         self._methods = methods
+        self._removing = _REMOVING | _OF_QUEUES if "put" in methods else _REMOVING
         self._names: set[tuple[str, str, Keys, int, bool]] = set()
         self._waiting: list[Name] = []
 
@@ -399,7 +403,7 @@ class Uses:
         name = attribute.attr
         if not isinstance(call, ast.Call) or field != "func":
             # A method that is called later, under another name.
-            if name in _REMOVING or name == "clear" or (name in ADDING and not keys):
+            if name in self._removing or name == "clear" or (name in ADDING and not keys):
                 self._add("escape", module, attribute.value)
             return
         first = call.args[0] if call.args else None
@@ -408,7 +412,7 @@ class Uses:
         elif name in self._methods:
             if name == "clear":
                 self._add("reset", module, attribute.value, None, sure)
-            elif name in _REMOVING:
+            elif name in self._removing:
                 self._add("remove", module, attribute.value, first, sure)
             elif name in ("get", "setdefault", "__contains__"):
                 self._add("ask", module, attribute.value, first, sure)
@@ -417,7 +421,7 @@ class Uses:
                 self._add("fill", module, attribute.value, detail, sure)
             elif name in ("__init__", "__setstate__", "__ior__", "__iadd__", "__imul__", "__delattr__"):
                 self._add("escape", module, attribute.value)
-            elif name == "__len__":
+            elif name in ("__len__", "qsize"):
                 self._length(module, call)
 
     def _outer_method(self, module: Module, call: ast.Call, name: str, keys: Keys, sure: bool) -> None:
