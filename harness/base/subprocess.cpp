@@ -25,8 +25,6 @@ namespace {
 
 constexpr std::size_t kMostErrorText = 200;
 
-std::string reason_of(int error) { return std::generic_category().message(error); }
-
 /// stdin, stdout and stderr of a program that is started.
 class Redirections {
  public:
@@ -97,7 +95,7 @@ ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_vi
   const Redirections redirections(in, out, errors);
   pid_t child = 0;
   const int error = ::posix_spawnp(&child, words.front(), redirections.actions(), nullptr, words.data(), environ);
-  if (error != 0) return {{}, "it does not start: " + reason_of(error)};
+  if (error != 0) return {{}, "it does not start: " + std::generic_category().message(error)};
   const auto end = end_of(child, most);
   return {out.text(), error_of(end, most, errors.text())};
 } catch (const Error& error) {

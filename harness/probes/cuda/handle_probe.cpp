@@ -35,13 +35,13 @@ struct Handle {
 using HandleKey = std::pair<HandleType, std::uintptr_t>;
 
 // Never destroyed: a callback may be under way on another thread when we unsubscribe.
-struct Record {
+struct HandleRecord {
   std::mutex mutex;  // a leaf: nothing else is locked under it
   std::map<HandleKey, Handle> handles;
 };
 
-Record& record() {
-  static auto* instance = new Record;
+HandleRecord& handle_record() {
+  static auto* instance = new HandleRecord;
   return *instance;
 }
 
@@ -56,8 +56,8 @@ std::uintptr_t address_of(Pointer pointer) {
 
 // What is known, destroyed by the caller without the lock.
 std::map<HandleKey, Handle> take_handles() {
-  const std::scoped_lock lock(record().mutex);
-  return std::exchange(record().handles, {});
+  const std::scoped_lock lock(handle_record().mutex);
+  return std::exchange(handle_record().handles, {});
 }
 
 // torch calls CUDA under locks of its allocators, so the stack must be one that waits for nobody.
@@ -65,18 +65,18 @@ template <typename Pointer>
 void add(HandleType type, Pointer pointer, std::size_t bytes = 0) {
   Handle handle{current_step.load(std::memory_order_relaxed), static_cast<std::int64_t>(bytes),
                 capture_operator_stack()};
-  const std::scoped_lock lock(record().mutex);
-  std::swap(record().handles[{type, address_of(pointer)}], handle);  // an old one is destroyed without the lock
+  const std::scoped_lock lock(handle_record().mutex);
+  std::swap(handle_record().handles[{type, address_of(pointer)}], handle);  // an old one is destroyed without the lock
 }
 
 template <typename Pointer>
 void remove(HandleType type, Pointer pointer) {
   Handle removed;  // destroyed after the lock was left
-  const std::scoped_lock lock(record().mutex);
-  const auto found = record().handles.find({type, address_of(pointer)});
-  if (found == record().handles.end()) return;
+  const std::scoped_lock lock(handle_record().mutex);
+  const auto found = handle_record().handles.find({type, address_of(pointer)});
+  if (found == handle_record().handles.end()) return;
   removed = std::move(found->second);
-  record().handles.erase(found);
+  handle_record().handles.erase(found);
 }
 
 // After the call: what it made is known.

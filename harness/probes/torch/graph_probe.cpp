@@ -29,25 +29,25 @@ OperatorNames& operator_names() {
   return *instance;
 }
 
-GraphRecord& record();
+GraphRecord& graph_record();
 
 void lock_for_fork() {
-  record().lock_for_fork();
+  graph_record().lock_for_fork();
   operator_names().mutex.lock();
 }
 
 void unlock_in_parent() {
   operator_names().mutex.unlock();
-  record().unlock_in_parent();
+  graph_record().unlock_in_parent();
 }
 
 void forget_in_child() {
   operator_names().mutex.unlock();
-  record().forget_in_child();
+  graph_record().forget_in_child();
 }
 
 // Never destroyed: another thread may still be in a callback after it was removed.
-GraphRecord& record() {
+GraphRecord& graph_record() {
   static auto* instance = [] {
     at_fork({&lock_for_fork, &unlock_in_parent, &forget_in_child});
     return new GraphRecord;
@@ -70,8 +70,8 @@ void for_each_tensor(const c10::IValue& value, const Visit& visit) {
 void record_outputs(const at::RecordFunction& function, Birth birth, const OperatorStart* start) {
   for (const auto& output : function.outputs()) {
     for_each_tensor(output, [&](const at::Tensor& tensor) {
-      birth.order = record().next_order();
-      record().add_output(tensor, birth, start);
+      birth.order = graph_record().next_order();
+      graph_record().add_output(tensor, birth, start);
     });
   }
 }
@@ -110,7 +110,7 @@ std::unique_ptr<at::ObserverContext> start_in_explain(const at::RecordFunction& 
   if (!is_observing_here()) return nullptr;
   auto context = std::make_unique<OperatorContext>();
   enter_operator(function.name());
-  context->start.order = record().next_order();
+  context->start.order = graph_record().next_order();
   for (const auto& input : function.inputs()) {
     for_each_tensor(input, [&](const at::Tensor& tensor) {
       context->start.is_computed |= has_elements(tensor);
@@ -155,7 +155,7 @@ GraphProbe::GraphProbe(std::shared_ptr<StackTable> stacks, GraphCoverage coverag
 GraphProbe::~GraphProbe() {
   stop_observing_here();
   remove_callback();
-  record().clear();
+  graph_record().clear();
 }
 
 std::vector<SeriesKey> GraphProbe::keys() const {
@@ -164,7 +164,7 @@ std::vector<SeriesKey> GraphProbe::keys() const {
 }
 
 void GraphProbe::start() {
-  record().clear();
+  graph_record().clear();
   is_explaining_ = false;
   start_observing_here();
   set_mode(mode_in_screen());
@@ -203,9 +203,9 @@ void GraphProbe::set_mode(Mode mode) {
 
 void GraphProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  record().prune();
+  graph_record().prune();
   if (row.empty()) return;
-  const auto counts = record().counts();
+  const auto counts = graph_record().counts();
   row[0] = counts.nodes;
   row[1] = counts.tensors;
 }
@@ -218,20 +218,20 @@ void GraphProbe::begin_record(const Pass& /*pass*/) {
 void GraphProbe::end_record(Recording& recording) {
   is_explaining_ = false;
   set_mode(mode_in_screen());
-  record().prune();
-  add_graph_survivors(record(), *stacks_, recording);
+  graph_record().prune();
+  add_graph_survivors(graph_record(), *stacks_, recording);
 }
 
-void let_go_of_tensor(std::uintptr_t impl) { record().let_go(reinterpret_cast<at::TensorImpl*>(impl)); }
+void let_go_of_tensor(std::uintptr_t impl) { graph_record().let_go(reinterpret_cast<at::TensorImpl*>(impl)); }
 
-void take_tensor_again(std::uintptr_t impl) { record().take_again(reinterpret_cast<at::TensorImpl*>(impl)); }
+void take_tensor_again(std::uintptr_t impl) { graph_record().take_again(reinterpret_cast<at::TensorImpl*>(impl)); }
 
-GraphAttachments graph_attachments() { return {handle().has_value(), record().reference_count()}; }
+GraphAttachments graph_attachments() { return {handle().has_value(), graph_record().reference_count()}; }
 
 BirthCounts graph_births() {
   BirthCounts births;
-  for (const auto& [address, entry] : record().nodes()) ++births[Counter::live_nodes][entry.birth.step];
-  for (const auto& [address, entry] : record().tensors()) ++births[Counter::live_tensors][entry.birth.step];
+  for (const auto& [address, entry] : graph_record().nodes()) ++births[Counter::live_nodes][entry.birth.step];
+  for (const auto& [address, entry] : graph_record().tensors()) ++births[Counter::live_tensors][entry.birth.step];
   return births;
 }
 

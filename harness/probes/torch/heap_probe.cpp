@@ -23,7 +23,7 @@
 namespace stepleak {
 namespace {
 
-struct Record {
+struct HeapRecord {
   BlockTable blocks;
   AllocationSites sites;
   BlockStacks stacks;
@@ -32,9 +32,9 @@ struct Record {
 
 // A forked child has none, as with the CPU allocator's. Never destroyed while it may be used: a hook may be under way
 // on another thread.
-std::atomic<Record*> record_here{nullptr};
+std::atomic<HeapRecord*> heap_record_here{nullptr};
 
-void forget_record_in_child() { record_here.store(nullptr, std::memory_order_relaxed); }
+void forget_heap_record_in_child() { heap_record_here.store(nullptr, std::memory_order_relaxed); }
 
 // A table of blocks has a birth step for each; here it tells the site, too, and the place in the step.
 constexpr unsigned kSiteBits = std::countr_zero(AllocationSites::kMost);
@@ -58,7 +58,7 @@ Birth birth_of(const Block& block) noexcept {
 }
 
 void on_made(void* block, std::size_t bytes, const void* caller) noexcept try {
-  auto* to = record_here.load(std::memory_order_acquire);
+  auto* to = heap_record_here.load(std::memory_order_acquire);
   if (to == nullptr) return;
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   if (!to->is_in_step.load(std::memory_order_relaxed)) {
@@ -74,7 +74,7 @@ void on_made(void* block, std::size_t bytes, const void* caller) noexcept try {
 }
 
 void on_freed(void* block) noexcept {
-  auto* to = record_here.load(std::memory_order_acquire);
+  auto* to = heap_record_here.load(std::memory_order_acquire);
   if (to == nullptr) return;
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   if (to->blocks.erase(address)) (void)to->stacks.remove(address);
@@ -83,7 +83,7 @@ void on_freed(void* block) noexcept {
 constexpr AllocationListener kListener{.on_made = &on_made, .on_freed = &on_freed};
 
 // Sites of which several steps left something.
-void suspect_sites(Record& of) {
+void suspect_sites(HeapRecord& of) {
   struct Steps {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = 0;
@@ -123,20 +123,20 @@ std::string content_of(const CapturedStack& stack) {
 
 HeapProbe::HeapProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {
   [[maybe_unused]] static const bool is_registered =
-      (at_fork({.before = nullptr, .in_parent = nullptr, .in_child = &forget_record_in_child}), true);
+      (at_fork({.before = nullptr, .in_parent = nullptr, .in_child = &forget_heap_record_in_child}), true);
 }
 
 HeapProbe::~HeapProbe() { stop(); }
 
 void HeapProbe::stop() noexcept {
   if (std::exchange(is_hooked_, false)) unhook_allocations();
-  if (auto* record = record_here.load()) record->is_in_step = false;
+  if (auto* record = heap_record_here.load()) record->is_in_step = false;
 }
 
 void HeapProbe::begin_record(const Pass& pass) {
   if (!pass.records_heap) return;
-  if (record_here.load() == nullptr) record_here = new Record;
-  auto& record = *record_here.load();
+  if (heap_record_here.load() == nullptr) heap_record_here = new HeapRecord;
+  auto& record = *heap_record_here.load();
   record.blocks.restart();
   record.sites.restart();
   (void)record.stacks.take();
@@ -148,28 +148,28 @@ void HeapProbe::begin_record(const Pass& pass) {
 
 void HeapProbe::begin_step(std::int64_t /*step*/) {
   // A child that was forked in a step has no record.
-  if (!is_hooked_ || record_here.load() == nullptr) return;
+  if (!is_hooked_ || heap_record_here.load() == nullptr) return;
   hook_allocations(kListener);  // what the last step has loaded, too
-  auto& record = *record_here.load();
+  auto& record = *heap_record_here.load();
   suspect_sites(record);
   record.sites.begin_step();
   record.is_in_step = is_recording_;
 }
 
 void HeapProbe::read(Moment /*moment*/, std::span<std::int64_t> /*row*/) {
-  if (auto* record = record_here.load()) record->is_in_step = false;
+  if (auto* record = heap_record_here.load()) record->is_in_step = false;
 }
 
 void HeapProbe::record_stacks(bool is_recording) { is_recording_ = is_recording; }
 
 void HeapProbe::end_record(Recording& recording) {
-  if (!is_hooked_ || record_here.load() == nullptr) return;
+  if (!is_hooked_ || heap_record_here.load() == nullptr) return;
   stop();
   std::unordered_set<std::uint64_t> tensors;
   for (const auto& survivor : recording.survivors) {
     if (survivor.type == SurvivorType::block && survivor.device == kHost) tensors.insert(survivor.identity);
   }
-  auto& record = *record_here.load();
+  auto& record = *heap_record_here.load();
   suspect_sites(record);
   const auto captures = record.stacks.take();
   std::map<std::string, int> stacks;

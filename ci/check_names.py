@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that no two sources of a folder define the same name in an unnamed namespace.
+
+    python3 ci/check_names.py [ROOT]       every source below harness/ and detectors/ (default: this repository)
+    python3 ci/check_names.py --self-test  the check itself, with near misses that must pass
+
+pip compiles the sources of a library together (unity, pyproject.toml), which halves the time: there such names are of
+one scope. Overloads are none of its business. Exit status 1 where there is one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.DOTALL | re.MULTILINE)
+# Of lines that begin in the first column: what is indented belongs to something else.
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)", re.MULTILINE)
+VARIABLE = re.compile(
+    r"^(?!struct |class |enum |namespace |using )\w[^(\n]*?\b(\w+)(?:\[\w*\])?(?: = |\{|;)", re.MULTILINE
+)
+FUNCTION = re.compile(r"^\w[\w:<>,&* \[\]]*[ *&](\w+)(\([^{;]*\))[\w ]*\{", re.MULTILINE)
+PARAMETER_NAME = re.compile(r"(?<=[ &*])\w+(?=[,)])")
+
+
+# Folders whose sources are one library with another's.
+LIBRARY_OF = {"harness/probes/host": "harness/probes"}
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Types and variables by their names; functions with the types that they take."""
+    for scope in UNNAMED.findall(text):
+        yield from TYPE.findall(scope)
+        yield from VARIABLE.findall(scope)
+        for name, parameters in FUNCTION.findall(scope):
+            yield name + PARAMETER_NAME.sub("", " ".join(parameters.split()))
+
+
+def clashes(root: Path) -> list[str]:
+    files: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for source in sorted([*root.glob("harness/**/*.cpp"), *root.glob("detectors/**/*.cpp")]):
+        path = source.relative_to(root)
+        folder = "detectors" if path.parts[0] == "detectors" else path.parent.as_posix()
+        for name in set(names_in(source.read_text(encoding="utf-8"))):
+            files[LIBRARY_OF.get(folder, folder), name].append(path.as_posix())
+    return [f"{name} is defined in {' and in '.join(of)}" for (_, name), of in files.items() if len(of) > 1]
+
+
+def self_test() -> None:
+    def told(one: str, other: str, folder: str = "a") -> bool:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            for file, text in ((f"harness/{folder}/one.cpp", one), ("harness/a/other.cpp", other)):
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).write_text(f"namespace stepleak {{\nnamespace {{\n\n{text}\n}}  // namespace\n}}\n")
+            return bool(clashes(root))
+
+    for one, other in (
+        ("struct Record {\n  int x;\n};", "class Record {\n};"),
+        ("constexpr int kMost = 3;", "constexpr std::size_t kMost = 4;"),
+        ("std::atomic<One*> here{nullptr};", "std::atomic<Other*> here{nullptr};"),
+        ("int sum(int one, int two) {\n}", "long sum(int a, int b) {\n}"),
+        ("Record& record() { return here; }", "Graph& record() {\n}"),
+    ):
+        assert told(one, other), one
+        assert not told(one, other, folder="b"), one
+    for one, other in (
+        ("struct Record {\n};", "struct Records {\n};"),
+        ("void put(int one) {\n}", "void put(const Block& one) {\n}"),
+        ("void all() {\n  const auto kept = 1;\n}", "void most() {\n  const auto kept = 1;\n}"),
+    ):
+        assert not told(one, other), one
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return 0
+    found = clashes(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1])
+    for clash in found:
+        print(f"{clash}\n    remedy: give one of them a name of its own")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
