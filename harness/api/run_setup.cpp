@@ -52,7 +52,10 @@ void check_options(const Options& options) {
   }
 }
 
-/// The one run of a process: what probes attach is attached once. A forked child may start a run of its own.
+}  // namespace
+
+/// The one run of a process: what probes attach is attached once. A forked child may start a run of its own. In no
+/// unnamed namespace, since Parts is in none: g++ warns of that where pip compiles this below another file.
 class OnlyRun {
  public:
   OnlyRun() {
@@ -74,12 +77,11 @@ class OnlyRun {
   static inline std::atomic<pid_t> running_{0};
 };
 
-}  // namespace
-
 struct RunSetup::Parts {
   explicit Parts(Device watched)
       : device(watched),
         stacks(std::make_shared<StackTable>()),
+        host(watched.type == DeviceType::cuda),
         cpu_allocator(stacks),
         graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
         heap(stacks),
