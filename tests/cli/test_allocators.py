@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -87,3 +89,13 @@ def test_host_heap_that_is_unseen_is_said_to_be(name: str, library: str, folder:
     line = next(line for line in doctor.out.splitlines() if line.strip().startswith("host heap"))
     assert " no: " in line
     assert name in line
+
+
+@pytest.mark.parametrize(("name", "library"), [with_library(*item) for item in UNSEEN.items()])
+def test_an_interpreter_is_not_taken_for_the_allocator(name: str, library: str, folder: CommandLine) -> None:
+    # Debian's python3 lies at a fixed address, and has an entry for malloc of its own.
+    in_python = [sys.executable, "-m", "stepleak", "doctor"]
+    environment = {**os.environ, "LD_PRELOAD": library}
+    done = subprocess.run(in_python, cwd=folder.folder, env=environment, capture_output=True, text=True, check=False)
+    line = next(line for line in done.stdout.splitlines() if line.strip().startswith("host heap"))
+    assert f"lib{name}" in line and "python" not in line

@@ -3,10 +3,12 @@
 #include "harness/probes/host/host_heap.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 
 #include <cstddef>
 #include <cstdlib>
+#include <string_view>
 
 namespace stepleak {
 namespace {
@@ -69,10 +71,30 @@ bool sees_a_trial(HeapBytes (*bytes)()) {
   return after - before > kTrialBytes / 2;
 }
 
-std::string file_of_malloc() {
+/// The file of `malloc` as that object finds it, or null where the program has no more than a way there: one that lies
+/// at a fixed address, as Debian's python3 does, has an entry of that name, which dlsym() takes for the function.
+const char* file_of_malloc(const link_map& object) {
+  void* const handle = ::dlopen(object.l_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* const address = ::dlsym(handle, "malloc");
+  ::dlclose(handle);
   Dl_info info{};
-  const bool is_known = ::dladdr(::dlsym(RTLD_DEFAULT, "malloc"), &info) != 0 && info.dli_fname != nullptr;
-  return is_known ? info.dli_fname : "an unknown library";
+  void* entry = nullptr;
+  if (address == nullptr || ::dladdr1(address, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr) return nullptr;
+  return static_cast<const ElfW(Sym)*>(entry)->st_shndx == SHN_UNDEF ? nullptr : info.dli_fname;
+}
+
+/// In the order in which the loader looks: what the program finds is what all find.
+std::string file_of_malloc() {
+  const link_map* objects = nullptr;
+  void* const program = ::dlopen(nullptr, RTLD_LAZY);
+  if (program == nullptr || ::dlinfo(program, RTLD_DI_LINKMAP, &objects) != 0) return "an unknown library";
+  for (const auto* object = objects; object != nullptr; object = object->l_next) {
+    const char* const file = file_of_malloc(*object);
+    // Another one may only need what defines it.
+    if (file != nullptr && (object == objects || file == std::string_view(object->l_name))) return file;
+  }
+  return "an unknown library";
 }
 
 }  // namespace
