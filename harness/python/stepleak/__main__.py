@@ -59,9 +59,12 @@ def _undo(before: dict[str, str | None]) -> None:
 
 def _leave_no_trace() -> None:
     """A step finds the process as another program's: no file of ours as the main module. Ctrl-C ends what runs before
-    the first worker at once; a worker has Python's own handler again."""
+    the first worker at once, unless the caller ignores it (nohup, a job of a script's in the background); a worker has
+    Python's own handler again."""
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
+        # The other two are ignored by Python itself.
+        if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     # Spawned children would import it again.
     sys.modules["__main__"] = types.ModuleType("__main__")
 
