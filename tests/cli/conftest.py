@@ -59,9 +59,6 @@ class CommandLine:
         self._command = shlex.split(os.environ.get("STEPLEAK_CLI", ""))
         if not self._command:
             pytest.skip("STEPLEAK_CLI names no command; run by: ci/test cli")
-        # An installed stepleak has no scenarios of its own: it gets the checkout's as a user's.
-        if scenarios := os.environ.get("STEPLEAK_TEST_SCENARIOS"):
-            self.write("pyproject.toml", f"[tool.stepleak]\nscenarios = {json.dumps(scenarios)}\n")
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -101,12 +98,22 @@ class CommandLine:
         return {result["target"]: result for result in (data if isinstance(data, list) else [data])}
 
 
+SCENARIOS = os.environ.get("STEPLEAK_TEST_SCENARIOS")
+"""Of what is installed, which has none of its own: the checkout's as a user's. None where it is a checkout's."""
+
+
+def with_scenarios(stepleak: CommandLine) -> CommandLine:
+    if SCENARIOS:
+        stepleak.write("pyproject.toml", f"[tool.stepleak]\nscenarios = {json.dumps(SCENARIOS)}\n")
+    return stepleak
+
+
 @pytest.fixture
 def stepleak(tmp_path: Path) -> CommandLine:
-    return CommandLine(tmp_path)
+    return with_scenarios(CommandLine(tmp_path))
 
 
 @pytest.fixture(scope="module")
 def shared_stepleak(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     """One folder for all tests of a file, for calls that several tests look at."""
-    return CommandLine(tmp_path_factory.mktemp("shared"))
+    return with_scenarios(CommandLine(tmp_path_factory.mktemp("shared")))

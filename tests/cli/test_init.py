@@ -21,9 +21,8 @@ CI_FILES = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> CommandLine:
-    """Without the settings that an installed package's tests bring along."""
+    """Without the settings of the scenarios that the fixture `stepleak` has where it is installed."""
     stepleak = CommandLine(tmp_path)
-    (tmp_path / "pyproject.toml").unlink(missing_ok=True)
     (tmp_path / ".git").mkdir()
     return stepleak
 
