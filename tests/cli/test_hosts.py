@@ -134,10 +134,8 @@ def test_another_torch_than_that_of_the_build_is_refused(in_python: PythonHost) 
     in_python.write(
         "sitecustomize.py",
         """
-        import sys, types
-        stand_in = types.ModuleType("stepleak._built_for")
-        stand_in.TORCH, stand_in.CUDA = "1.0.0", ""
-        sys.modules["stepleak._built_for"] = stand_in
+        from stepleak import _torch
+        _torch.builds = lambda: [_torch.Build("1.0.0", "", _torch._PACKAGE)]
         """,
     )
     path = os.pathsep.join(filter(None, [str(in_python.folder), os.environ.get("PYTHONPATH")]))

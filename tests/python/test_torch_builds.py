@@ -51,8 +51,9 @@ def merged(tmp_path: Path) -> Path:
 @pytest.fixture
 def in_merged(merged: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(_torch, "_PACKAGE", merged)
+    monkeypatch.setattr(stepleak, "__path__", [str(merged)])
     monkeypatch.delattr(stepleak, "_built_for", raising=False)
-    monkeypatch.setitem(sys.modules, "stepleak._built_for", None)
+    monkeypatch.delitem(sys.modules, "stepleak._built_for", raising=False)
     return merged
 
 
@@ -98,7 +99,6 @@ def test_the_core_of_the_torch_that_is_here_is_taken(
     in_merged: Path, monkeypatch: pytest.MonkeyPatch, version: str, cuda: str | None, folder: str
 ) -> None:
     use_torch(monkeypatch, version, cuda)
-    monkeypatch.setattr(stepleak, "__path__", [str(in_merged)])
     assert _torch.library() == str(in_merged / folder / "libstepleak_observing.so")
     assert stepleak.__path__ == [str(in_merged), str(in_merged / folder)]
 

@@ -55,14 +55,15 @@ def series_of(version: str) -> str:
 
 
 def builds() -> list[Build]:
-    try:
-        from stepleak import _built_for  # type: ignore[attr-defined]  # built, not written
-    except ImportError:
-        found = []
-        for file in sorted(_PACKAGE.glob("_torch_*/_built_for.py")):
-            names = runpy.run_path(str(file))
-            found.append(Build(names["TORCH"], names["CUDA"], file.parent))
+    # Not by import: once require() has chosen one, that of its folder would be found in the package.
+    found = []
+    for file in sorted(_PACKAGE.glob("_torch_*/_built_for.py")):
+        names = runpy.run_path(str(file))
+        found.append(Build(names["TORCH"], names["CUDA"], file.parent))
+    if found:
         return found
+    from stepleak import _built_for  # type: ignore[attr-defined]  # built, not written
+
     return [Build(_built_for.TORCH, _built_for.CUDA, _PACKAGE)]
 
 
