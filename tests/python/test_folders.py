@@ -80,3 +80,18 @@ def test_a_step_of_the_users_own_folder_needs_no_mention(installed: ModuleType) 
 
     for step in (lambda: None, Mine(), Mine().method, installed.decorated(lambda: None), len):
         assert _folders.user_folders(step) == [], step
+
+
+def test_a_module_that_torch_has_written_elsewhere_is_not_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "torch.distributed.nn.jit.instantiator"
+    written, mine = (str(tmp_path / folder / "module.py") for folder in ("written", "mine"))
+
+    def is_user_file(file: str) -> bool:
+        return _folders.is_user_file(file, [], _folders.runtime_folders())
+
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))  # 2.11 writes none
+    assert is_user_file(written) and is_user_file(mine)
+    monkeypatch.setattr(sys.modules[name], "INSTANTIATED_TEMPLATE_DIR_PATH", str(tmp_path / "written"), raising=False)
+    assert not is_user_file(written) and is_user_file(mine)

@@ -22,6 +22,10 @@ def runtime_folders() -> list[str]:
     for name in ("torch", "stepleak"):
         if name in sys.modules:
             folders += list(sys.modules[name].__path__)
+    # Releases up to 2.9 or 2.10 write a module elsewhere, whose file the first worker that ends takes from all.
+    written = getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "INSTANTIATED_TEMPLATE_DIR_PATH", None)
+    if isinstance(written, str):
+        folders.append(written)
     return _as_named_and_real(folders)
 
 
