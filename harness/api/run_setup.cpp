@@ -81,7 +81,6 @@ struct RunSetup::Parts {
   explicit Parts(Device watched)
       : device(watched),
         stacks(std::make_shared<StackTable>()),
-        host(watched.type == DeviceType::cuda),
         cpu_allocator(stacks),
         graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
         heap(stacks),

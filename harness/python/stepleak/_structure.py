@@ -28,7 +28,6 @@ from stepleak._objects import (
     namespace_of,
     type_name,
 )
-from stepleak._limit import OutOfTimeError
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._user_code import UserCode
@@ -91,8 +90,6 @@ def judged(objects: list[Any], sources: UserCode, variable: str = "", function: 
     try:
         judge = _Judge(objects, sources, [slot for slot in slots if slot is not None])
         return Judged(judge.structure(), judge.fills())
-    except OutOfTimeError:
-        raise
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
         return Judged()
