@@ -112,12 +112,14 @@ class Sources:
     def statement_filling(self, fills: tuple[Use, ...]) -> dict[str, Any]:
         """The one of the uses that fill a container: where there are several, of those in functions of survivors."""
         for found in (fills, [use for use in fills if self._is_of_survivors(use)]):
-            statements = {
-                id(node): (use.module.file, node) for use in found if (node := use.module.statement(use.node))
-            }
+            statements: dict[ast.stmt, str] = {}
+            for use in found:
+                node = use.module.statement(use.node)
+                if isinstance(node, ast.stmt):
+                    statements[node] = use.module.file
             if len(statements) == 1:
-                [(file, node)] = statements.values()
-                return _statement(file, node)
+                [(statement, file)] = statements.items()
+                return _statement(file, statement)
         return _statement()
 
     def _is_of_survivors(self, use: Use) -> bool:
