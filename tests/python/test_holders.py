@@ -600,6 +600,45 @@ def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
     assert [(holder["text"], holder["line"]) for holder in holders][:1] == [("layer.register_forward_hook(hook)", 5)]
 
 
+def hooks_on(root: Any) -> None:
+    root.layer.weight.register_hook(lambda gradient: gradient)
+
+
+def modules_in(root: Any) -> None:
+    root.layer.add_module(f"head_{len(root.layer._modules)}", torch.nn.Linear(2, 2))
+
+
+def groups_of(root: Any) -> None:
+    root.optimizer.add_param_group({"params": [torch.zeros(2, requires_grad=True)]})
+
+
+@pytest.mark.parametrize(
+    ("fill", "statement", "label"),
+    [
+        (hooks_on, "weight.register_hook(print)", "._backward_hooks"),
+        (modules_in, "layer.add_module('head', 0)", "._modules"),
+        (groups_of, "optimizer.add_param_group({})", ".param_groups"),
+    ],
+)
+def test_tables_of_torch_are_filled_by_its_methods(
+    fill: Callable[[Any], None], statement: str, label: str, tmp_path: Any
+) -> None:
+    file = tmp_path / "training.py"
+    others = ["layer.register_forward_hook(print, 1).remove", "state.append(1)", "layer.add_module"]
+    file.write_text("def f(layer, weight, optimizer):\n    " + "\n    ".join([statement, *others]), encoding="utf-8")
+    layer = torch.nn.Linear(4, 4)
+    root: Any = types.SimpleNamespace(layer=layer, optimizer=torch.optim.SGD([layer.weight]))
+    fill(root)  # a table that is there grows
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            fill(root)
+        return []
+
+    holders = search(root, keep, (str(file),))["holders"]
+    assert [holder["text"] for holder in holders if label in holder["path"]][:1] == [statement]
+
+
 def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> None:
     file = tmp_path / "training.py"
     file.write_text("def f(t, d, g):\n    t.kept['d'] += d.item()\n    t.kept['g'] += g\n", encoding="utf-8")

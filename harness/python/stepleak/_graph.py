@@ -180,8 +180,8 @@ def _label(parent: Any, child: Any) -> Edge:
     if namespace_of(parent) is child and child is not None:
         return HIDDEN
     name = next((name for name, value in attributes_of(parent) if value is child), None)
-    if name is None and _tensors.is_tensor(parent) and _tensors.gradient_of(parent) is child:
-        name = "grad"
+    if name is None and _tensors.is_tensor(parent) and child is not None:
+        name = _tensors.name_of(parent, child)
     return OTHER if name is None else ("attribute", name)
 
 

@@ -60,7 +60,14 @@ class _Match:
     """The expression of what is held; None where the statement does not write it."""
 
 
-_FILLED_BY_TORCH = (("_hooks", "register_"), ("param_groups", "add_param_group"))
+_FILLED_BY_TORCH = (
+    ("_hooks", "register_"),
+    ("param_groups", "add_param_group"),
+    ("_modules", "add_module"),
+    ("_modules", "register_module"),
+    ("_parameters", "register_parameter"),
+    ("_buffers", "register_buffer"),
+)
 """Ends of the names of torch's own containers, and how the methods that fill them begin."""
 
 
@@ -131,8 +138,8 @@ class Sources:
         if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
             call = node.value
             method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            filling = next((verb for end, verb in _FILLED_BY_TORCH if place.way[-1].label.endswith(end)), None)
-            if filling is not None and method.startswith(filling) and call.args:
+            label = place.way[-1].label
+            if call.args and any(label.endswith(end) and method.startswith(verb) for end, verb in _FILLED_BY_TORCH):
                 return _Match(is_proven=False, rank=0, node=node, value=None)
             if isinstance(node, ast.Expr):
                 if _is_written_by(call, place, owner):

@@ -82,7 +82,7 @@ def judged(objects: list[Any], sources: UserCode, variable: str = "", function: 
     by_type = _of_type(objects, sources)
     if by_type is not None:
         return Judged(by_type)
-    if len(objects) > 1 and _is_queue(objects[-2]):
+    while len(objects) > 1 and _is_queue(_owner_of(objects)):
         objects = objects[:-1]
     slots = Slots(sources, objects, variable, function).all()
     if not slots or slots[0] is None:
@@ -100,15 +100,19 @@ def structure_of(objects: list[Any], sources: UserCode, variable: str = "", func
     return judged(objects, sources, variable, function).structure
 
 
+def _owner_of(objects: list[Any]) -> Any:
+    """Whose attribute the last one of a chain is, directly or in its namespace."""
+    owners = [o for o in objects[-3:-1] if not is_a(o, dict)]
+    return owners[-1] if owners else None
+
+
 def _is_queue(item: Any) -> bool:
     """Whether it is a queue of one process, which keeps its items in a container of its own."""
     return f"{type(item).__module__}.{type(item).__qualname__}" in _QUEUES
 
 
 def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
-    container = objects[-1]
-    owners = [o for o in objects[-3:-1] if not is_a(o, dict)]
-    owner = owners[-1] if owners else None
+    container, owner = objects[-1], _owner_of(objects)
     if type(owner) in _CACHES and namespace_of(owner) is not container:
         return _of_cache(owner, sources)
     if bound_of(container) >= 0:

@@ -16,9 +16,9 @@ _address_of: Any = TensorBase.__dict__["_cdata"].__get__
 _graph_of: Any = TensorBase.__dict__["grad_fn"].__get__
 _gradient_of: Any = TensorBase.__dict__["grad"].__get__
 _is_leaf: Any = TensorBase.__dict__["is_leaf"].__get__
-_HOOKS: tuple[Any, ...] = tuple(
-    TensorBase.__dict__[name].__get__ for name in ("_backward_hooks", "_post_accumulate_grad_hooks")
-)
+_HOOKS: dict[str, Any] = {
+    name: TensorBase.__dict__[name].__get__ for name in ("_backward_hooks", "_post_accumulate_grad_hooks")
+}
 
 
 def is_tensor(item: Any) -> bool:
@@ -42,10 +42,15 @@ def graph_of(tensor: Any) -> Any:
         return None
 
 
-def gradient_of(tensor: Any) -> Any:
-    """Its `.grad`; None where it is no leaf, since asking such a one warns."""
+def name_of(tensor: Any, held: Any) -> str | None:
+    """The attribute of a tensor that is what it holds: its gradient, a table of its hooks.
+
+    A gradient is asked of a leaf only, since asking another one warns.
+    """
     with DisableTorchFunction():
-        return _gradient_of(tensor) if _is_leaf(tensor) else None
+        if _is_leaf(tensor) and _gradient_of(tensor) is held:
+            return "grad"
+        return next((name for name, read in _HOOKS.items() if read(tensor) is held), None)
 
 
 def held_by_autograd(item: Any) -> list[Any]:
@@ -58,7 +63,7 @@ def held_by_autograd(item: Any) -> list[Any]:
     if not is_tensor(item):
         return []
     with DisableTorchFunction():
-        tables = [read(item) for read in _HOOKS]
+        tables = [read(item) for read in _HOOKS.values()]
     return [item, *(table for table in tables if table is not None)]
 
 
