@@ -285,6 +285,37 @@ def test_one_loader_over_many_short_epochs_is_one_watch(loop: Loop) -> None:
     assert watched.result.steps >= 16
 
 
+class Batches(list[int]):
+    """A loader: an object that is no plain list can be known again."""
+
+
+def test_epochs_after_the_verdict_pass_through(loop: Loop, capfd: pytest.CaptureFixture[str]) -> None:
+    loader = Batches([0] * 20)
+    results = []
+    for _epoch in range(3):
+        items = 0
+        for _batch in (watched := stepleak.watch(loader, effort="quick")):
+            loop.train()
+            items += 1
+        assert (items, len(watched)) == (20, 20)
+        results.append(watched.result)
+    assert results[0].is_clean
+    assert results[1] is results[0] and results[2] is results[0]
+    assert "let it run" not in capfd.readouterr().err
+
+
+def test_another_loop_over_the_loader_is_watched_anew(loop: Loop) -> None:
+    loader = Batches([0] * 20)
+    source = "for _batch in (watched := stepleak.watch(loader, effort='quick')):\n    loop.train()\n"
+    results = []
+    for cell in ("first", "second"):
+        names: dict[str, Any] = {"stepleak": stepleak, "loader": loader, "loop": loop}
+        exec(compile(source, cell, "exec"), names)
+        results.append(names["watched"].result)
+    assert results[0] is not results[1]
+    assert [result.steps for result in results] == [16, 16]
+
+
 def test_another_loader_and_another_check_end_the_watch_over_the_first(loop: Loop) -> None:
     first = stepleak.watch([0] * 3)
     for _batch in first:

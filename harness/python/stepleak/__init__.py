@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import sys
+import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -150,12 +151,21 @@ def _result(text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]
 class Watch:
     """A watch over a loop of your own; made by watch(). Not to be used from two threads."""
 
-    def __init__(self, core: Any, loader: Iterable[Any] | None = None, on_leak: OnLeak = "warn") -> None:
+    def __init__(
+        self,
+        core: Any,
+        loader: Iterable[Any] | None = None,
+        on_leak: OnLeak = "warn",
+        code: types.CodeType | None = None,
+        result: Result | None = None,
+    ) -> None:
+        """`code`: what loops over the loader. `result`: of the same loop's epochs before, which leave nothing to do."""
         self._core = core
         self._loader = loader
         self._on_leak = on_leak
-        self._result: Result | None = None
-        self._is_told = False
+        self._code = code
+        self._result = result
+        self._is_told = result is not None
         self._loops = 0
         self._process = os.getpid()
         _on_leak.follow(self)
@@ -203,7 +213,7 @@ class Watch:
 
     @property
     def is_decided(self) -> bool:
-        return bool(self._core.is_decided)
+        return self._result is not None or bool(self._core.is_decided)
 
     @property
     def result(self) -> Result:
@@ -213,8 +223,11 @@ class Watch:
 
     def _finish(self) -> Result:
         if self._result is None:
+            is_decided = self.is_decided
             self._result = _result(*self._core.finish())[0]
             _epochs.forget(self)
+            if is_decided and self._loader is not None and self._code is not None:
+                _epochs.remember(self._loader, self._code, self._result)
             if self._result.verdict == "leak":
                 self._is_told = True
                 _on_leak.act(self._on_leak, self._result, LeakError)
@@ -241,7 +254,7 @@ class Watch:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is not None:
+        if error is not None and self._result is None:
             self._core.fail(f"the loop raised {type(error).__name__}")
             if self._on_leak == "raise":
                 self._on_leak = "warn"  # the loop's own error is on its way
@@ -271,7 +284,7 @@ def watch(
         print(w.result)
 
         for epoch in range(10):
-            for batch in stepleak.watch(loader):  # of one loader: one watch
+            for batch in stepleak.watch(loader):  # one watch; once it has decided, epochs pass through
                 train(batch)
 
     Observes until it has decided, at the latest to the end of the `with` or of the program; then the process is as it
@@ -280,8 +293,11 @@ def watch(
     is said that nobody asked for.
     """
     _on_leak.checked(on_leak)
+    code = sys._getframe(1).f_code
     if loader is not None and (running := _epochs.going_on_over(loader)) is not None:
         return running  # type: ignore[no-any-return]
+    if loader is not None and (result := _epochs.result_of(loader, code)) is not None:
+        return Watch(None, loader, on_leak, code, result)
     _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
@@ -299,7 +315,7 @@ def watch(
         "peer_timeout": peer_timeout,
     }
     with _one_judge():
-        made = Watch(_core.Watch(_options.checked(options)), loader, on_leak)
+        made = Watch(_core.Watch(_options.checked(options)), loader, on_leak, code)
     return made if loader is None else _epochs.keep(made)  # type: ignore[no-any-return]
 
 

@@ -4,10 +4,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import types
+import weakref
 from typing import Any
 
 _kept: Any = None
+_judged: dict[tuple[int, int], tuple[weakref.ref[Any], types.CodeType, Any]] = {}
+"""Results of loops that a verdict stands for, by their loader and the code that loops over it."""
 
 
 def going_on_over(loader: Any) -> Any:
@@ -23,6 +28,19 @@ def keep(watch: Any) -> Any:
     global _kept
     _kept = watch
     return watch
+
+
+def remember(loader: Any, code: types.CodeType, result: Any) -> None:
+    """That a verdict stands: the loop's further epochs are not watched. A cell that is run again is another loop."""
+    key = (id(loader), id(code))
+    with contextlib.suppress(TypeError):  # of a list, say: to know it again would be to keep it alive
+        _judged[key] = weakref.ref(loader, lambda _: _judged.pop(key, None)), code, result
+
+
+def result_of(loader: Any, code: types.CodeType) -> Any:
+    """Of the same loop's epochs before; None where no verdict stands."""
+    of, _, result = _judged.get((id(loader), id(code)), (None, None, None))
+    return result if of is not None and of() is loader else None
 
 
 def forget(watch: Any) -> None:
