@@ -59,17 +59,37 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
   return {};
 }
 
+// Where what grew is a table of hooks, whatever the hooks keep.
+std::string fix_of_hooks(const Finding& finding, const Recording& recording) {
+  if (finding.holder_index < 0) return {};
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  const bool is_table = std::any_of(holder.path.begin(), holder.path.end(), [&](int index) {
+    const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
+    return edge.to == holder.container && edge.label.ends_with("_hooks");
+  });
+  return is_table ? "remove the hook: keep the handle that registering it returns, and call its remove()" : "";
+}
+
+// Where the sources have what empties the container, and no step calls it.
+std::string fix_of_container(const Finding& finding, std::string_view advice) {
+  const auto& structure = finding.structure;
+  if (structure.type != StructureType::uncalled || structure.line == 0) return std::string(advice);
+  return fmt::format("call what empties it, at {}:{}, once what it holds is of no more use",
+                     std::filesystem::path(structure.file).filename().string(), structure.line);
+}
+
 }  // namespace
 
 std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_hooks(finding, recording); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
       return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));
     case Kind::attached_activation:
       return with_statement("detach what outlives the step", fixed(finding.kept_by, ".detach()"));
     case Kind::detached_activation:
-      return "keep a summary, move it to the host, or bound what keeps it";
+      return fix_of_container(finding, "keep a summary, move it to the host, or bound what keeps it");
     case Kind::view_pins_storage:
       return with_statement("copy the part that is kept", fixed(finding.kept_by, ".clone()"));
     case Kind::growing_buffer:
@@ -79,7 +99,9 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
                                    : "break the cycle: hold one side weakly, or do not store an output on what made it";
     case Kind::host_heap:
       // Memory that only a library's own code made and holds is no list of the user's.
-      return finding.where.empty() && finding.holder.empty() ? "" : "bound what the step appends to on the host";
+      return finding.where.empty() && finding.holder.empty()
+                 ? ""
+                 : fix_of_container(finding, "bound what the step appends to on the host");
     case Kind::optimizer_state:
       return "drop the optimizer's state together with the parameters that it belongs to";
     case Kind::fragmentation_drift:
@@ -93,7 +115,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
     case Kind::growth:
       break;
   }
-  return "bound or clear what keeps it";
+  return fix_of_container(finding, "bound or clear what keeps it");
 }
 
 std::string fingerprint_of(const Finding& finding) {

@@ -251,6 +251,29 @@ TEST(FixTest, SaysNothingOfHostMemoryThatOnlyALibraryKnows) {
   EXPECT_NE(fix_for(finding, {}), "");
 }
 
+TEST(FixTest, CallsWhatEmptiesTheContainerAndIsNotCalled) {
+  Finding finding{.kind = Kind::detached_activation};
+  const auto usual = fix_for(finding, {});
+  finding.structure = {.type = StructureType::uncalled, .file = "/home/me/metrics.py", .line = 17};
+  EXPECT_EQ(fix_for(finding, {}), "call what empties it, at metrics.py:17, once what it holds is of no more use");
+  finding.structure.type = StructureType::reset;
+  EXPECT_EQ(fix_for(finding, {}), usual);
+}
+
+TEST(FixTest, RemovesHooksWhereTheirTableIsWhatGrew) {
+  Finding finding{.kind = Kind::host_heap, .where = {{"train.py", 7, "step"}}, .holder_index = 0};
+  const auto fix_of = [&](const std::string& table, int container) {
+    Recording recording;
+    recording.objects.nodes = {{.type = "Linear", .name = "train.model"}, {.type = "OrderedDict"}, {.type = "list"}};
+    recording.objects.edges = {{0, 1, EdgeType::attribute, table}, {1, 2, EdgeType::key, "3"}};
+    recording.holders = {{.path = {0, 1}, .held = 2, .container = container}};
+    return fix_for(finding, recording);
+  };
+  EXPECT_NE(fix_of("_forward_hooks", 1).find("remove()"), std::string::npos);
+  EXPECT_EQ(fix_of("_forward_hooks", 2), fix_for({.kind = finding.kind, .where = finding.where}, {}));
+  EXPECT_EQ(fix_of("history", 1), fix_for({.kind = finding.kind, .where = finding.where}, {}));
+}
+
 TEST(FixTest, EndsTheFunctionWhoseVariablesKeepIt) {
   Finding finding{.kind = Kind::detached_activation, .holder_index = 0};
   const auto fix_behind = [&](const std::string& type) {
