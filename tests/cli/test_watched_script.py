@@ -138,6 +138,14 @@ def test_a_signal_reaches_the_script(folder: CommandLine) -> None:
     assert "no step was found: the script imported no torch" in err
 
 
+def test_a_script_that_raises_before_its_steps_is_not_told_to_run_longer(folder: CommandLine) -> None:
+    folder.write("broken.py", "import torch\nimport no_module_of_this_name\n")
+    watched = folder("watch", "broken.py")
+    assert watched.code == 1
+    assert "no step was found before the script raised ModuleNotFoundError: No module named" in watched.err
+    assert "let it run" not in watched.text
+
+
 def test_the_script_dies_with_the_command_line(folder: CommandLine) -> None:
     folder.write("sleep.py", "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
     process = folder.start("watch", "sleep.py")

@@ -116,7 +116,7 @@ class ScriptWatch:
         if self._core is not None:
             self._conclude(failed)
         elif not self._told:
-            self._tell("W", self._why_none())
+            self._tell("W", f"no step was found before {failed}" if failed else self._why_none())
 
     def _conclude(self, failed: str = "") -> str:
         """Tells what the watch came to, if it is the first or found a leak. Returns its verdict."""
