@@ -111,7 +111,8 @@ def test_clean_step_exits_with_0_and_prints_one_line(clean_alone: Outcome) -> No
     assert clean_alone.code == 0
     verdict, *more = clean_alone.out.splitlines()
     assert verdict.startswith("train.py:clean is clean on cpu · stepleak ")
-    assert "would also have caught 1 B/step of tensors, 512 B/step of host heap, or one block" in verdict
+    assert "would also have caught 1 B/step of tensors, 512 B/step of host heap, 4.0 KiB/step of mapped" in verdict
+    assert "4 Python objects/step, or one block" in verdict
     assert [line.split()[0] for line in more] == ["more"]
 
 

@@ -293,7 +293,7 @@ TEST(UnsettledStepTest, FailsWhereNoVerdictIsReached) {
   });
   ASSERT_EQ(failures.count(), 1);
   EXPECT_TRUE(says(failures.message(), "is inconclusive"));
-  EXPECT_TRUE(says(failures.message(), "--steps"));
+  EXPECT_TRUE(says(failures.message(), "let it run longer"));
 }
 
 // --- ASSERT_NO_GPU_LEAK

@@ -210,7 +210,8 @@ def test_pools_and_subprocesses_of_a_step_are_not_observed() -> None:
                 assert pool.map(square, range(4)) == [0.0, 8.0, 16.0, 24.0]
             assert subprocess.run([sys.executable, "-c", "print(1)"], check=True, capture_output=True).stdout == b"1\n"
 
-    result = cpu_check(step, steps=64)
+    # The pool's threads unmap their stacks when they come to it.
+    result = cpu_check(step)
     assert result.verdict == "clean", result.report
 
 
