@@ -78,7 +78,8 @@ std::vector<std::string> notes_of_heap(const Trace& trace) {
 
 // Too light for a leak, as a log of one small record a step is, and never silently so.
 std::vector<std::string> notes_of_objects(const Trace& trace) {
-  const auto& objects = Trends(trace).of({Counter::python_objects});
+  const Trends trends(trace);
+  const auto& objects = trends.of({Counter::python_objects});
   if (!objects.is_growing()) return {};
   const auto text = growth_text(objects.per_step, objects.period, "python object");
   return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count, text.is_one ? "stays" : "stay",
