@@ -109,6 +109,7 @@ TAKING = [
     ("that is taken from", PUT + method("work", "self.q.get()"), "", "unknown"),
     ("that is taken from without waiting", PUT + method("work", "self.q.get_nowait()"), "", "unknown"),
     ("whose taking is handed on", PUT + method("work", "return iter(self.q.get, None)"), "", "unknown"),
+    ("whose own container is emptied", PUT + method("drop", "self.q.queue.clear()"), "", "unknown"),
     ("that is handed on", PUT, "import threading; threading.Thread(target=print, args=(keeper.q,))", "unknown"),
     ("that has a limit in the sources", "def add(self, x):\n    if self.q.qsize() < 40: self.q.put(x)", "", "bounded"),
 ]
