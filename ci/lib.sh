@@ -43,6 +43,9 @@ remedy() {
 # help_of SCRIPT: the script's header comment, from its fifth line on (after the two SPDX lines), is its help.
 help_of() { awk 'NR > 4 && !/^#/ { exit } NR > 4 { sub(/^# ?/, ""); print }' "$1"; }
 
+# cores: what this process may use. nproc takes the limits of OpenMP for its own, which are not meant for compilers.
+cores() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
+
 # Seconds since the epoch with a fraction, and the difference to now with one decimal.
 now() { printf '%s' "$EPOCHREALTIME"; }
 since() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", to - from }'; }
