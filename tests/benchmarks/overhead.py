@@ -11,10 +11,12 @@ under torch's `_record_memory_history` with Python stacks and with all stacks, a
 Before the first of these, each process runs the plain step beside `plain`, by which its later turns are divided: two
 processes are never equally fast.
 
-A way's cost is the median over the rounds of its time over that of `plain` in the turn just before: on the clock, and
-in the processor's time of all threads, which other work on the machine disturbs less (of a step that waits for launches
-both say the same). "±" is half the width of the median's 95 % interval, 1.57 * interquartile range / sqrt(rounds)
-(McGill, Tukey and Larsen, "Variations of Box Plots", The American Statistician 32, 1978). Steps: transformer encoders
+A way's cost is the median over the rounds of its time over that of `plain` in the turn just before, in three times: on
+the clock ("wall"); the processor's, of all threads, which other work on the machine disturbs less ("processor"; of a
+step that waits for launches both say the same); and a turn's median from the start of one call to that of the next
+("call"), which what falls on few of the calls does not touch, neither an interruption nor a look of ours. "±" is half
+the width of the median's 95 % interval, 1.57 * interquartile range / sqrt(rounds) (McGill, Tukey and Larsen,
+"Variations of Box Plots", The American Statistician 32, 1978). Steps: transformer encoders
 with AdamW, from one that waits for launches to one that waits for the device.
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import multiprocessing
 import os
@@ -95,10 +98,11 @@ def make_step(size: Size, device: str) -> Step:
 
 
 class Seconds(NamedTuple):
-    """Of a step: on the clock, and of the processor in all threads."""
+    """Of a step: on the clock, of the processor in all threads, and on the clock of the median call."""
 
     wall: float
     processor: float
+    call: float
 
 
 class Timer:
@@ -110,23 +114,31 @@ class Timer:
         self._last = size.warm_calls + size.calls
         self._device = device
         self._calls = 0
-        self._start = Seconds(0.0, 0.0)
-        self.seconds_a_step = Seconds(0.0, 0.0)
+        self._wall = self._processor = 0.0
+        self._starts = [0.0] * (size.calls + 1)
+        self.seconds_a_step = Seconds(0.0, 0.0, 0.0)
 
     def __call__(self) -> None:
         # The reading is at the start of a call, so that what watching does between two calls counts.
-        if self._calls in (self._first, self._last):
-            if self._device != "cpu":
-                torch.cuda.synchronize()
-            now = Seconds(time.perf_counter(), time.process_time())
-            if self._calls == self._last:
-                count = self._last - self._first
-                self.seconds_a_step = Seconds(
-                    (now.wall - self._start.wall) / count, (now.processor - self._start.processor) / count
-                )
-            self._start = now
+        if self._calls == self._first:
+            self._synchronize()
+            self._wall, self._processor = time.perf_counter(), time.process_time()
+        if self._first <= self._calls <= self._last:
+            self._starts[self._calls - self._first] = time.perf_counter()
+        if self._calls == self._last:
+            self._synchronize()
+            count = self._last - self._first
+            self.seconds_a_step = Seconds(
+                (time.perf_counter() - self._wall) / count,
+                (time.process_time() - self._processor) / count,
+                statistics.median(after - before for before, after in itertools.pairwise(self._starts)),
+            )
         self._calls += 1
         self._step()
+
+    def _synchronize(self) -> None:
+        if self._device != "cpu":
+            torch.cuda.synchronize()
 
     @property
     def calls_in_all(self) -> int:
@@ -215,7 +227,7 @@ class Runner:
 
     def __init__(self, size: Size, device: str) -> None:
         self._turns, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.Process(target=take_turns, args=(size, device, theirs))
+        self._process = multiprocessing.Process(target=take_turns, args=(size, device, theirs), daemon=True)
         self._process.start()
         theirs.close()
 
