@@ -22,7 +22,7 @@ import pytest
 from stepleak._core import frame_locals
 from stepleak._graph import Graph
 from stepleak._paths import End, Paths
-from stepleak._structure import Structure, structure_of
+from stepleak._structure import Structure, judged
 from stepleak._user_code import UserCode
 
 STEPS = 6
@@ -1223,7 +1223,7 @@ def structure_at(module: ModuleType, container: Any) -> Structure:
     search = Paths(getattr(module, "step", None), [], frame_locals).to(container)
     assert search.end is End.FOUND, search.end
     path = Graph(frame_locals).add(search)
-    return structure_of(path["chain"], sources(module))
+    return judged(path["chain"], sources(module)).structure
 
 
 def sources(module: ModuleType) -> UserCode:
@@ -1299,7 +1299,7 @@ def test_of_a_running_function(case: Case, load: Callable[[str, str], ModuleType
             frame = frame.f_back
         # The search would find it here, in variables of the test.
         chain, function = [dict(frame_locals(frame))[case.what]], frame.f_code.co_name
-        found.append(structure_of(chain, sources(module), case.what, function))
+        found.append(judged(chain, sources(module), case.what, function).structure)
 
     vars(module)["main"](probe)
     check(case, found[0])
@@ -1314,7 +1314,7 @@ def test_of_a_cache(case: Case, load: Callable[[str, str], ModuleType]) -> None:
         module.step()
     wrapper = eval(case.what[1:], vars(module))
     cache = next(o for o in gc.get_referents(wrapper) if type(o) is dict and len(o) == STEPS)
-    check(case, structure_of([vars(module), wrapper, cache], sources(module)))
+    check(case, judged([vars(module), wrapper, cache], sources(module)).structure)
 
 
 def test_file_that_cannot_be_parsed_makes_it_unknown(load: Callable[[str, str], ModuleType], tmp_path: Path) -> None:
@@ -1325,8 +1325,28 @@ def test_file_that_cannot_be_parsed_makes_it_unknown(load: Callable[[str, str], 
     search = Paths(module.step, [], frame_locals).to(module.losses)
     chain = Graph(frame_locals).add(search)["chain"]
     modules = {module.__name__: module}
-    assert structure_of(chain, UserCode([], modules=modules)).kind == "unbounded"
-    assert structure_of(chain, UserCode([], [str(broken)], modules)).kind == "unknown"
+    assert judged(chain, UserCode([], modules=modules)).structure.kind == "unbounded"
+    assert judged(chain, UserCode([], [str(broken)], modules)).structure.kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("main", "kind"),
+    [
+        ("", "unbounded"),
+        ("from stepleak._syntax import Module, first_line", "unbounded"),
+        ("def forget(module): module.losses.clear()", "unknown"),
+        ("class Forget:\n    def __call__(self, module): module.losses.clear()", "unknown"),
+    ],
+)
+def test_what_is_typed_in_makes_it_unknown(load: Callable[[str, str], ModuleType], main: str, kind: str) -> None:
+    module = load("losses = []\ndef step():\n    losses.append([1])\n", "program_beside_what_is_typed_in")
+    module.step()
+    search = Paths(module.step, [], frame_locals).to(module.losses)
+    chain = Graph(frame_locals).add(search)["chain"]
+    typed_in = ModuleType("__main__")
+    exec(main, vars(typed_in))
+    modules = {module.__name__: module, "__main__": typed_in}
+    assert judged(chain, UserCode([], modules=modules)).structure.kind == kind
 
 
 def test_container_of_a_library_is_never_unbounded(load: Callable[[str, str], ModuleType]) -> None:

@@ -88,16 +88,10 @@ def judged(objects: list[Any], sources: UserCode, variable: str = "", function: 
     if not slots or slots[0] is None:
         return Judged()
     try:
-        judge = _Judge(objects, sources, [slot for slot in slots if slot is not None])
-        return Judged(judge.structure(), judge.fills())
+        return _Judge(objects, sources, [slot for slot in slots if slot is not None]).judged()
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
         return Judged()
-
-
-def structure_of(objects: list[Any], sources: UserCode, variable: str = "", function: str = "") -> Structure:
-    """What bounds the last one of a chain of objects; see judged()."""
-    return judged(objects, sources, variable, function).structure
 
 
 def _owner_of(objects: list[Any]) -> Any:
@@ -155,10 +149,15 @@ class _Judge:
         self._bounds = Bounds(code, objects, self._places.is_length)
         self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
 
-    def structure(self) -> Structure:
+    def judged(self) -> Judged:
         self._follow()
         self._places.find_lengths()
-        uses = sorted(self._resolved(), key=lambda u: (not u.is_sure, u.node.lineno))
+        resolved = self._resolved()
+        fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._places.is_set_up(u)]
+        return Judged(self._structure(resolved), tuple(fills))
+
+    def _structure(self, resolved: list[Use]) -> Structure:
+        uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._places.is_at_end(u.module, u.node)]
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
         living = [u for u in uses if u.kind not in _CHANGING or not self._is_idle(u)]
@@ -173,9 +172,6 @@ class _Judge:
             or self._expiring(taking, fills)
             or self._unbounded(uses, removing, fills)
         )
-
-    def fills(self) -> tuple[Use, ...]:
-        return tuple(u for u in self._resolved() if u.kind == "fill" and u.is_sure and not self._places.is_set_up(u))
 
     # --- the facts ----------------------------------------------------------------------------------------------------
 

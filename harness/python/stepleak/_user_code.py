@@ -126,7 +126,7 @@ class UserCode:
             source = dict.get(namespace, "__file__")
             if type(source) is str:
                 self._read(source, namespace)
-            elif name == "__main__" and any(type(v) is types.FunctionType for v in list(dict.values(namespace))):
+            elif name == "__main__" and any(_is_typed_in(v, namespace) for v in list(dict.values(namespace))):
                 self.is_incomplete = True
 
     def _read(self, file: str, namespace: dict[str, Any]) -> None:
@@ -158,6 +158,13 @@ class UserCode:
             except (SyntaxError, ValueError, RecursionError):
                 self._modules[file] = None
         return self._modules[file]
+
+
+def _is_typed_in(value: Any, main: dict[str, Any]) -> bool:
+    """Whether a program without a file, as a notebook or `python -c`, defines it itself, instead of importing it."""
+    if is_a(value, type):
+        return class_namespace_of(value).get("__module__") == "__main__"
+    return type(value) is types.FunctionType and value.__globals__ is main
 
 
 def _place_in(module: Module, function: Function) -> tuple[str, str, int]:

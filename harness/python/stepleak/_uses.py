@@ -36,10 +36,8 @@ _REMOVING = frozenset(
     {"pop", "popleft", "popitem", "remove", "discard", "difference_update", "intersection_update", "__delitem__"}
     | {"symmetric_difference_update", "__isub__", "__iand__"}
 )
-_OF_QUEUES = frozenset({"get", "get_nowait"})
-"""What takes an item out of a queue, and only asks a dictionary."""
-_IN_QUEUES = frozenset({"queue", "_queue"})
-"""A queue's own container, of which who knows it may take."""
+_OF_QUEUES = frozenset({"get", "get_nowait", "queue", "_queue"})
+"""What takes an item out of a queue (a dictionary is only asked), and its own container, from which anybody may."""
 _SAME_ITEMS = frozenset({"enumerate", "zip", "reversed", "list", "tuple", "iter", "sorted", "chain", "filter", "cast"})
 _READING = frozenset(
     {"len", "sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "dict", "enumerate", "zip", "print"}
@@ -118,9 +116,7 @@ class Uses:
         self._classes = classes
         self._own = own
         self._methods = methods
-        is_queue = "put" in methods
-        self._removing = _REMOVING | _OF_QUEUES if is_queue else _REMOVING
-        self._inside = _IN_QUEUES if is_queue else frozenset()
+        self._removing = _REMOVING | _OF_QUEUES if "put" in methods else _REMOVING
         self._names: set[tuple[str, str, Keys, int, bool]] = set()
         self._waiting: list[Name] = []
 
@@ -407,7 +403,7 @@ class Uses:
         name = attribute.attr
         if not isinstance(call, ast.Call) or field != "func":
             # A method that is called later, under another name.
-            if name in self._removing | self._inside or name == "clear" or (name in ADDING and not keys):
+            if name in self._removing or name == "clear" or (name in ADDING and not keys):
                 self._add("escape", module, attribute.value)
             return
         first = call.args[0] if call.args else None
