@@ -57,7 +57,7 @@ void Observer::end_step(bool is_settled, Trace& trace) {
   std::fill(row_.begin(), row_.end(), kUnread);
   read(Moment::before_collection);
   const bool is_enabled = parts_.collector == nullptr || parts_.collector->is_enabled();
-  if (parts_.collector != nullptr) parts_.collector->collect();
+  if (parts_.collector != nullptr) parts_.collector->collect(is_settled);
   read(Moment::after_collection);
   trace.add_boundary(row_);
   trace.add_collector_state(is_enabled);

@@ -10,7 +10,8 @@ class Collector {
   virtual ~Collector() = default;
   /// Once after the set-up: collects, then sets the old objects apart so that collect() stays cheap.
   virtual void freeze() = 0;
-  virtual void collect() = 0;
+  /// At a boundary; `is_settled`: one where the run is judged. Where not, a collection that takes long may be left out.
+  virtual void collect(bool is_settled) = 0;
   /// Undoes freeze(), so that holders can be searched among all objects.
   virtual void unfreeze() = 0;
   /// False where the user's code has turned the collector off.

@@ -268,6 +268,27 @@ def test_collections_that_take_no_time_are_made_at_each_boundary() -> None:
     assert collections_of(40, 0) >= 40
 
 
+class Knot:
+    """Garbage that only the cycle collector finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_garbage_that_waits_for_a_collection_is_not_counted() -> None:
+    ballast = []
+    with stepleak.watch() as w:
+        for index in range(70):
+            if index == 8:  # past the steps after which objects are set apart
+                ballast = [[index] for _ in range(400_000)]
+            Knot()
+            w.step()
+    assert len(ballast) == 400_000
+    objects, read_at = w.result.json["series"]["python_objects@cpu"], w.result.json["sampled"]["python_objects@cpu"]
+    assert len(read_at) < 60 and 64 in read_at
+    assert set(objects[20:]) == {objects[20]}
+
+
 def test_while_the_collector_is_off_each_boundary_collects() -> None:
     gc.disable()
     try:

@@ -42,7 +42,7 @@ class NotingProbe final : public Probe {
 class CountingCollector final : public Collector {
  public:
   void freeze() override { ++frozen; }
-  void collect() override { ++collections; }
+  void collect(bool /*is_settled*/) override { ++collections; }
   void unfreeze() override { --frozen; }
   [[nodiscard]] bool is_enabled() const override { return collections < 3; }
 

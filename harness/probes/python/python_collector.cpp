@@ -98,10 +98,11 @@ bool PythonCollector::is_due(Clock::time_point now) const {
          now - collected_at_ >= kPartsOfTime * collection_time_ || !is_enabled();
 }
 
-void PythonCollector::collect() {
+void PythonCollector::collect(bool is_settled) {
   const py::gil_scoped_acquire gil;
   const auto start = Clock::now();
-  if (!is_due(start)) return;
+  has_collected_ = is_settled || is_due(start);
+  if (!has_collected_) return;
   gc().collect();
   collected_at_ = Clock::now();
   collection_time_ = collected_at_ - start;

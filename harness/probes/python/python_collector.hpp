@@ -25,8 +25,9 @@ class PythonCollector final : public Collector {
   /// At which boundaries collect() collects.
   enum class Pace : std::uint8_t {
     every_boundary,
-    /// Where collections take long, at so few that they cost a 200th of the time: a loop of the user's is not to wait
-    /// for them. At every one while the user's code has the collector off, since then nothing else collects.
+    /// Where collections take long, at so few that they cost a 200th of the time, and where the run is judged: a loop
+    /// of the user's is not to wait for them. At every one while the user's code has the collector off, since then
+    /// nothing else collects.
     sampled,
   };
 
@@ -36,13 +37,16 @@ class PythonCollector final : public Collector {
   PythonCollector& operator=(const PythonCollector&) = delete;
 
   void freeze() override;
-  void collect() override;
+  void collect(bool is_settled) override;
   void unfreeze() override;
   [[nodiscard]] bool is_enabled() const override;
 
-  /// Tracked objects that were born since the first freeze(), exact after collect(). Of those set apart again later the
-  /// deaths are not seen, so the count may be too high by a constant, and never hides growth.
-  /// Between unfreeze() and freeze() it stands still.
+  /// Whether the newest collect() did: else what is counted now may be garbage.
+  [[nodiscard]] bool has_collected() const { return has_collected_; }
+
+  /// Tracked objects that were born since the first freeze(), exact where has_collected(). Of those set apart again
+  /// later the deaths are not seen, so the count may be too high by a constant, and never hides growth. Between
+  /// unfreeze() and freeze() it stands still.
   [[nodiscard]] std::int64_t objects() const;
 
  private:
@@ -54,6 +58,7 @@ class PythonCollector final : public Collector {
   const Pace pace_;
   bool had_frozen_ = false;  ///< the user's code had frozen objects before us
   bool is_frozen_ = false;   ///< we have, and not unfrozen since
+  bool has_collected_ = false;
   std::int64_t collections_ = 0;
   Clock::time_point collected_at_;     ///< the end of the newest one
   Clock::duration collection_time_{};  ///< that it took

@@ -4,6 +4,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <utility>
+
 namespace py = pybind11;
 
 namespace stepleak {
@@ -36,8 +38,10 @@ void PythonProbe::stop() noexcept { swap_guard_.reset(); }
 
 void PythonProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
+  awaits_blocks_ |= has_blocks_ && is_due();
+  if (!collector_.has_collected()) return;
   row[0] = collector_.objects();
-  if (has_blocks_ && is_due()) row[1] = allocated_blocks();
+  if (std::exchange(awaits_blocks_, false)) row[1] = allocated_blocks();
 }
 
 }  // namespace stepleak

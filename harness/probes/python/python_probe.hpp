@@ -10,10 +10,12 @@
 
 namespace stepleak {
 
-/// Objects that Python's collector tracks, born after the collector was frozen; exact after a collection.
+/// Objects that Python's collector tracks, born after the collector was frozen: read only where it collected, since
+/// garbage that waits for it comes and goes as a leak does.
 /// Numbers, strings and containers of only these are not tracked: they show in the blocks of Python's own allocator,
 /// which the host heap does not see, or in the host heap where Python takes its memory from malloc. The blocks are
-/// sampled at every eighth boundary: an answer takes 50 us in a process with torch. Takes the GIL itself.
+/// sampled at every eighth boundary, or the next that collects: an answer takes 50 us in a process with torch. Takes
+/// the GIL itself.
 class PythonProbe final : public SampledProbe {
  public:
   /// `collector` outlives the probe.
@@ -26,7 +28,8 @@ class PythonProbe final : public SampledProbe {
 
  private:
   const PythonCollector& collector_;
-  bool has_blocks_;  ///< Python has an allocator of its own in use
+  bool has_blocks_;             ///< Python has an allocator of its own in use
+  bool awaits_blocks_ = false;  ///< since the newest boundary at which they were due
   std::unique_ptr<SwapGuard> swap_guard_;
 };
 
