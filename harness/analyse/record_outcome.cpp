@@ -101,10 +101,10 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   const auto* container = container_of(evidence.recording, finding);
   if (container == nullptr) return outcome;
   outcome.bound = bound_of(*container, finding.structure);
+  outcome.has_repeated = finding.kept_count < finding.explained_steps &&
+                         evidence.trends.of({Counter::live_blocks, finding.device}).period == 0;
   if (outcome.bound <= 0) {
     if (is_bounded_some_time(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
-    outcome.has_repeated = finding.kept_count < finding.explained_steps &&
-                           evidence.trends.of({Counter::live_blocks, finding.device}).period == 0;
     outcome.is_decaying =
         is_decaying(values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
     return outcome;

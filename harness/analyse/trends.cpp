@@ -3,14 +3,43 @@
 #include "harness/analyse/trends.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace stepleak {
 namespace {
 
-// A ledger less what another, exact one tells of the same bytes, at the boundaries where the first was read.
-std::vector<std::int64_t> rest_of(const Trace& trace, const SeriesKey& key, const SeriesKey& part, StepRange range) {
+// What the harness's own work around a record pass leaves in a ledger of the whole process is no step's: over the pass
+// the ledger is taken to have gone on as over as many steps before it.
+Ledger without_record_passes(const Ledger& ledger, const std::vector<Pass>& passes) {
+  const auto& steps = ledger.steps();
+  const auto& values = ledger.values();
+  Ledger rest{ledger.key()};
+  std::int64_t own = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_over_pass =
+        i > 0 && std::any_of(passes.begin(), passes.end(), [&](const Pass& pass) {
+          return pass.type == PassType::record && pass.first_step > steps[i - 1] && pass.first_step <= steps[i];
+        });
+    if (is_over_pass) {
+      const auto gap = steps[i] - steps[i - 1];
+      auto before = i - 1;
+      while (before > 0 && steps[i - 1] - steps[before] < gap) --before;
+      const auto known = steps[i - 1] - steps[before];
+      const auto usual = known == 0 ? 0 : (values[i - 1] - values[before]) * gap / known;
+      own += values[i] - values[i - 1] - usual;
+    }
+    rest.add(steps[i], values[i] - own);
+  }
+  return rest;
+}
+
+// A ledger of the whole process, less what an exact one, where there is such a `part`, tells of the same bytes, at the
+// boundaries where the first was read.
+std::vector<std::int64_t> process_values(const Trace& trace, const SeriesKey& key, StepRange range,
+                                         const std::optional<SeriesKey>& part = std::nullopt) {
   const auto* whole = trace.ledger(key);
-  const auto* known = trace.ledger(part);
+  const auto* known = part ? trace.ledger(*part) : nullptr;
   if (whole == nullptr) return {};
   Ledger rest{key};
   for (std::size_t i = 0; i < whole->steps().size(); ++i) {
@@ -18,7 +47,13 @@ std::vector<std::int64_t> rest_of(const Trace& trace, const SeriesKey& key, cons
     const auto at_step = known == nullptr ? std::vector<std::int64_t>() : known->held(step, step);
     rest.add(step, whole->values()[i] - (at_step.empty() ? 0 : at_step.front()));
   }
-  return rest.held(range.first, range.last);
+  return without_record_passes(rest, trace.passes()).held(range.first, range.last);
+}
+
+// What the process has in all, of which the harness's own work is a part.
+bool is_of_process(Counter counter) {
+  return counter == Counter::heap_bytes || counter == Counter::mapped_bytes || counter == Counter::python_blocks ||
+         counter == Counter::resident_bytes;
 }
 
 // Steps between two readings of a ledger, at most.
@@ -59,8 +94,14 @@ const Trend& found(const std::map<Device, Trend>& trends, Device device) {
 
 std::int64_t judged_from(const Trace& trace) {
   const auto& passes = trace.passes();
-  for (auto i = passes.size(); i-- > 1;) {
-    if (passes[i - 1].type == PassType::fill) return passes[i].first_step;
+  const auto look = trace.looks().empty() ? 0 : trace.looks().back().step;
+  auto following = std::numeric_limits<std::int64_t>::max();
+  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+    if (pass->type == PassType::fill) {
+      if (look >= pass->first_step && look < following) return pass->first_step;
+      if (pass != passes.rbegin()) return following;
+    }
+    following = pass->first_step;
   }
   return 1;
 }
@@ -93,11 +134,8 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
-    const bool is_judged_by_its_rest = key.counter == Counter::heap_bytes || key.counter == Counter::mapped_bytes;
-    if (key.moment == Moment::before_collection || is_judged_by_its_rest) continue;
-    const auto& options = key.counter == Counter::outside_bytes   ? noisy
-                          : key.counter == Counter::python_blocks ? blocks
-                                                                  : exact;
+    if (key.moment == Moment::before_collection || is_of_process(key.counter)) continue;
+    const auto& options = key.counter == Counter::outside_bytes ? noisy : exact;
     ledgers_[key] = judged_trend(values_of(trace, key, judged), options, judged);
   }
   for (const auto& device : trace.devices()) {
@@ -106,18 +144,23 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
       waiting_[device] = judged_trend(waiting_bytes(trace, device, judged), noisy, judged);
     }
   }
-  const auto heap = rest_of(trace, {Counter::heap_bytes}, {Counter::live_bytes}, judged);
+  const auto heap = process_values(trace, {Counter::heap_bytes}, judged, SeriesKey{Counter::live_bytes});
   heap_ = judged_trend(heap, host, judged);
   is_heap_decaying_ = is_decaying(heap, longest_gap(trace, {Counter::heap_bytes}, judged));
   const SeriesKey pages{Counter::mapped_bytes};
   if (trace.has(pages)) {
     // Page-locked memory is mapped, too.
-    const auto rest = rest_of(trace, pages, {Counter::pinned_bytes}, judged);
+    const auto rest = process_values(trace, pages, judged, SeriesKey{Counter::pinned_bytes});
     ledgers_[pages] = judged_trend(rest, mapped, judged);
     is_mapped_decaying_ = is_decaying(rest, longest_gap(trace, pages, judged));
   }
-  are_blocks_decaying_ = is_decaying(values_of(trace, {Counter::python_blocks}, judged));
-  resident_ = judged_trend(values_of(trace, {Counter::resident_bytes}, judged), host, judged);
+  const SeriesKey small_blocks{Counter::python_blocks};
+  if (trace.has(small_blocks)) {
+    const auto rest = process_values(trace, small_blocks, judged);
+    ledgers_[small_blocks] = judged_trend(rest, blocks, judged);
+    are_blocks_decaying_ = is_decaying(rest);
+  }
+  resident_ = judged_trend(process_values(trace, {Counter::resident_bytes}, judged), host, judged);
   supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
 }
 

@@ -28,10 +28,11 @@ inline constexpr double kBlockFloor = 8;
 /// What the driver hands device memory out by (cuMemGetAllocationGranularity).
 inline constexpr double kDriverPageBytes = 2 << 20;
 
-/// The first of the steps that the next look judges: what follows the last fill pass, else the run's first.
+/// The first of the steps that the next look judges: what follows the last fill pass, else the run's first. Where the
+/// newest look is in a fill pass, which it then ended, that pass's first.
 [[nodiscard]] std::int64_t judged_from(const Trace& trace);
 
-/// The steps that are judged at the last look: from the end of the last fill pass (else from the first step) to the
+/// The steps that are judged at the last look: from judged_from() to the
 /// look. Before the first look: all that ran.
 [[nodiscard]] StepRange judged_steps(const Trace& trace);
 

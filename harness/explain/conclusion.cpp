@@ -66,19 +66,20 @@ std::vector<std::string> notes_of_fills(const Trace& trace) {
     for (const auto& node : recording.objects.nodes) bound = std::max(bound, node.bound);
     for (const auto& holder : recording.holders) bound = std::max(bound, holder.structure.bound);
   }
+  if (trace.passes().back().type == PassType::fill) {
+    return {fmt::format("settled before a container bounded at {} was full", bound)};
+  }
   return {fmt::format("filled a container bounded at {} before it settled", bound)};
 }
 
-std::vector<std::string> notes_of_heap(const Trace& trace) {
-  const Trends trends(trace);
+std::vector<std::string> notes_of_heap(const Trends& trends) {
   if (!trends.is_heap_decaying() || trends.heap().is_flat() || trends.heap().per_step <= 0) return {};
   return {fmt::format("the host heap still rose by {} a step, ever more slowly: it fills something",
                       format_bytes(trends.heap().per_step))};
 }
 
 // Too light for a leak, as a log of one small record a step is, and never silently so.
-std::vector<std::string> notes_of_objects(const Trace& trace) {
-  const Trends trends(trace);
+std::vector<std::string> notes_of_objects(const Trends& trends) {
   const auto& objects = trends.of({Counter::python_objects});
   if (!objects.is_growing()) return {};
   const auto text = growth_text(objects.per_step, objects.period, "python object");
@@ -164,13 +165,15 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   auto judgement = judge_to_the_end(record, detectors);
   result.limit = judgement.decision.limit;
   switch (judgement.decision.next) {
-    case Next::clean:
+    case Next::clean: {
+      const Trends trends(record.trace);
       result.verdict = Verdict::clean;
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
-      for (auto& note : notes_of_heap(record.trace)) result.notes.push_back(note);
-      for (auto& note : notes_of_objects(record.trace)) result.notes.push_back(note);
+      for (auto& note : notes_of_heap(trends)) result.notes.push_back(note);
+      for (auto& note : notes_of_objects(trends)) result.notes.push_back(note);
       return;
+    }
     case Next::leak:
       if (judgement.is_too_soon()) break;
       conclude_leak(record, judgement, result);

@@ -72,9 +72,13 @@ Next Session::end_step() {
   const bool is_late = parts_.peers == nullptr && is_time_up();
   const bool is_screen = pass.type == PassType::screen;
   const bool is_last = is_late || step == (is_screen ? next_look_ : pass.first_step + pass.planned_steps - 1);
-  observer_.end_step(is_last, trace_);
-  if (!is_last) return Next::go_on;
-  return is_screen ? look(is_late) : end_pass();
+  const bool is_look = step == next_look_ && pass.type != PassType::record;
+  observer_.end_step(is_last || is_look, trace_);
+  if (is_screen) return is_last ? look(is_late) : Next::go_on;
+  // A cache of few keys comes to rest long before it is full.
+  if (is_look && look_for_clean()) return follow({.next = Next::stop});
+  if (is_look) next_look_ = look_after(step);
+  return is_last ? end_pass() : Next::go_on;
 }
 
 double Session::seconds() const { return std::chrono::duration<double>(parts_.now() - started_).count(); }
@@ -106,7 +110,16 @@ Next Session::end_pass() {
     end_record();
     return follow(move_after(judge(trace_, policy_, parts_.detectors)));
   }
-  return follow({});
+  return follow({.next = steps_left() > 0 ? Next::go_on : Next::stop});
+}
+
+bool Session::look_for_clean() {
+  auto to_here = trace_;
+  to_here.add_look(observer_.cohorts());
+  const auto decision = judge(to_here, policy_, parts_.detectors).decision;
+  if (decision.next != Decision::Next::clean) return false;
+  trace_ = std::move(to_here);
+  return true;
 }
 
 Move Session::move_after(const Judgement& judgement) const {
@@ -133,8 +146,10 @@ Move Session::move_after(const Judgement& judgement) const {
       // Objects that the collector sets apart are not counted: what a container holds now must be replaced, too.
       const auto apart = trace_.facts().has_python ? judgement.outcome.held : 0;
       const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at + apart - trace_.step_count());
-      if (missing + policy_.clean_steps > steps_left()) return {.next = Next::stop};
-      return {Next::fill, {.type = PassType::fill, .planned_steps = missing}};
+      const bool is_in_reach = missing + policy_.clean_steps <= steps_left();
+      const bool may_rest = judgement.outcome.has_repeated && policy_.clean_steps <= steps_left();
+      if (!is_in_reach && !may_rest) return {.next = Next::stop};
+      return {Next::fill, {.type = PassType::fill, .planned_steps = std::min(missing, steps_left())}};
     }
     case Outcome::proven:
       break;
@@ -172,8 +187,11 @@ Next Session::follow(const Move& own) {
 }
 
 // Looks count from where the judging began; the last that leaves room for a record pass, and the last of all, do not.
+// Ranks run a fill pass to its end together.
 std::int64_t Session::look_after(std::int64_t step) const {
-  const auto before = judged_from(trace_) - 1;
+  const auto& pass = trace_.passes().back();
+  if (pass.type == PassType::fill && parts_.peers != nullptr) return 0;
+  const auto before = (pass.type == PassType::fill ? pass.first_step : judged_from(trace_)) - 1;
   auto next = before + policy_.look_after(step - before);
   for (const auto last : {policy_.last_to_record(), policy_.budget_steps}) {
     if (last > step) next = std::min(next, last);
@@ -245,13 +263,10 @@ void Session::end_early(const std::string& what, const std::string& remedy, bool
 // A loop of the user's ends between looks: what had not settled at the last one may have since. What still grows stays
 // undecided, since no step is left to record.
 void Session::add_last_look() {
-  const bool is_in_screen = trace_.passes().back().type == PassType::screen;
+  const bool is_in_record = trace_.passes().back().type == PassType::record;
   const auto judged = trace_.looks().empty() ? 0 : trace_.looks().back().step;
-  if (failure_ || parts_.peers != nullptr || !is_in_screen || trace_.step_count() <= judged) return;
-  auto to_the_end = trace_;
-  to_the_end.add_look(observer_.cohorts());
-  const auto decision = judge(to_the_end, policy_, parts_.detectors).decision;
-  if (decision.next == Decision::Next::clean) trace_ = std::move(to_the_end);
+  if (failure_ || parts_.peers != nullptr || is_in_record || trace_.step_count() <= judged) return;
+  (void)look_for_clean();
 }
 
 RunRecord Session::finish() {

@@ -74,6 +74,8 @@ class Session {
   void begin_record(const Pass& pass);
   void end_record();
   void explain(Recording& recording) const;
+  /// Judges the steps so far, as a look does that is kept only where they are clean.
+  bool look_for_clean();
   void add_last_look();
   void end_early(const std::string& what, const std::string& remedy, bool is_out_of_memory);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -21,7 +22,7 @@ constexpr std::int64_t kBlockBytes = 512;
 constexpr std::int64_t kForEver = 1 << 20;
 
 /// The ledgers of a step that keeps one block in every so-many-th step, until it has kept `most`.
-class KeepingProbe final : public Probe {
+class KeepingProbe : public Probe {
  public:
   explicit KeepingProbe(std::int64_t every, std::int64_t most = kForEver, int stack = -1)
       : every_(every), most_(most), stack_(stack) {}
@@ -49,8 +50,10 @@ class KeepingProbe final : public Probe {
   [[nodiscard]] bool is_attached() const { return is_attached_; }
   [[nodiscard]] const std::vector<std::int64_t>& recorded() const { return recorded_; }
 
+ protected:
+  [[nodiscard]] virtual std::int64_t kept() const { return std::min(step_ / every_, most_); }
+
  private:
-  [[nodiscard]] std::int64_t kept() const { return std::min(step_ / every_, most_); }
   void add_blocks(Recording& recording) const {
     for (std::int64_t i = 1; i <= kept() && i * every_ < step_; ++i) {
       recording.survivors.push_back(
@@ -66,9 +69,25 @@ class KeepingProbe final : public Probe {
   std::vector<std::int64_t> recorded_;
 };
 
+/// Keeps a block in most steps, and in which ones never repeats.
+class SkippingProbe final : public KeepingProbe {
+ public:
+  explicit SkippingProbe(std::int64_t most) : KeepingProbe(1, most), most_(most) {}
+
+ protected:
+  [[nodiscard]] std::int64_t kept() const override {
+    return std::min(static_cast<std::int64_t>(std::sqrt(0.5) * static_cast<double>(KeepingProbe::kept())), most_);
+  }
+
+ private:
+  std::int64_t most_;
+};
+
 /// Says that blocks grow, and that a container of a known length and bound holds them.
 class HeldDetector final : public Detector {
  public:
+  /// `asks_again`: in one of the recorded steps the container was asked for what it had.
+  explicit HeldDetector(bool asks_again = false) : asks_again_(asks_again) {}
   [[nodiscard]] Kind kind() const override { return Kind::growth; }
   [[nodiscard]] std::vector<Finding> detect(const Evidence& evidence) const override {
     if (!evidence.trends.of({Counter::live_bytes}).is_growing()) return {};
@@ -77,8 +96,12 @@ class HeldDetector final : public Detector {
     if (evidence.recording.holders.empty()) return {finding};
     set_holder(evidence.recording, 0, finding);
     finding.explained_steps = finding.kept_count = evidence.recording.proof_steps();
+    if (asks_again_) --finding.kept_count;
     return {finding};
   }
+
+ private:
+  bool asks_again_;
 };
 
 class BoundedHolderSearch final : public HolderSearch {
@@ -114,8 +137,7 @@ class FailingHolderSearch final : public HolderSearch {
 
 const Step kNoStep = [](std::int64_t) {};
 
-Result result_of(SessionParts parts, const Step& step) {
-  const HeldDetector detector;
+Result result_of(SessionParts parts, const Step& step, const HeldDetector& detector = HeldDetector()) {
   parts.target = "step";
   parts.detectors = {&detector};
   Session session(parts);
@@ -365,6 +387,43 @@ TEST(SessionTest, NamesTheBoundThatItCannotReach) {
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
   EXPECT_NE(result.reason.find("bounded at 1700"), std::string::npos) << result.reason;
   EXPECT_EQ(result.steps, 32 + kShortestRecord);
+}
+
+TEST(SessionTest, IsCleanBeforeAContainerIsFullWhereNothingMoreComes) {
+  KeepingProbe probe(1, 100);
+  BoundedHolderSearch search(400);
+  const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  EXPECT_LT(result.steps, 400);
+  EXPECT_TRUE(has_note(result, "settled before a container bounded at 400 was full"));
+}
+
+TEST(SessionTest, WaitsForABoundThatItCannotReachWhereKeysComeAgain) {
+  BoundedHolderSearch search(5000);
+  for (const bool comes_to_rest : {true, false}) {
+    SkippingProbe probe(comes_to_rest ? 100 : kForEver);
+    const auto result =
+        result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep, HeldDetector(true));
+    EXPECT_EQ(result.verdict, comes_to_rest ? Verdict::clean : Verdict::inconclusive) << result.reason;
+    EXPECT_EQ(result.reason.find("bounded at 5000") == std::string::npos, comes_to_rest) << result.reason;
+    EXPECT_LE(result.steps, Policy{}.budget_steps);
+  }
+}
+
+TEST(SessionTest, LooksOnceMoreWhereALoopEndsWhileAContainerFills) {
+  const HeldDetector detector;
+  BoundedHolderSearch search(400);
+  for (const std::int64_t steps : {110, 200}) {
+    KeepingProbe probe(1, 60);
+    Session session({.observer = {.probes = {&probe}}, .detectors = {&detector}, .holder_searches = {&search}});
+    session.start();
+    for (std::int64_t step = 0; step < steps; ++step) {
+      session.begin_step();
+      (void)session.end_step();
+    }
+    const auto result = conclude(session.finish(), {&detector});
+    EXPECT_EQ(result.verdict, steps > 110 ? Verdict::clean : Verdict::inconclusive) << result.reason;
+  }
 }
 
 TEST(SessionTest, RunsNoMoreStepsThanTheUserAllows) {

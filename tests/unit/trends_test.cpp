@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/trends.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kScreened = 256;
+constexpr std::int64_t kRecorded = 18;
+constexpr std::int64_t kSteps = 480;
+constexpr std::int64_t kLeak = 3000;
+constexpr std::int64_t kLeftBehind = 2 << 20;
+
+/// The host heap of a run, read at every eighth boundary and not in the record pass, which leaves `own` behind.
+/// It grows by kLeak a step up to step `last`.
+Trace heap_of_run(std::int64_t last, std::int64_t own) {
+  Trace trace({}, {{Counter::heap_bytes}});
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    const bool is_recorded = step > kScreened && step <= kScreened + kRecorded;
+    if (step == kScreened + 1) {
+      trace.add_look({});
+      trace.begin_pass({.type = PassType::record, .planned_steps = kRecorded});
+    }
+    if (step == kScreened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
+    const auto heap = kLeak * std::min(step, last) + (step > kScreened ? own : 0);
+    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? heap : kUnread});
+  }
+  trace.add_look({});
+  return trace;
+}
+
+TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
+  for (const std::int64_t own : {std::int64_t{0}, kLeftBehind, -kLeftBehind}) {
+    const auto trace = heap_of_run(kSteps, own);
+    const Trends trends(trace);
+    EXPECT_TRUE(trends.heap().is_growing()) << own;
+    EXPECT_FALSE(trends.is_heap_decaying()) << own;
+    EXPECT_NEAR(trends.heap().per_step, kLeak, kLeak / 20.0) << own;
+  }
+}
+
+TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
+  for (const std::int64_t own : {std::int64_t{0}, kLeftBehind, -kLeftBehind}) {
+    EXPECT_TRUE(Trends(heap_of_run(16, own)).heap().is_flat()) << own;
+  }
+}
+
+TEST(TrendsTest, SeeGrowthEndInTheRecordPass) {
+  const Trends trends(heap_of_run(kScreened + kRecorded, kLeftBehind));
+  EXPECT_FALSE(trends.heap().is_growing());
+}
+
+}  // namespace
+}  // namespace stepleak
