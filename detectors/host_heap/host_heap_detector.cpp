@@ -56,11 +56,6 @@ int holder_of_growth(const Recording& recording, double bytes_per_step, std::int
   return buffer >= 0 ? buffer : first_where([](const Holder& holder) { return holder.container >= 0; });
 }
 
-// Of what is mapped a step may touch a part only, as of a thread's stack.
-double touched_of(const Trend& mapped, const Trend& resident) {
-  return resident.is_growing() ? std::min(mapped.per_step, resident.per_step) : mapped.per_step;
-}
-
 }  // namespace
 
 std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
@@ -68,7 +63,7 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   if (!growth.is_leak) return {};
   Finding finding{.kind = kind()};
   const double heap = std::max(0.0, growth.heap.per_step);
-  const double mapped = growth.mapped.is_growing() ? touched_of(growth.mapped, evidence.trends.resident()) : 0;
+  const double mapped = mapped_bytes_lost(evidence.trends);
   const bool is_mapped = mapped > heap;
   finding.bytes_per_step = heap + mapped;
   finding.what =

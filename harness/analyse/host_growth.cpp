@@ -21,6 +21,13 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
 
 }  // namespace
 
+double mapped_bytes_lost(const Trends& trends) {
+  const auto& mapped = trends.of({Counter::mapped_bytes});
+  if (!mapped.is_growing()) return 0;
+  const auto& resident = trends.resident();
+  return resident.is_growing() ? std::min(mapped.per_step, resident.per_step) : mapped.per_step;
+}
+
 HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   HostGrowth growth{.heap = trends.heap(),
                     .objects = trends.of({Counter::python_objects}),

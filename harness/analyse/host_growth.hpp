@@ -25,6 +25,10 @@ struct HostGrowth {
 /// they meet. Where malloc tells nothing, RSS that still grows, or objects that do, leave it open.
 [[nodiscard]] HostGrowth host_growth_of(const Trace& trace, const Trends& trends);
 
+/// Bytes a step of mapped memory that are lost: of what is mapped a step may touch a part only, as of a thread's stack.
+/// 0 where it does not grow.
+[[nodiscard]] double mapped_bytes_lost(const Trends& trends);
+
 /// pymalloc hides small objects from the heap ledger; four tracked objects weigh some 300 bytes.
 inline constexpr double kHeavyObjects = 4;
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/analyse/host_growth.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -13,7 +15,8 @@ double bytes_per_step_of(const Trends& trends, Device device) {
   const auto live = growth_of(trends.of({Counter::live_bytes, device}));
   if (device == kHost) {
     const auto heap = std::max(growth_of(trends.heap()), growth_of(trends.supported_heap()));
-    return live + heap + growth_of(trends.of({Counter::pinned_bytes})) + growth_of(trends.of({Counter::shared_bytes}));
+    return live + heap + mapped_bytes_lost(trends) + growth_of(trends.of({Counter::pinned_bytes})) +
+           growth_of(trends.of({Counter::shared_bytes}));
   }
   // Live tensors lie within what is reserved: the larger of both is lost.
   const auto reserved = growth_of(trends.of({Counter::reserved_bytes, device}));

@@ -27,10 +27,10 @@ def mapped_pages_kept(device: str) -> Callable[[], None]:
     """Each step stages its batch in 256 KiB of shared pages, and nobody asks whether the transfer is over."""
     torch.manual_seed(0)
     IN_FLIGHT.clear()
-    model = nn.Linear(32, 32).to(device)
+    model = nn.Linear(1024, 32).to(device)
 
     def step() -> None:
-        batch = torch.rand(8, 32)
+        batch = torch.rand(64, 1024)
         IN_FLIGHT.append(staged(batch))
         model(batch.to(device)).square().mean().backward()
         model.zero_grad()
@@ -42,11 +42,11 @@ def mapped_pages_kept(device: str) -> Callable[[], None]:
 def mapped_pages_kept_clean(device: str) -> Callable[[], None]:
     """The pages of the step before are given back."""
     torch.manual_seed(0)
-    model = nn.Linear(32, 32).to(device)
+    model = nn.Linear(1024, 32).to(device)
     last: list[mmap.mmap] = []
 
     def step() -> None:
-        batch = torch.rand(8, 32)
+        batch = torch.rand(64, 1024)
         last.append(staged(batch))
         if len(last) > 1:
             last.pop(0).close()

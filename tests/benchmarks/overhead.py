@@ -233,7 +233,11 @@ class Runner:
 
     def seconds(self, way: str = PLAIN) -> Seconds:
         self._turns.send(way)
-        seconds: Seconds = self._turns.recv()
+        try:
+            seconds: Seconds = self._turns.recv()
+        except EOFError:
+            self._process.join()
+            raise SystemExit(f"the process that ran '{way}' ended with exit code {self._process.exitcode}") from None
         return seconds
 
     def end(self) -> None:

@@ -27,6 +27,18 @@ TEST(LossesTest, AddWhatGraphsCopiesAndSharedMemoryTakeToTheTensors) {
   EXPECT_DOUBLE_EQ(losses_of(Trends(growing(0, 0, 256 * kKibi).build()), {}).front().bytes_per_step, 256 * kKibi);
 }
 
+TEST(LossesTest, AreOfMappedMemoryWhatIsTouched) {
+  const auto run = [](std::int64_t resident) {
+    TraceBuilder builder(256);
+    builder.with({Counter::live_bytes}, [](auto) { return 0; })
+        .with({Counter::mapped_bytes}, [](auto step) { return 256 * kKibi * step; })
+        .with({Counter::resident_bytes}, [=](auto step) { return resident * step; });
+    return losses_of(Trends(builder.build()), {});
+  };
+  EXPECT_DOUBLE_EQ(run(8 * kKibi).front().bytes_per_step, 8 * kKibi);
+  EXPECT_DOUBLE_EQ(run(0).front().bytes_per_step, 256 * kKibi);
+}
+
 TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(Trends(growing(0, 0, 0).build()), {}).empty()); }
 
 TEST(LossesTest, SayWhenTheMemoryIsFullWhereItsSizeIsKnown) {
