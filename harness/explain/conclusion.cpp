@@ -95,7 +95,21 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
                      record.trace.step_count(), outcome.full_at + outcome.held + record.policy.clean_steps);
 }
 
-void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result) {
+// What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.
+std::vector<std::string> notes_of_growth(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+  std::vector<std::string> notes;
+  const Trends trends(record.trace);
+  for (const auto& finding : findings_of({record.trace, trends, record.trace.recording()}, detectors)) {
+    const auto& kept_by = finding.kept_by;
+    const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
+    const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);
+    notes.push_back(fmt::format("grew up to here, and may have filled something: {}{}{}", finding.what, line, holder));
+  }
+  return notes;
+}
+
+void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& detectors, Judgement& judgement,
+                   Result& result) {
   if (judgement.outcome.type == Outcome::bounded) {
     result.verdict = Verdict::inconclusive;
     result.reason = reason_of_bound(judgement.outcome, record);
@@ -129,6 +143,7 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
         "after {} steps it still grows, as when a record pass proved nothing, and none is left "
         "to record: let it run longer",
         record.trace.step_count());
+    result.notes = notes_of_growth(record, detectors);
     return;
   }
   const auto last_to_record = record.policy.last_to_record();
@@ -148,19 +163,6 @@ void conclude_leak(const RunRecord& record, Judgement& judgement, Result& result
   }
 }
 
-// What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.
-std::vector<std::string> notes_of_growth(const RunRecord& record, const std::vector<const Detector*>& detectors) {
-  std::vector<std::string> notes;
-  const Trends trends(record.trace);
-  for (const auto& finding : findings_of({record.trace, trends, record.trace.recording()}, detectors)) {
-    const auto& kept_by = finding.kept_by;
-    const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
-    const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);
-    notes.push_back(fmt::format("grew up to here, and may have filled something: {}{}{}", finding.what, line, holder));
-  }
-  return notes;
-}
-
 void conclude_verdict(const RunRecord& record, const std::vector<const Detector*>& detectors, Result& result) {
   auto judgement = judge_to_the_end(record, detectors);
   result.limit = judgement.decision.limit;
@@ -176,7 +178,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
     }
     case Next::leak:
       if (judgement.is_too_soon()) break;
-      conclude_leak(record, judgement, result);
+      conclude_leak(record, detectors, judgement, result);
       return;
     case Next::inconclusive:
       result.verdict = Verdict::inconclusive;

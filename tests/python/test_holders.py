@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from stepleak._core import frame_locals
@@ -111,6 +112,50 @@ def test_list_in_an_attribute() -> None:
     assert holder["container_length"] == STEPS
     assert holder["bound"] == -1
     assert found["unreachable"] == set()
+
+
+def in_array_of_objects(shown: Any) -> Any:
+    array: Any = numpy.empty(2, dtype=object)
+    array[1] = shown.base
+    return array
+
+
+@pytest.mark.parametrize(
+    ("kept_as", "path"),
+    [
+        (lambda shown: shown, "[0] (ndarray) .base"),
+        (lambda shown: shown[1:], "[0] (ndarray) .base (ndarray) .base"),
+        (lambda shown: (3, shown), "[0] [1] (ndarray) .base"),
+        (lambda shown: {"mean": shown}, "[0] (dict, len 1) .mean (ndarray) .base"),
+        (in_array_of_objects, "[0] (ndarray) [1]"),
+    ],
+)
+def test_array_that_shows_a_tensors_memory(kept_as: Callable[[Any], Any], path: str) -> None:
+    root = Keeper([])
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            shown = torch.zeros(4).numpy()
+            addresses.append(shown.base._cdata)
+            root.kept.append(kept_as(shown))
+        gc.collect()  # untracks tuples and dicts of what is not tracked
+        return addresses
+
+    found = search(root, keep)
+    holder = holder_of_first(found)
+    assert holder["path"] == f"Keeper (Keeper) .kept (list, len {STEPS}) {path} -> Tensor"
+    assert (holder["container_type"], holder["container_length"]) == ("list", STEPS)
+    assert found["unreachable"] == set()
+
+
+def test_array_of_its_own_memory_holds_no_tensor() -> None:
+    root = Keeper([])
+    others: list[torch.Tensor] = []
+    addresses = appended(others)()
+    root.kept += [tensor.numpy().copy() for tensor in others]
+    found = search(root, lambda: addresses)
+    assert "ndarray" not in holder_of_first(found)["path"]
 
 
 def test_container_is_the_one_that_grows_not_what_is_put_into_it() -> None:

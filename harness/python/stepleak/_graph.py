@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepleak import _tensors
+from stepleak._arrays import base_of, contents_of, is_array
 from stepleak._frames import ReadLocals, frame_of, name_in
 from stepleak._objects import (
     attributes_of,
@@ -174,6 +175,10 @@ def _variables_in(function: Any, values: Any) -> tuple[str, ...]:
 
 def _label(parent: Any, child: Any) -> Edge:
     """How one object leads to the next."""
+    if is_array(parent):
+        if base_of(parent) is child:
+            return "attribute", "base"
+        return "index", str([item is child for item in contents_of(parent)].index(True))
     known = _label_of_plain(parent, child) or _label_of_item(parent, child)
     if known is not None:
         return known

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import gc
 import math
@@ -12,6 +13,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
+from stepleak._arrays import contents_of, unseen_holders
 from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import callable_name, is_a, module_namespace, type_name
@@ -75,10 +77,13 @@ class Paths:
         for namespace, name in self._frames.namespaces.items():
             self._roots.setdefault(namespace, name)
         self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self.__dict__)}
+        self._unseen: dict[int, list[Any]] | None = None
 
     def to(self, target: Any) -> Search:
         """The shortest path from a root, or why there is none."""
         search = self._search(target)
+        if search.end is not End.FOUND and self._is_in_array(target):
+            search = self._search(target)
         del target  # a variable of ours, and a reference that the count would not find
         if search.end is not End.NO_ROOT:
             return search
@@ -93,6 +98,15 @@ class Paths:
             return Search(End.UNKNOWN)
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
+
+    def _is_in_array(self, target: Any) -> bool:
+        """Whether one holds it. Which hold what is found out when first asked, for all searches."""
+        if self._unseen is None:
+            self._unseen = {}
+            with contextlib.suppress(OutOfTimeError):
+                self._unseen = unseen_holders(self._limit)
+            self._ignored |= {id(self._unseen), *map(id, self._unseen.values())}
+        return id(target) in self._unseen
 
     def _search(self, target: Any) -> Search:
         came_from: dict[int, Any] = {id(target): None}
@@ -112,6 +126,7 @@ class Paths:
             if not self._add_referrers(layer, referrers):
                 following = layer
                 break
+            referrers += (holder for child in children for holder in (self._unseen or {}).get(child, ()))
             for referrer in referrers:
                 if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer):
                     continue
@@ -211,7 +226,7 @@ def _types(first: Any, came_from: dict[int, Any]) -> list[str]:
 
 def _child_of(referrer: Any, children: dict[int, Any], came_from: dict[int, Any]) -> Any:
     """The first of a layer that an object refers to, in the object's own order; a set has none but its types'."""
-    held = (children[id(item)] for item in gc.get_referents(referrer) if id(item) in children)
+    held = (children[id(item)] for item in contents_of(referrer) if id(item) in children)
     if is_a(referrer, set) or is_a(referrer, frozenset):
         return min(held, key=lambda item: _types(item, came_from), default=None)
     return next(held, None)

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy arrays, of which Python's collector knows nothing: `tensor.numpy()` keeps the tensor, as its `base`."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+from stepleak._limit import TimeLimit
+from stepleak._objects import class_namespace_of, module_namespace
+
+
+def is_array(item: Any) -> bool:
+    """By type: one of a derived class is asked nothing."""
+    return type(item) is _array_type()
+
+
+def base_of(array: Any) -> Any:
+    """Whose memory the array shows; None where it is the array's own."""
+    return class_namespace_of(_array_type())["base"].__get__(array)
+
+
+def contents_of(item: Any) -> list[Any]:
+    """What an object refers to, in its own order; of an array its items where they are objects, and its `base`."""
+    if not is_array(item):
+        return gc.get_referents(item)
+    base = base_of(item)
+    items = list(item.flat) if class_namespace_of(_array_type())["dtype"].__get__(item).kind == "O" else []
+    return items if base is None else [*items, base]
+
+
+def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
+    """Arrays, and tuples and dicts that are not tracked since arrays are all that they hold, by the `id` of what each
+    of them holds. Raises OutOfTimeError.
+    """
+    found: dict[int, list[Any]] = {}
+    array_type = _array_type()
+    if array_type is None:
+        return found
+    seen: set[int] = set()
+
+    def add(holder: Any, contents: list[Any]) -> None:
+        if id(holder) not in seen:
+            seen.add(id(holder))
+            for item in contents:
+                found.setdefault(id(item), []).append(holder)
+
+    def add_array(array: Any) -> None:
+        while is_array(array):  # a view has another array's memory
+            add(array, contents_of(array))
+            array = base_of(array)
+
+    for part in limit.parts(gc.get_objects()):
+        for item in gc.get_referents(*part):
+            kind = type(item)  # of a million items
+            if kind is array_type:
+                add_array(item)
+            elif (kind is tuple or kind is dict) and not gc.is_tracked(item):
+                arrays = [held for held in gc.get_referents(item) if type(held) is array_type]
+                add(item, arrays)
+                for array in arrays:
+                    add_array(array)
+    return found
+
+
+def _array_type() -> Any:
+    return module_namespace(sys.modules.get("numpy")).get("ndarray")
