@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
 import sys
@@ -147,6 +148,27 @@ def test_array_that_shows_a_tensors_memory(kept_as: Callable[[Any], Any], path: 
     assert holder["path"] == f"Keeper (Keeper) .kept (list, len {STEPS}) {path} -> Tensor"
     assert (holder["container_type"], holder["container_length"]) == ("list", STEPS)
     assert found["unreachable"] == set()
+
+
+def test_result_of_a_task() -> None:
+    root = Keeper(set())
+
+    async def report(tensor: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"mean": tensor}
+
+    async def step() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            tensor = torch.zeros(4)
+            addresses.append(tensor._cdata)
+            task = asyncio.create_task(report(tensor))
+            root.kept.add(task)
+            await task
+        return addresses
+
+    found = search(root, lambda: asyncio.run(step()))
+    path = holder_of_first(found)["path"]
+    assert path == f"Keeper (Keeper) .kept (set, len {STEPS}) -> (Task) -> (dict, len 1) .mean -> Tensor"
 
 
 def test_array_of_its_own_memory_holds_no_tensor() -> None:

@@ -42,6 +42,21 @@ class Case(NamedTuple):
     """A second module, which the program imports as `other`."""
 
 
+TASKS = """
+import asyncio
+background = set()
+async def report():
+    pass
+async def train():
+    task = asyncio.create_task(report())
+    background.add(task)
+    DROPPED
+    await task
+def step():
+    asyncio.run(train())
+"""
+
+
 def keeper(methods: str, init: str = "self.kept = []", step: str = "keeper.add([1])", after: str = "") -> str:
     """A program with a class that keeps things, one a step."""
     return "\n".join(
@@ -926,6 +941,12 @@ UNBOUNDED = [
         "unbounded",
     ),
     Case(
+        "set of tasks",
+        TASKS.replace("DROPPED", ""),
+        "background",
+        "unbounded",
+    ),
+    Case(
         "list in a closure",
         "def make():\n    losses = []\n    def step():\n        losses.append([1])\n    return step\nstep = make()\n",
         "step.__closure__[0].cell_contents",
@@ -1047,6 +1068,12 @@ UNBOUNDED = [
 ]
 
 UNKNOWN = [
+    Case(
+        "set of tasks that drop out of it",
+        TASKS.replace("DROPPED", "task.add_done_callback(background.discard)"),
+        "background",
+        "unknown",
+    ),
     Case(
         "trimmed by a method that nobody calls",
         keeper(appending() + method("trim", "del self.kept[2:]")),

@@ -37,7 +37,7 @@ SET_UP = frozenset(
 _CLOCKS = frozenset(
     {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "now", "utcnow"}
 )
-_FRESH = _CLOCKS | {"uuid1", "uuid4", "object", "token_hex", "token_bytes", "token_urlsafe"}
+_FRESH = _CLOCKS | {"uuid1", "uuid4", "object", "create_task", "token_hex", "token_bytes", "token_urlsafe"}
 _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
 _NOTHING: Any = object()
 

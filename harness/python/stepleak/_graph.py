@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from stepleak import _tensors
-from stepleak._arrays import base_of, contents_of, is_array
 from stepleak._frames import ReadLocals, frame_of, name_in
 from stepleak._objects import (
     attributes_of,
@@ -26,6 +25,7 @@ from stepleak._objects import (
 )
 from stepleak._paths import Search
 from stepleak._sources import Access, Place
+from stepleak._unseen import base_of, contents_of, is_array
 
 _UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)
 """Types that no person would call a holder."""

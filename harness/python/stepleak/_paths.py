@@ -13,11 +13,11 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepleak._arrays import contents_of, unseen_holders
 from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import callable_name, is_a, module_namespace, type_name
 from stepleak._tensors import held_by_autograd
+from stepleak._unseen import contents_of, unseen_holders
 
 _MOST_VISITED = 4000
 _MOST_DEPTH = 24
@@ -82,7 +82,7 @@ class Paths:
     def to(self, target: Any) -> Search:
         """The shortest path from a root, or why there is none."""
         search = self._search(target)
-        if search.end is not End.FOUND and self._is_in_array(target):
+        if search.end is not End.FOUND and self._is_held_unseen([target, *search.visited]):
             search = self._search(target)
         del target  # a variable of ours, and a reference that the count would not find
         if search.end is not End.NO_ROOT:
@@ -99,14 +99,14 @@ class Paths:
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
 
-    def _is_in_array(self, target: Any) -> bool:
-        """Whether one holds it. Which hold what is found out when first asked, for all searches."""
+    def _is_held_unseen(self, objects: list[Any]) -> bool:
+        """Whether something holds one of them unseen: what does is found out when first asked, for all searches."""
         if self._unseen is None:
             self._unseen = {}
             with contextlib.suppress(OutOfTimeError):
                 self._unseen = unseen_holders(self._limit)
             self._ignored |= {id(self._unseen), *map(id, self._unseen.values())}
-        return id(target) in self._unseen
+        return any(id(item) in self._unseen for item in objects)
 
     def _search(self, target: Any) -> Search:
         came_from: dict[int, Any] = {id(target): None}

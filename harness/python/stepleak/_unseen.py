@@ -1,6 +1,11 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy arrays, of which Python's collector knows nothing: `tensor.numpy()` keeps the tensor, as its `base`."""
+"""Who refers to an object without `gc.get_referrers` seeing it.
+
+NumPy arrays: the collector knows nothing of them, and `tensor.numpy()` keeps the tensor, as its `base`. Tasks of
+asyncio: they tell what they refer to, and drop the collector's answer (`TaskObj_traverse` of CPython's
+_asynciomodule.c).
+"""
 
 from __future__ import annotations
 
@@ -32,12 +37,12 @@ def contents_of(item: Any) -> list[Any]:
 
 
 def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
-    """Arrays, and tuples and dicts that are not tracked since arrays are all that they hold, by the `id` of what each
-    of them holds. Raises OutOfTimeError.
+    """Tasks, arrays, and tuples and dicts that are not tracked since arrays are all that they hold, by the `id` of what
+    each of them holds. Raises OutOfTimeError.
     """
     found: dict[int, list[Any]] = {}
-    array_type = _array_type()
-    if array_type is None:
+    array_type, task_type = _array_type(), module_namespace(sys.modules.get("_asyncio")).get("Task")
+    if array_type is None and task_type is None:
         return found
     seen: set[int] = set()
 
@@ -53,6 +58,8 @@ def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
             array = base_of(array)
 
     for part in limit.parts(gc.get_objects()):
+        for task in [item for item in part if type(item) is task_type]:
+            add(task, gc.get_referents(task))
         for item in gc.get_referents(*part):
             kind = type(item)  # of a million items
             if kind is array_type:
