@@ -68,6 +68,14 @@ def prepare(sandbox: Sandbox, case: dict[str, Any], stepleak: list[str]) -> dict
     return environment
 
 
+def skip_without(case: dict[str, Any]) -> None:
+    """Where what the case `needs` cannot be had here: rights, or a root of its own."""
+    if needs := case.get("needs"):
+        tried = subprocess.run(["bash", "-c", needs], capture_output=True, text=True, timeout=60)
+        if tried.returncode != 0:
+            pytest.skip(f"{needs}: {tried.stderr.strip()}")
+
+
 def within(case: dict[str, Any]) -> float:
     """Seconds, on a machine that others use too."""
     return float(case.get("within", 60))
@@ -86,6 +94,7 @@ def call(sandbox: Sandbox, case: dict[str, Any], stepleak: list[str]) -> End:
 
 @pytest.mark.parametrize("case", parameters("command"))
 def test_call(case: dict[str, Any], sandbox: Sandbox, stepleak: list[str]) -> None:
+    skip_without(case)
     end = call(sandbox, case, stepleak)
     assert end.code in (case["code"] if isinstance(case["code"], list) else [case["code"]]), end.text[-3000:]
     check_terminal("stdout", end.out, case.get("colours", False))
