@@ -25,7 +25,7 @@ struct RecordOutcome {
   Type type = Type::open;
   std::string holder;          ///< bounded, filling, full: the container
   Structure structure;         ///< bounded, filling, full: what bounds it
-  bool has_repeated = false;   ///< filling, bounded: some steps added nothing, now one, now another: for old keys
+  bool has_repeated = false;   ///< filling, bounded: some steps, now one, now another, asked for old keys only
   bool is_decaying = false;    ///< filling: ever more slowly
   std::int64_t bound = 0;      ///< bounded, full: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held

@@ -114,7 +114,7 @@ class Timer:
         self._last = size.warm_calls + size.calls
         self._device = device
         self._calls = 0
-        self._wall = self._processor = 0.0
+        self._processor = 0.0
         self._starts = [0.0] * (size.calls + 1)
         self.seconds_a_step = Seconds(0.0, 0.0, 0.0)
 
@@ -122,14 +122,14 @@ class Timer:
         # The reading is at the start of a call, so that what watching does between two calls counts.
         if self._calls == self._first:
             self._synchronize()
-            self._wall, self._processor = time.perf_counter(), time.process_time()
+            self._processor = time.process_time()
         if self._first <= self._calls <= self._last:
             self._starts[self._calls - self._first] = time.perf_counter()
         if self._calls == self._last:
             self._synchronize()
             count = self._last - self._first
             self.seconds_a_step = Seconds(
-                (time.perf_counter() - self._wall) / count,
+                (time.perf_counter() - self._starts[0]) / count,
                 (time.process_time() - self._processor) / count,
                 statistics.median(after - before for before, after in itertools.pairwise(self._starts)),
             )

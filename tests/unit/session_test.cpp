@@ -72,15 +72,12 @@ class KeepingProbe : public Probe {
 /// Keeps a block in most steps, and in which ones never repeats.
 class SkippingProbe final : public KeepingProbe {
  public:
-  explicit SkippingProbe(std::int64_t most) : KeepingProbe(1, most), most_(most) {}
+  explicit SkippingProbe(std::int64_t most) : KeepingProbe(1, most) {}
 
  protected:
   [[nodiscard]] std::int64_t kept() const override {
-    return std::min(static_cast<std::int64_t>(std::sqrt(0.5) * static_cast<double>(KeepingProbe::kept())), most_);
+    return static_cast<std::int64_t>(std::sqrt(0.5) * static_cast<double>(KeepingProbe::kept()));
   }
-
- private:
-  std::int64_t most_;
 };
 
 /// Says that blocks grow, and that a container of a known length and bound holds them.

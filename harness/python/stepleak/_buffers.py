@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import gc
 import io
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, container_kind, length_of, module_namespace, mro_of
+from stepleak._objects import class_namespace_of, container_kind, length_of, mro_of
+from stepleak._unseen import array_type, base_of
 
 _LEAST_BYTES = 4096
 """Of a buffer that is looked at: what a step leaves is a multiple of this by the time a leak is recorded."""
@@ -117,11 +117,10 @@ def _sizer_of(kind: type) -> Callable[[Any], int] | None:
     known = next((base for base in bases if base in _SIZES), None)
     if known is not None:
         return _SIZES[known]
-    array = module_namespace(sys.modules.get("numpy")).get("ndarray")
+    array = array_type()
     if array not in bases:
         return None
-    members = class_namespace_of(array)
-    base_of, bytes_of = members["base"].__get__, members["nbytes"].__get__
+    bytes_of = class_namespace_of(array)["nbytes"].__get__
     return lambda item: -1 if base_of(item) is not None else bytes_of(item)  # a view owns nothing
 
 

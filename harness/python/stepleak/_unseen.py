@@ -17,14 +17,19 @@ from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, module_namespace
 
 
+def array_type() -> Any:
+    """`numpy.ndarray`, from which others may be derived; None where no NumPy is loaded."""
+    return module_namespace(sys.modules.get("numpy")).get("ndarray")
+
+
 def is_array(item: Any) -> bool:
     """By type: one of a derived class is asked nothing."""
-    return type(item) is _array_type()
+    return type(item) is array_type()
 
 
 def base_of(array: Any) -> Any:
     """Whose memory the array shows; None where it is the array's own."""
-    return class_namespace_of(_array_type())["base"].__get__(array)
+    return class_namespace_of(array_type())["base"].__get__(array)
 
 
 def contents_of(item: Any) -> list[Any]:
@@ -32,7 +37,7 @@ def contents_of(item: Any) -> list[Any]:
     if not is_array(item):
         return gc.get_referents(item)
     base = base_of(item)
-    items = list(item.flat) if class_namespace_of(_array_type())["dtype"].__get__(item).kind == "O" else []
+    items = list(item.flat) if class_namespace_of(array_type())["dtype"].__get__(item).kind == "O" else []
     return items if base is None else [*items, base]
 
 
@@ -41,8 +46,8 @@ def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
     each of them holds. Raises OutOfTimeError.
     """
     found: dict[int, list[Any]] = {}
-    array_type, task_type = _array_type(), module_namespace(sys.modules.get("_asyncio")).get("Task")
-    if array_type is None and task_type is None:
+    of_arrays, of_tasks = array_type(), module_namespace(sys.modules.get("_asyncio")).get("Task")
+    if of_arrays is None and of_tasks is None:
         return found
     seen: set[int] = set()
 
@@ -53,24 +58,20 @@ def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
                 found.setdefault(id(item), []).append(holder)
 
     def add_array(array: Any) -> None:
-        while is_array(array):  # a view has another array's memory
+        while is_array(array) and id(array) not in seen:  # a view has another array's memory
             add(array, contents_of(array))
             array = base_of(array)
 
     for part in limit.parts(gc.get_objects()):
-        for task in [item for item in part if type(item) is task_type]:
+        for task in [item for item in part if type(item) is of_tasks]:
             add(task, gc.get_referents(task))
         for item in gc.get_referents(*part):
             kind = type(item)  # of a million items
-            if kind is array_type:
+            if kind is of_arrays:
                 add_array(item)
             elif (kind is tuple or kind is dict) and not gc.is_tracked(item):
-                arrays = [held for held in gc.get_referents(item) if type(held) is array_type]
+                arrays = [held for held in gc.get_referents(item) if type(held) is of_arrays]
                 add(item, arrays)
                 for array in arrays:
                     add_array(array)
     return found
-
-
-def _array_type() -> Any:
-    return module_namespace(sys.modules.get("numpy")).get("ndarray")
