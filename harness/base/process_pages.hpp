@@ -10,7 +10,7 @@ namespace stepleak {
 struct ProcessPages {
   std::int64_t mapped = 0;    ///< all mappings, taken or not
   std::int64_t resident = 0;  ///< RSS, which the kernel may count late
-  std::int64_t data = 0;      ///< data and stacks: what RLIMIT_DATA limits
+  std::int64_t data = 0;  ///< private and writable, stacks too: what RLIMIT_DATA limits; 0 where gVisor does not tell
 };
 
 /// As it is now, in 5 us; all 0 where /proc does not tell. Allocates nothing.

@@ -3,14 +3,11 @@
 
 #include "harness/probes/host/mappings.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <string>
 
 #include "harness/base/process_pages.hpp"
+#include "tests/support/shared_mapping.hpp"
 
 namespace stepleak {
 namespace {
@@ -19,22 +16,17 @@ constexpr std::size_t kBytes = 1 << 20;
 
 void* map(int flags, int file) { return ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, file, 0); }
 
-MappedBytes bytes_of(Mappings& mappings) { return mappings.bytes(process_pages().mapped); }
+MappedBytes bytes_of(Mappings& mappings) { return mappings.bytes(process_pages()); }
 
 TEST(MappingsTest, CountsWhatIsShared) {
   Mappings mappings;
   const auto before = bytes_of(mappings);
-  const auto name = "/stepleak-test-" + std::to_string(::getpid());
-  const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-  ASSERT_GE(file, 0);
-  ::shm_unlink(name.c_str());
-  ASSERT_EQ(::ftruncate(file, kBytes), 0);
-  void* memory = map(MAP_SHARED, file);
-  ::close(file);
-  const auto with_it = bytes_of(mappings);
-  EXPECT_EQ(with_it.shared - before.shared, static_cast<std::int64_t>(kBytes));
-  EXPECT_EQ(with_it.writable, before.writable);
-  ::munmap(memory, kBytes);
+  {
+    const SharedMapping shared(kBytes);
+    const auto with_it = bytes_of(mappings);
+    EXPECT_EQ(with_it.shared - before.shared, static_cast<std::int64_t>(kBytes));
+    EXPECT_EQ(with_it.writable, before.writable);
+  }
   EXPECT_EQ(bytes_of(mappings).shared, before.shared);
 }
 
@@ -52,9 +44,37 @@ TEST(MappingsTest, CountsWhatCanBeWritten) {
   void* reserved = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   EXPECT_EQ(bytes_of(mappings).writable, before.writable);
   ::mprotect(reserved, kBytes, PROT_READ | PROT_WRITE);
-  EXPECT_EQ(bytes_of(mappings).writable, before.writable);  // as documented
+  EXPECT_EQ(bytes_of(mappings).writable - before.writable, static_cast<std::int64_t>(kBytes));
   mappings.forget();
   EXPECT_EQ(bytes_of(mappings).writable - before.writable, static_cast<std::int64_t>(kBytes));
+  ::munmap(reserved, kBytes);
+}
+
+TEST(MappingsTest, ReadsTheListWhereMoreThanPrivateMemoryWasMapped) {
+  constexpr auto kMore = static_cast<std::int64_t>(kBytes);
+  Mappings mappings;
+  auto pages = process_pages();
+  const auto before = mappings.bytes(pages);
+  pages.mapped += kMore;
+  pages.data += kMore;
+  EXPECT_EQ(mappings.bytes(pages).writable - before.writable, kMore);  // taken from the numbers
+  pages.mapped += kMore;
+  EXPECT_EQ(mappings.bytes(pages).writable, before.writable);  // from the list, where it is not
+}
+
+TEST(MappingsTest, SeesWhatBecameWritableAfterForgetWhereTheKernelDoesNotTellData) {
+  const auto pages_of_gvisor = [] {
+    auto pages = process_pages();
+    pages.data = 0;
+    return pages;
+  };
+  void* reserved = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Mappings mappings;
+  const auto before = mappings.bytes(pages_of_gvisor());
+  ::mprotect(reserved, kBytes, PROT_READ | PROT_WRITE);
+  EXPECT_EQ(mappings.bytes(pages_of_gvisor()).writable, before.writable);  // as documented
+  mappings.forget();
+  EXPECT_EQ(mappings.bytes(pages_of_gvisor()).writable - before.writable, static_cast<std::int64_t>(kBytes));
   ::munmap(reserved, kBytes);
 }
 

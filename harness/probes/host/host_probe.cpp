@@ -25,17 +25,18 @@ std::vector<SeriesKey> HostProbe::keys() const {
 
 void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
+  if (!is_due() && shared_ == 0) return;
   const auto pages = process_pages();
   if (!is_due()) {
-    row[1] = mappings_.bytes(pages.mapped).shared;
+    row[1] = shared_ = mappings_.bytes(pages).shared;
     return;
   }
   const auto heap = heap_.is_seen() ? heap_.bytes() : HeapBytes{};
-  // An arena that grows within what it has reserved makes more of the same mapping writable.
-  if (std::exchange(of_malloc_, heap.mapped) != heap.mapped) mappings_.forget();
-  const auto mapped = mappings_.bytes(pages.mapped);
+  // An arena that grows within what it has reserved makes more of the same mapping writable, which `data` tells.
+  if (std::exchange(of_malloc_, heap.mapped) != heap.mapped && pages.data == 0) mappings_.forget();
+  const auto mapped = mappings_.bytes(pages);
   row[0] = pages.resident;
-  row[1] = mapped.shared;
+  row[1] = shared_ = mapped.shared;
   if (heap_.is_seen()) row[2] = heap.in_use;
   if (sees_mapped_) row[3] = mapped.writable - heap.mapped;
 }

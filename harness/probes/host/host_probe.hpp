@@ -13,7 +13,7 @@ namespace stepleak {
 /// torch, and 3 ms where Python's objects are malloc'ed too. Both are noisy: the heap
 /// counts tcache and library caches, RSS moves with the kernel's laziness. Writable mappings of others than malloc
 /// (`mmap`, threads' stacks, pymalloc's arenas, page-locked memory) are told where malloc is glibc's. Shared memory is
-/// read at every boundary, where it is cheap.
+/// read at every boundary while there is any (5 to 20 us where the size of all mappings stays as it was).
 class HostProbe final : public SampledProbe {
  public:
   HostProbe() : SampledProbe(8), sees_mapped_(heap_.is_seen() && heap_.bytes().mapped >= 0) {}
@@ -33,6 +33,7 @@ class HostProbe final : public SampledProbe {
   HostHeap heap_;
   Mappings mappings_;
   bool sees_mapped_;
+  std::int64_t shared_ = 0;     // at the last reading
   std::int64_t of_malloc_ = 0;  // mapped, at the last reading
 };
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "harness/base/proc_file.hpp"
 
@@ -48,9 +49,14 @@ MappedBytes read_mappings() {
 
 }  // namespace
 
-MappedBytes Mappings::bytes(std::int64_t mapped) {
-  if (mapped != mapped_) {
-    mapped_ = mapped;
+MappedBytes Mappings::bytes(const ProcessPages& pages) {
+  const auto last = std::exchange(pages_, pages);
+  const auto more = pages.data - last.data;
+  // Without a new mapping, what became writable was mapped before.
+  const bool is_private = pages.mapped == last.mapped || pages.mapped - last.mapped == more;
+  if (std::exchange(is_known_, true) && is_private) {
+    bytes_.writable += more;
+  } else {
     bytes_ = read_mappings();
   }
   return bytes_;

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/probes/host/host_probe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/shared_mapping.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kBytes = 1 << 20;
+
+std::int64_t shared_at(HostProbe& probe, std::int64_t step) {
+  const auto keys = probe.keys();
+  std::vector<std::int64_t> row(keys.size(), kUnread);
+  probe.begin_step(step);
+  probe.read(Moment::after_collection, row);
+  return row.at(static_cast<std::size_t>(std::ranges::find(keys, SeriesKey{Counter::shared_bytes}) - keys.begin()));
+}
+
+TEST(HostProbeTest, LooksForSharedMemoryNowAndThen) {
+  HostProbe probe;
+  probe.start();
+  ASSERT_EQ(shared_at(probe, 1), 0);
+  EXPECT_EQ(shared_at(probe, 2), kUnread);
+  const SharedMapping shared(kBytes);
+  EXPECT_EQ(shared_at(probe, 7), kUnread);
+  EXPECT_EQ(shared_at(probe, 8), kBytes);
+}
+
+TEST(HostProbeTest, ReadsSharedMemoryAtEachBoundaryWhileThereIsAny) {
+  HostProbe probe;
+  probe.start();
+  {
+    const SharedMapping first(kBytes);
+    EXPECT_EQ(shared_at(probe, 1), kBytes);
+    {
+      const SharedMapping second(kBytes);
+      EXPECT_EQ(shared_at(probe, 2), 2 * kBytes);
+    }
+    EXPECT_EQ(shared_at(probe, 3), kBytes);
+  }
+  EXPECT_EQ(shared_at(probe, 4), 0);
+  EXPECT_EQ(shared_at(probe, 5), kUnread);
+}
+
+}  // namespace
+}  // namespace stepleak
