@@ -6,18 +6,20 @@
 
 Processes take turns, on the same processor cores, since no two cores are equally fast. `plain` never watches;
 `stepleak` runs the step attached and idle (what stays in the allocators after a first watch), in the screen and record
-passes, and in a loop that `stepleak.watch` watches, which is all that `--way "watched loop"` measures; `others` runs it
-under torch's `_record_memory_history` with Python stacks and with all stacks, and under `torch.profiler` with memory.
+passes, and in a loop that `stepleak.watch` watches, from its step 65 to 128; `others` runs it under torch's
+`_record_memory_history` with Python stacks and with all stacks, and under `torch.profiler` with memory.
 Before the first of these, each process runs the plain step beside `plain`, by which its later turns are divided: two
 processes are never equally fast.
 
 A way's cost is the median over the rounds of its time over that of `plain` in the turn just before, in three times: on
 the clock ("wall"); the processor's, of all threads, which other work on the machine disturbs less ("processor"; of a
 step that waits for launches both say the same); and a turn's median from the start of one call to that of the next
-("call"), which what falls on few of the calls does not touch, neither an interruption nor a look of ours. "±" is half
-the width of the median's 95 % interval, 1.57 * interquartile range / sqrt(rounds) (McGill, Tukey and Larsen,
-"Variations of Box Plots", The American Statistician 32, 1978). Steps: transformer encoders
-with AdamW, from one that waits for launches to one that waits for the device.
+("call"), which what falls on few of the calls does not touch, neither an interruption nor a look of ours. A part of it
+is known far better: what passes between two calls is more than in `plain` by what is done there ("between", in percent
+of the plain step); the rest is what hooks cost within the step. "±" is half the width of the median's 95 % interval,
+1.57 * interquartile range / sqrt(rounds) (McGill, Tukey and Larsen, "Variations of Box Plots", The American
+Statistician 32, 1978). Steps: transformer encoders with AdamW, from one that waits for launches to one that waits for
+the device.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -98,11 +100,12 @@ def make_step(size: Size, device: str) -> Step:
 
 
 class Seconds(NamedTuple):
-    """Of a step: on the clock, of the processor in all threads, and on the clock of the median call."""
+    """Of a step: on the clock, of the processor in all threads, of the median call, and from one call to the next."""
 
     wall: float
     processor: float
     call: float
+    between: float
 
 
 class Timer:
@@ -116,10 +119,13 @@ class Timer:
         self._calls = 0
         self._processor = 0.0
         self._starts = [0.0] * (size.calls + 1)
-        self.seconds_a_step = Seconds(0.0, 0.0, 0.0)
+        self._end = self._between = 0.0
+        self.seconds_a_step = Seconds(0.0, 0.0, 0.0, 0.0)
 
     def __call__(self) -> None:
         # The reading is at the start of a call, so that what watching does between two calls counts.
+        if self._first < self._calls <= self._last:
+            self._between += time.perf_counter() - self._end
         if self._calls == self._first:
             self._synchronize()
             self._processor = time.process_time()
@@ -132,9 +138,11 @@ class Timer:
                 (time.perf_counter() - self._starts[0]) / count,
                 (time.process_time() - self._processor) / count,
                 statistics.median(after - before for before, after in itertools.pairwise(self._starts)),
+                self._between / count,
             )
         self._calls += 1
         self._step()
+        self._end = time.perf_counter()
 
     def _synchronize(self) -> None:
         if self._device != "cpu":
@@ -207,6 +215,11 @@ def runner_of(way: str, device: str) -> Callable[[Timer], None]:
     }[way]
 
 
+def watched_size(size: Size) -> Size:
+    """A loop is looked at ever more rarely: what is left on pays for one look in 64 steps at most."""
+    return replace(size, warm_calls=64, calls=64)
+
+
 def take_turns(size: Size, device: str, turns: Connection) -> None:
     """What a process does: for each way that is named, the seconds of a step in it."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-MOST_CORES:])
@@ -216,7 +229,7 @@ def take_turns(size: Size, device: str, turns: Connection) -> None:
     gc.collect()
     gc.freeze()
     while way := turns.recv():
-        timer = Timer(step, size, device)
+        timer = Timer(step, watched_size(size) if way == WATCHED else size, device)
         gc.collect()
         runner_of(way, device)(timer)
         turns.send(timer.seconds_a_step)
@@ -253,13 +266,18 @@ def ratios(pairs: Pairs, field: str) -> list[float]:
     return [getattr(watched, field) / getattr(plain, field) for plain, watched in pairs]
 
 
+def percents_of(field: str, pairs: Pairs, usual: Pairs) -> list[float]:
+    if field == "between":
+        return [100 * (watched.between - plain.between) / plain.wall for plain, watched in pairs]
+    bias = statistics.median(ratios(usual, field))
+    return [100 * (ratio / bias - 1) for ratio in ratios(pairs, field)]
+
+
 def row_of(pairs: Pairs, usual: Pairs) -> dict[str, float]:
     row = {"ms": 1000 * statistics.median(watched.wall for _, watched in pairs)}
     for field in Seconds._fields:
-        bias = statistics.median(ratios(usual, field))
-        percents = [100 * (ratio / bias - 1) for ratio in ratios(pairs, field)]
-        low, median, high = statistics.quantiles(percents, n=4)
-        half = 1.57 * (high - low) / len(percents) ** 0.5
+        low, median, high = statistics.quantiles(percents_of(field, pairs, usual), n=4)
+        half = 1.57 * (high - low) / len(pairs) ** 0.5
         row |= {f"{field} %": median, f"{field} ±": half, f"{field} low": low, f"{field} high": high}
     return row
 
@@ -322,7 +340,7 @@ def main() -> int:
         tables[size.name] = table_of(size, arguments.device, arguments.rounds, ways)
         print(f"{size.name}: {arguments.rounds} rounds of {size.calls} steps")
         for name, row in tables[size.name].items():
-            cells = [f"{field} {row[f'{field} %']:+6.1f} % ± {row[f'{field} ±']:.1f}" for field in Seconds._fields]
+            cells = [f"{field} {row[f'{field} %']:+6.2f} % ± {row[f'{field} ±']:.2f}" for field in Seconds._fields]
             print(f"  {name:<32} {row['ms']:8.2f} ms   {'   '.join(cells)}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(tables, indent=2) + "\n")

@@ -47,6 +47,27 @@ def test_raw_memory_is_seen_and_not_named_by_default(takes_raw_memory: Callable[
     assert result.findings[0]["where"] == []
 
 
+def test_a_watched_loop_names_what_stays_on_the_device() -> None:
+    layer = torch.nn.Linear(64, 64, device="cuda")
+    kept: list[torch.Tensor] = []
+
+    def run(keep: Callable[[torch.Tensor], None]) -> stepleak.Result:
+        with stepleak.watch(device="cuda:0", on_leak=lambda _: None) as w:
+            for _ in range(400):
+                loss = layer(torch.randn(64, 64, device="cuda")).sum()
+                loss.backward()
+                keep(loss)
+                w.step()
+        assert w.result is not None
+        return w.result
+
+    healthy = run(lambda loss: None)
+    assert healthy.verdict == "clean", healthy.report
+    leaky = run(lambda loss: kept.append(loss))
+    assert leaky.verdict == "leak", leaky.report
+    assert "kept.append(loss)" in str(leaky.findings[0]["kept_by"]), leaky.report
+
+
 def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
     """cudaMalloc comes under the allocator's lock, which a thread that frees a tensor under the GIL waits for."""
     is_over = threading.Event()
