@@ -85,6 +85,7 @@ CodeFolders code_folders(void* callable) {
   const auto step =
       callable == nullptr ? py::none() : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable));
   return {.runtime = folders.attr("runtime_folders")().cast<std::vector<std::string>>(),
+          .installed = folders.attr("installed_folders")().cast<std::vector<std::string>>(),
           .user = folders.attr("user_folders")(step).cast<std::vector<std::string>>()};
 }
 

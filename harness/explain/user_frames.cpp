@@ -72,6 +72,7 @@ Depths depths_of(std::string_view path, const CodeFolders& folders) {
   for (const auto folder : kRuntimeFolders) depths.runtime = std::max(depths.runtime, depth_inside(path, folder));
   for (const auto& folder : folders.runtime) depths.runtime = std::max(depths.runtime, depth_below(path, folder));
   for (const auto folder : kPackageFolders) depths.library = std::max(depths.library, depth_inside(path, folder));
+  for (const auto& folder : folders.installed) depths.library = std::max(depths.library, depth_below(path, folder));
   for (const auto& folder : folders.user) depths.user = std::max(depths.user, depth_below(path, folder));
   return depths;
 }

@@ -11,8 +11,9 @@ namespace stepleak {
 
 /// Folders of this process's interpreter, absolute; none where there is no interpreter.
 struct CodeFolders {
-  std::vector<std::string> runtime;  ///< of Python's own library, torch's package and stepleak's
-  std::vector<std::string> user;     ///< the package of the step itself, where that is installed like a library
+  std::vector<std::string> runtime;    ///< of Python's own library, torch's package and stepleak's
+  std::vector<std::string> installed;  ///< that packages were installed into, beside site-packages and the like
+  std::vector<std::string> user;       ///< the package of the step itself, where that is installed like a library
 };
 
 /// Whose code a frame is. The innermost known folder around its file decides: site-packages and the like are

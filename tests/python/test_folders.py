@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from stepleak import _folders
 
 MINE = """\
 import functools
+import importlib
 
 
 def step():
@@ -89,9 +91,49 @@ def test_a_module_that_torch_has_written_elsewhere_is_not_the_users(
     written, mine = (str(tmp_path / folder / "module.py") for folder in ("written", "mine"))
 
     def is_user_file(file: str) -> bool:
-        return _folders.is_user_file(file, [], _folders.runtime_folders())
+        return _folders.is_user_file(file, [], _folders.runtime_folders(), [])
 
     monkeypatch.setitem(sys.modules, name, ModuleType(name))  # 2.11 writes none
     assert is_user_file(written) and is_user_file(mine)
     monkeypatch.setattr(sys.modules[name], "INSTANTIATED_TEMPLATE_DIR_PATH", str(tmp_path / "written"), raising=False)
     assert not is_user_file(written) and is_user_file(mine)
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder as `pip install --target` leaves it."""
+    folder = tmp_path / "libraries"
+    (folder / "other-1.0.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(tmp_path / "scripts"))  # whose folder Python puts first
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    return folder
+
+
+def test_what_was_installed_into_a_folder_of_its_own_is_not_the_users(target: Path, tmp_path: Path) -> None:
+    installed = _folders.installed_folders()
+    assert str(target) in installed
+    assert not _folders.is_user_file(str(target / "other" / "loop.py"), [], [], installed)
+    assert _folders.is_user_file(str(tmp_path / "train.py"), [], [], installed)
+    mine = [str(target / "mine")]
+    assert _folders.is_user_file(str(target / "mine" / "train.py"), mine, [], installed)
+
+
+def test_folders_of_the_users_own_are_not_taken_for_installed(
+    target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / "mine.egg-info").mkdir(parents=True)  # of `pip install --editable`
+    monkeypatch.setattr(sys, "path", [*sys.path, str(project), str(tmp_path / "missing")])
+    assert str(project) not in _folders.installed_folders()
+    # The script lies beside what was installed, as where a server has one folder for all.
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(target / "train.py"), raising=False)
+    assert str(target) not in _folders.installed_folders()
+
+
+def test_an_installed_step_makes_its_package_the_users_there_too(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = target / "installed_here"
+    package.mkdir()
+    (package / "__init__.py").write_text("def step(): pass\n", encoding="utf-8")
+    step = importlib.import_module("installed_here").step
+    monkeypatch.delitem(sys.modules, "installed_here")
+    assert str(package) in _folders.user_folders(step)

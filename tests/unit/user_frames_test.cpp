@@ -74,6 +74,15 @@ TEST(OwnerOfTest, TakesTheInstalledPackageOfTheStepForTheUsers) {
   EXPECT_EQ(owner_of_file("/venv/lib/python3.11/site-packages/torch/serialization.py", folders), FrameOwner::runtime);
 }
 
+TEST(OwnerOfTest, TakesForLibrariesWhatWasInstalledIntoAFolderOfItsOwn) {
+  auto folders = kFolders;
+  folders.installed = {"/opt/libraries"};
+  EXPECT_EQ(owner_of_file("/opt/libraries/other/loop.py", folders), FrameOwner::library);
+  EXPECT_EQ(owner_of_file("/opt/libraries_of_mine/loop.py", folders), FrameOwner::user);
+  folders.user = {"/opt/libraries/mine"};
+  EXPECT_EQ(owner_of_file("/opt/libraries/mine/train.py", folders), FrameOwner::user);
+}
+
 TEST(OwnerOfTest, LetsNoStepMakeTorchTheUsers) {
   auto folders = kFolders;
   folders.user = {"/venv/lib/python3.11/site-packages/torch"};

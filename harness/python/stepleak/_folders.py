@@ -10,7 +10,6 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
@@ -29,29 +28,56 @@ def runtime_folders() -> list[str]:
     return _as_named_and_real(folders)
 
 
+def installed_folders() -> list[str]:
+    """Those of `sys.path` that packages were installed into under a name of their own, as by `pip install --target`.
+
+    pip leaves a `.dist-info` there. Not where the script itself lies: what is beside it may be the user's.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    own = {os.getcwd(), *sys.path[:1], *([os.path.dirname(main)] if isinstance(main, str) else [])}
+    own = {os.path.realpath(folder) for folder in own}
+    others = [folder for folder in sys.path if type(folder) is str and os.path.realpath(folder or ".") not in own]
+    return _as_named_and_real(folder for folder in others if _has_installed(folder))
+
+
+def _has_installed(folder: str) -> bool:
+    try:
+        return any(name.endswith(".dist-info") for name in os.listdir(folder))
+    except OSError:
+        return False
+
+
 def user_folders(step: Callable[..., Any]) -> list[str]:
     """The package of the step, where it is installed among the libraries."""
     file = _file_of(step)
     if file is None:
         return []
-    parts = Path(file).parts
-    inside = [i for i, part in enumerate(parts[:-1]) if part in PACKAGE_FOLDERS]
-    return _as_named_and_real([str(Path(*parts[: inside[-1] + 2]))]) if inside else []
+    path = os.path.abspath(file)
+    depth = _depth_among_packages(path, installed_folders())
+    if depth == 0:
+        return []
+    return _as_named_and_real([path[:depth] + os.sep + path[depth + 1 :].split(os.sep)[0]])
 
 
-def is_user_file(file: str, user: list[str], runtime: list[str]) -> bool:
+def is_user_file(file: str, user: list[str], runtime: list[str], installed: list[str]) -> bool:
     """Whether a source file is the user's, as `stepleak::owner_of` says it of a frame.
 
-    `user`, `runtime`: `user_folders()` and `runtime_folders()`.
+    `user`, `runtime`, `installed`: `user_folders()`, `runtime_folders()` and `installed_folders()`.
     """
     if file.startswith("<"):
         return False
     path = os.path.abspath(file)
     # The innermost known folder around the file decides.
     deepest = max((_depth_below(path, folder) for folder in runtime), default=0)
-    library = max(_depth_inside(path, folder) for folder in PACKAGE_FOLDERS)
+    library = _depth_among_packages(path, installed)
     own = max((_depth_below(path, folder) for folder in user), default=0)
     return (deepest == 0 or deepest < max(library, own)) and library <= own
+
+
+def _depth_among_packages(path: str, installed: list[str]) -> int:
+    """The length of the folder around a file that packages are installed in; 0 where there is none."""
+    known = [_depth_inside(path, folder) for folder in PACKAGE_FOLDERS]
+    return max([*known, *(_depth_below(path, folder) for folder in installed)])
 
 
 def _depth_below(path: str, folder: str) -> int:

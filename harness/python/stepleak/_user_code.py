@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from stepleak._folders import is_user_file, runtime_folders
+from stepleak._folders import installed_folders, is_user_file, runtime_folders
 from stepleak._frames import running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, is_a, module_namespace, mro_of, name_of
@@ -51,6 +51,7 @@ class UserCode:
         self._loaded = sys.modules if modules is None else modules
         self._folders = folders
         self._runtime = runtime_folders()
+        self._installed = installed_folders()
         self._characters = 0
         self._is_read = False
         self._files = list(files)
@@ -130,7 +131,7 @@ class UserCode:
                 self.is_incomplete = True
 
     def _read(self, file: str, namespace: dict[str, Any]) -> None:
-        if not file.endswith(".py") or not is_user_file(file, self._folders, self._runtime):
+        if not file.endswith(".py") or not is_user_file(file, self._folders, self._runtime, self._installed):
             return
         # A file may be loaded through a link, and twice; it is shown as it was loaded.
         shown, file = file, os.path.realpath(file)
