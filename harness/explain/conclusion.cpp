@@ -108,25 +108,43 @@ std::vector<std::string> notes_of_growth(const RunRecord& record, const std::vec
   return notes;
 }
 
+// Why what goes on is called no leak yet; empty where nothing is known that would end it.
+std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record) {
+  switch (outcome.type) {
+    case Outcome::bounded:
+      return reason_of_bound(outcome, record);
+    case Outcome::filling:
+      if (is_waited_for_in_vain(outcome, record.trace.step_count(), record.policy)) return {};
+      return fmt::format("{} is {}, which did not come to pass in {} steps: let it run longer", outcome.holder,
+                         structure_text(outcome.structure), record.trace.step_count());
+    case Outcome::full:
+      return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
+                         outcome.holder, outcome.bound);
+    case Outcome::open:
+    case Outcome::proven:
+    case Outcome::contradicted:
+      break;
+  }
+  return {};
+}
+
+// Of a run that grows, and of which no record pass tells any more, what the last one told.
+std::string reason_since_recording(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+  const Trends trends(record.trace);
+  const Evidence evidence{record.trace, trends, record.trace.recording()};
+  const auto reason = reason_to_wait(outcome_of(evidence, findings_of(evidence, detectors)), record);
+  if (!reason.empty()) return reason;
+  return fmt::format(
+      "after {} steps it still grows, as when a record pass proved nothing, and none is left to record: let it run "
+      "longer",
+      record.trace.step_count());
+}
+
 void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& detectors, Judgement& judgement,
                    Result& result) {
-  if (judgement.outcome.type == Outcome::bounded) {
+  if (auto reason = reason_to_wait(judgement.outcome, record); !reason.empty()) {
     result.verdict = Verdict::inconclusive;
-    result.reason = reason_of_bound(judgement.outcome, record);
-    return;
-  }
-  if (judgement.outcome.type == Outcome::filling &&
-      !is_waited_for_in_vain(judgement.outcome, record.trace.step_count(), record.policy)) {
-    result.verdict = Verdict::inconclusive;
-    result.reason =
-        fmt::format("{} is {}, which did not come to pass in {} steps: let it run longer", judgement.outcome.holder,
-                    structure_text(judgement.outcome.structure), record.trace.step_count());
-    return;
-  }
-  if (judgement.outcome.type == Outcome::full) {
-    result.verdict = Verdict::inconclusive;
-    result.reason = fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
-                                judgement.outcome.holder, judgement.outcome.bound);
+    result.reason = std::move(reason);
     return;
   }
   if (judgement.outcome.type == Outcome::contradicted) {
@@ -139,10 +157,7 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
   if (!is_recorded && !record.trace.recordings().empty() && !record.failure) {
     result.verdict = Verdict::inconclusive;
-    result.reason = fmt::format(
-        "after {} steps it still grows, as when a record pass proved nothing, and none is left "
-        "to record: let it run longer",
-        record.trace.step_count());
+    result.reason = reason_since_recording(record, detectors);
     result.notes = notes_of_growth(record, detectors);
     return;
   }

@@ -106,8 +106,9 @@ std::optional<StructureType> parse_structure_type(std::string_view name) {
 }
 
 std::string structure_text(const Structure& structure) {
-  const auto at =
-      structure.line == 0 ? "" : fmt::format(" by {}:{}  {}", structure.file, structure.line, structure.text);
+  std::string_view text = structure.text;
+  if (text.ends_with(':')) text.remove_suffix(1);  // of a loop's head
+  const auto at = structure.line == 0 ? "" : fmt::format(" by {}:{}  {}", structure.file, structure.line, text);
   switch (structure.type) {
     case StructureType::unbounded:
       return "nothing in your sources takes anything out of it";

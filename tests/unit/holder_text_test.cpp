@@ -94,5 +94,10 @@ TEST(HolderTextTest, UnknownWayIsAnArrow) {
 
 TEST(HolderTextTest, NothingHeldIsNoText) { EXPECT_EQ(path_text({}, {}), ""); }
 
+TEST(HolderTextTest, SaysTheHeadOfALoopWithoutItsColon) {
+  const Structure structure{.type = StructureType::reset, .file = "train.py", .line = 4, .text = "for kept in make():"};
+  EXPECT_EQ(structure_text(structure), "emptied by train.py:4  for kept in make()");
+}
+
 }  // namespace
 }  // namespace stepleak

@@ -437,7 +437,6 @@ TEST(SessionTest, RunsNoMoreStepsThanTheUserAllows) {
   }
 }
 
-// Sleeps tell the time here, they do not measure it: the step takes 10 ms at least.
 // A clock that only the step moves.
 Clock::time_point time_now;
 Clock::time_point told_time() { return time_now; }
@@ -458,9 +457,9 @@ TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
 }
 
 // A loop of the user's ends where it ends.
-Result result_of_loop(KeepingProbe& probe, std::int64_t steps) {
+Result result_of_loop(KeepingProbe& probe, std::int64_t steps, StructureType type = StructureType::unknown) {
   const HeldDetector detector;
-  ContainerSearch search(StructureType::unknown);
+  ContainerSearch search(type);
   Session session({.observer = {.probes = {&probe}}, .detectors = {&detector}, .holder_searches = {&search}});
   session.start();
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -476,6 +475,16 @@ TEST(SessionTest, SaysWhatGrewInALoopThatEndedBeforeItWasProven) {
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
   EXPECT_TRUE(has_note(result, "grew up to here, and may have filled something"));
   EXPECT_TRUE(has_note(result, "train.kept"));
+}
+
+TEST(SessionTest, SaysWhatALoopThatEndedWasWaitingFor) {
+  KeepingProbe probe(1);
+  const auto waiting = result_of_loop(probe, 400, StructureType::reset);
+  EXPECT_EQ(waiting.verdict, Verdict::inconclusive);
+  EXPECT_NE(waiting.reason.find("did not come to pass in 400 steps"), std::string::npos) << waiting.reason;
+  EXPECT_TRUE(has_note(waiting, "train.kept"));
+  KeepingProbe other(1);
+  EXPECT_EQ(result_of_loop(other, 400).verdict, Verdict::leak);
 }
 
 TEST(SessionTest, LooksOnceMoreWhereALoopEnds) {
