@@ -103,10 +103,8 @@ class Sources:
                 body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
                 is_elsewhere = not any(line in body for line in self._lines[file])
                 for node in ast.walk(function):
-                    if _is_taken_back(node, function):
-                        continue
                     match = self._match(node, place, owner)
-                    if match is not None:
+                    if match is not None and not _is_taken_back(node, function):
                         (proven if match.is_proven else others).append((match.rank, is_elsewhere, file, match))
         if proven:
             _, _, file, match = min(proven, key=lambda found: found[:2])
