@@ -70,6 +70,12 @@ std::string fix_of_hooks(const Finding& finding, const Recording& recording) {
   return is_table ? "remove the hook: keep the handle that registering it returns, and call its remove()" : "";
 }
 
+// Where what is kept was handed to an optimizer, whatever it is.
+std::string fix_of_group(const Finding& finding) {
+  if (finding.kept_by.text.find(".add_param_group(") == std::string::npos) return {};
+  return "an optimizer gives no group back: make a new optimizer where its parameters change";
+}
+
 // Where the sources have what empties the container, and no step calls it.
 std::string fix_of_container(const Finding& finding, std::string_view advice) {
   const auto& structure = finding.structure;
@@ -83,6 +89,7 @@ std::string fix_of_container(const Finding& finding, std::string_view advice) {
 std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_hooks(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
       return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));

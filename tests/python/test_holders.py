@@ -706,6 +706,22 @@ def test_tables_of_torch_are_filled_by_its_methods(
     assert [holder["text"] for holder in holders if label in holder["path"]][:1] == [statement]
 
 
+@pytest.mark.parametrize(("is_replaced", "way"), [(False, ".param_groups"), (True, ".state")])
+def test_parameter_that_its_group_lists_is_not_the_states(is_replaced: bool, way: str) -> None:
+    root: Any = types.SimpleNamespace(optimizer=torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
+
+    def keep() -> list[int]:
+        parameter = torch.zeros(2, requires_grad=True)
+        root.optimizer.add_param_group({"params": [parameter]})
+        root.optimizer.state[parameter]["momentum_buffer"] = torch.zeros(2)
+        if is_replaced:
+            root.optimizer.param_groups[-1]["params"] = [torch.zeros(2, requires_grad=True)]
+        return [parameter._cdata]
+
+    holder = holder_of_first(search(root, keep))
+    assert f".optimizer (SGD) {way}" in holder["path"]
+
+
 def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> None:
     file = tmp_path / "training.py"
     file.write_text("def f(t, d, g):\n    t.kept['d'] += d.item()\n    t.kept['g'] += g\n", encoding="utf-8")

@@ -251,6 +251,14 @@ TEST(FixTest, SaysNothingOfHostMemoryThatOnlyALibraryKnows) {
   EXPECT_NE(fix_for(finding, {}), "");
 }
 
+TEST(FixTest, KeepsNoOptimizerWhoseGroupsBecomeMore) {
+  Finding finding{.kind = Kind::optimizer_state};
+  finding.kept_by = {"train.py", 12, "optimizer.add_param_group({'params': [prompt]})"};
+  EXPECT_EQ(fix_for(finding, {}), "an optimizer gives no group back: make a new optimizer where its parameters change");
+  finding.kept_by = {"train.py", 12, "optimizer.state[prompt] = {}"};
+  EXPECT_EQ(fix_for(finding, {}), "drop the optimizer's state together with the parameters that it belongs to");
+}
+
 TEST(FixTest, CallsWhatEmptiesTheContainerAndIsNotCalled) {
   Finding finding{.kind = Kind::detached_activation};
   const auto usual = fix_for(finding, {});

@@ -15,7 +15,7 @@ from typing import Any
 
 from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import callable_name, is_a, module_namespace, type_name
+from stepleak._objects import callable_name, is_a, is_optimizer, module_namespace, namespace_of, type_name
 from stepleak._tensors import held_by_autograd
 from stepleak._unseen import contents_of, unseen_holders
 
@@ -169,11 +169,12 @@ class Paths:
         return root is not self._root, self._roots[id(root)], _types(root, came_from)
 
     def _found(self, root: Any, came_from: dict[int, Any]) -> Search:
-        return Search(End.FOUND, self._roots[id(root)], _chain(root, came_from), is_namespace=root is not self._root)
+        objects = _by_group(_chain(root, came_from))
+        return Search(End.FOUND, self._roots[id(root)], objects, is_namespace=root is not self._root)
 
     def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
         function, name = self._frames.names[id(held)]
-        return Search(End.FOUND, f"local of {function}", _chain(held, came_from), variable=name)
+        return Search(End.FOUND, f"local of {function}", _by_group(_chain(held, came_from)), variable=name)
 
     def _found_suspended(self, item: Any, came_from: dict[int, Any]) -> Search:
         """A generator or coroutine that something unseen drives is as good as a running function."""
@@ -216,6 +217,23 @@ def _chain(first: Any, came_from: dict[int, Any]) -> list[Any]:
     objects = [first]
     while came_from[id(objects[-1])] is not None:
         objects.append(came_from[id(objects[-1])])
+    return objects
+
+
+def _by_group(objects: list[Any]) -> list[Any]:
+    """The same way, but to a parameter by its optimizer's group, whose state is nearer, and follows what is added."""
+    for at, owner in enumerate(objects):
+        namespace = namespace_of(owner) if is_optimizer(owner) else None
+        if namespace is None:
+            continue
+        state, groups = dict.get(namespace, "state"), dict.get(namespace, "param_groups")
+        for i in range(at + 1, min(at + 3, len(objects) - 1)):
+            if objects[i] is not state or type(groups) is not list:
+                continue
+            for group in groups:
+                listed = dict.get(group, "params") if type(group) is dict else None
+                if type(listed) is list and any(parameter is objects[i + 1] for parameter in listed):
+                    return [*objects[:i], groups, group, listed, *objects[i + 1 :]]
     return objects
 
 
