@@ -278,9 +278,7 @@ class Places:
     def _is_passed_on(self, name: str) -> bool:
         """Whether a function is named without being called: somebody may call it later."""
         for module in self._code.mentioning(name)[0]:
-            for node in module.nodes:
-                if not isinstance(node, (ast.Name, ast.Attribute)) or last_name(node) != name:
-                    continue
+            for node in module.named.get(name, ()):
                 parent, field = module.parent(node)
                 is_called = isinstance(parent, ast.Call) and field == "func"
                 if is_called or not isinstance(node.ctx, ast.Load):

@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,25 @@ class Module:
         self._outer: dict[ast.AST, set[str]] = {}
         for node in self.nodes:
             self._bind(node)
+
+    @functools.cached_property
+    def functions(self) -> dict[str, list[Function]]:
+        """Functions and methods by name; as all of these, in the order of `nodes`."""
+        return _by_name((node.name, node) for node in self.nodes if isinstance(node, FUNCTIONS))
+
+    @functools.cached_property
+    def classes(self) -> dict[str, list[ast.ClassDef]]:
+        return _by_name((node.name, node) for node in self.nodes if isinstance(node, ast.ClassDef))
+
+    @functools.cached_property
+    def calls(self) -> dict[str, list[ast.Call]]:
+        """By the name of what is called."""
+        return _by_name((called_name(node), node) for node in self.nodes if isinstance(node, ast.Call))
+
+    @functools.cached_property
+    def named(self) -> dict[str, list[ast.Name | ast.Attribute]]:
+        """Variables and attributes by their last name."""
+        return _by_name((last_name(node), node) for node in self.nodes if isinstance(node, (ast.Name, ast.Attribute)))
 
     def line(self, number: int) -> str:
         return self._lines[number - 1].strip() if 0 < number <= len(self._lines) else ""
@@ -242,3 +263,10 @@ def argument_of(call: ast.Call, function: ast.AST, name: str, is_bound: bool) ->
     if any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
         return None
     return call.args[index] if index < len(call.args) else None
+
+
+def _by_name(named: Iterable[tuple[str, _Node]]) -> dict[str, list[_Node]]:
+    nodes: dict[str, list[_Node]] = {}
+    for name, node in named:
+        nodes.setdefault(name, []).append(node)
+    return nodes

@@ -17,7 +17,7 @@ from stepleak._folders import installed_folders, is_user_file, runtime_folders
 from stepleak._frames import running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, is_a, module_namespace, mro_of, name_of
-from stepleak._syntax import FUNCTIONS, Function, Module, called_name, first_line, last_name
+from stepleak._syntax import FUNCTIONS, Function, Module, first_line, last_name
 
 _MOST_FILES = 400
 _MOST_CHARACTERS = 4_000_000
@@ -53,11 +53,17 @@ class UserCode:
         self._runtime = runtime_folders()
         self._installed = installed_folders()
         self._characters = 0
+        self._mentioning: dict[str, tuple[list[Module], bool]] = {}
         self._is_read = False
         self._files = list(files)
 
     def mentioning(self, word: str) -> tuple[list[Module], bool]:
         """The files with this word in them; and whether all that may matter could be read and parsed."""
+        if word not in self._mentioning:
+            self._mentioning[word] = self._find_mentioning(word)
+        return self._mentioning[word]
+
+    def _find_mentioning(self, word: str) -> tuple[list[Module], bool]:
         self._read_all()
         is_whole = not self.is_incomplete
         found = []
@@ -103,16 +109,16 @@ class UserCode:
     def functions(self, name: str) -> list[tuple[Module, Function]]:
         """Functions and methods of this name."""
         modules, _ = self.mentioning(name)
-        return [(m, n) for m in modules for n in m.nodes if isinstance(n, FUNCTIONS) and n.name == name]
+        return [(m, n) for m in modules for n in m.functions.get(name, ())]
 
     def classes(self, name: str) -> list[tuple[Module, ast.ClassDef]]:
         modules, _ = self.mentioning(name)
-        return [(m, n) for m in modules for n in m.nodes if isinstance(n, ast.ClassDef) and n.name == name]
+        return [(m, n) for m in modules for n in m.classes.get(name, ())]
 
     def calls(self, name: str) -> list[tuple[Module, ast.Call]]:
         """Calls of whatever has this name."""
         modules, _ = self.mentioning(name)
-        return [(m, n) for m in modules for n in m.nodes if isinstance(n, ast.Call) and called_name(n) == name]
+        return [(m, n) for m in modules for n in m.calls.get(name, ())]
 
     def _read_all(self) -> None:
         if self._is_read:

@@ -226,8 +226,8 @@ class Uses:
     def _is_only_here(self, attribute: str) -> bool:
         """Whether no class of the user's but the owner's has an attribute of this name."""
         for module in self._code.mentioning(attribute)[0]:
-            for node in module.nodes:
-                if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store):
+            for node in module.named.get(attribute, ()):
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                     owner = module.class_of_self(node.value)
                     if owner is not None and owner.name not in self._classes:
                         return False
