@@ -96,10 +96,9 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
 }
 
 // What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.
-std::vector<std::string> notes_of_growth(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   std::vector<std::string> notes;
-  const Trends trends(record.trace);
-  for (const auto& finding : findings_of({record.trace, trends, record.trace.recording()}, detectors)) {
+  for (const auto& finding : findings) {
     const auto& kept_by = finding.kept_by;
     const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
     const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);
@@ -128,18 +127,6 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
   return {};
 }
 
-// Of a run that grows, and of which no record pass tells any more, what the last one told.
-std::string reason_since_recording(const RunRecord& record, const std::vector<const Detector*>& detectors) {
-  const Trends trends(record.trace);
-  const Evidence evidence{record.trace, trends, record.trace.recording()};
-  const auto reason = reason_to_wait(outcome_of(evidence, findings_of(evidence, detectors)), record);
-  if (!reason.empty()) return reason;
-  return fmt::format(
-      "after {} steps it still grows, as when a record pass proved nothing, and none is left to record: let it run "
-      "longer",
-      record.trace.step_count());
-}
-
 void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& detectors, Judgement& judgement,
                    Result& result) {
   if (auto reason = reason_to_wait(judgement.outcome, record); !reason.empty()) {
@@ -157,8 +144,18 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
   if (!is_recorded && !record.trace.recordings().empty() && !record.failure) {
     result.verdict = Verdict::inconclusive;
-    result.reason = reason_since_recording(record, detectors);
-    result.notes = notes_of_growth(record, detectors);
+    // No record pass tells of the newest steps; the last one may still tell what they wait for.
+    const Trends trends(record.trace);
+    const Evidence evidence{record.trace, trends, record.trace.recording()};
+    const auto findings = findings_of(evidence, detectors);
+    result.reason = reason_to_wait(outcome_of(evidence, findings), record);
+    if (result.reason.empty()) {
+      result.reason = fmt::format(
+          "after {} steps it still grows, as when a record pass proved nothing, and none is left to record: let it run "
+          "longer",
+          record.trace.step_count());
+    }
+    result.notes = notes_of_growth(findings);
     return;
   }
   const auto last_to_record = record.policy.last_to_record();
@@ -212,7 +209,8 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   result.reason =
       fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps, needed);
   if (judgement.decision.next == Next::leak || steps >= policy.clean_steps) {
-    result.notes = notes_of_growth(record, detectors);
+    const Trends trends(record.trace);
+    result.notes = notes_of_growth(findings_of({record.trace, trends, record.trace.recording()}, detectors));
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
 
-void* map(int flags, int file) { return ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, file, 0); }
+void* map(int flags) { return ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, -1, 0); }
 
 MappedBytes bytes_of(Mappings& mappings) { return mappings.bytes(process_pages()); }
 
@@ -34,7 +34,7 @@ TEST(MappingsTest, CountsWhatCanBeWritten) {
   Mappings mappings;
   const auto before = bytes_of(mappings);
   for (const int flags : {MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS}) {
-    void* memory = map(flags, -1);
+    void* memory = map(flags);
     const auto with_it = bytes_of(mappings);
     EXPECT_EQ(with_it.writable - before.writable, static_cast<std::int64_t>(kBytes));
     EXPECT_EQ(with_it.shared, before.shared);

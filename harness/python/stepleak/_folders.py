@@ -31,13 +31,14 @@ def runtime_folders() -> list[str]:
 def installed_folders() -> list[str]:
     """Those of `sys.path` that packages were installed into under a name of their own, as by `pip install --target`.
 
-    pip leaves a `.dist-info` there. Not where the script itself lies: what is beside it may be the user's.
+    pip leaves a `.dist-info` there. Not those of PACKAGE_FOLDERS, which their name tells; and not where the script
+    itself lies: what is beside it may be the user's.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     own = {os.getcwd(), *sys.path[:1], *([os.path.dirname(main)] if isinstance(main, str) else [])}
     own = {os.path.realpath(folder) for folder in own}
-    others = [folder for folder in sys.path if type(folder) is str and os.path.realpath(folder or ".") not in own]
-    return _as_named_and_real(folder for folder in others if _has_installed(folder))
+    others = [folder for folder in sys.path if type(folder) is str and os.path.basename(folder) not in PACKAGE_FOLDERS]
+    return _as_named_and_real(f for f in others if os.path.realpath(f or ".") not in own and _has_installed(f))
 
 
 def _has_installed(folder: str) -> bool:
