@@ -10,8 +10,8 @@
 
 namespace stepleak {
 
-/// Host heap: healthy steps move it by up to 150 bytes a step once warm (plans, tcache, dictionaries that
-/// grow), and a log of numbers by 33; reported leaks start at 1.4 KB a step.
+/// Host heap: healthy steps move it by up to 150 bytes a step once warm (plans, other threads' caches, dictionaries
+/// that grow), and a log of numbers by 33; reported leaks start at 1.4 KB a step.
 inline constexpr double kHeapFloorBytes = 512;
 
 /// With an exact ledger beside it the heap needs less: above the noise of 150 bytes, below the 300 bytes of

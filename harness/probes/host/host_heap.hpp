@@ -9,7 +9,7 @@ namespace stepleak {
 
 /// What malloc tells of itself.
 struct HeapBytes {
-  std::int64_t in_use = 0;   ///< handed out. Freed blocks that a thread's cache keeps may count as handed out
+  std::int64_t in_use = 0;   ///< handed out. Freed blocks that another thread's cache keeps may count as handed out
   std::int64_t mapped = -1;  ///< of the process's writable mappings that are its own; -1: it does not tell
 };
 
