@@ -4,8 +4,24 @@
 #include "detectors/optimizer_state/optimizer_state_detector.hpp"
 
 #include "harness/analyse/storage_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 
 namespace stepleak {
+
+namespace {
+
+// The parameters are what the state follows, and the statement that adds them is what to change.
+void lead_to_statement(const Recording& recording, const std::vector<const Survivor*>& held, Finding& finding) {
+  if (finding.kept_by.line > 0) return;
+  for (const auto* tensor : held) {
+    if (tensor->holder < 0 || recording.holders.at(static_cast<std::size_t>(tensor->holder)).kept_by.line == 0)
+      continue;
+    set_holder(recording, tensor->holder, finding);
+    return;
+  }
+}
+
+}  // namespace
 
 std::vector<Finding> OptimizerStateDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
@@ -20,7 +36,9 @@ std::vector<Finding> OptimizerStateDetector::detect(const Evidence& evidence) co
     }
     // Siblings are not all searched: those whose holder is known speak for them, and an optimizer must hold most.
     if (held.empty() || 2 * held.size() < known) continue;
-    findings.push_back(storage_finding(evidence.recording, growth, kind(), held));
+    auto finding = storage_finding(evidence.recording, growth, kind(), held);
+    lead_to_statement(evidence.recording, held, finding);
+    findings.push_back(std::move(finding));
   }
   return findings;
 }

@@ -93,11 +93,11 @@ class Sources:
 
         Its target must lead to the place by the same attributes and keys; one that has only the name in common may
         mean another object, and is taken where it is the only one. Adding beats assigning (`self.history = []` in the
-        set-up keeps nothing); of several such statements, one in a function that a survivor was born in or below
-        beats one elsewhere; then the first.
+        set-up keeps nothing); of several such statements, one that survivors were born in beats one in a function that
+        they were born in or below, and that one elsewhere; then the first.
         """
-        proven: list[tuple[int, bool, str, _Match]] = []
-        others: list[tuple[int, bool, str, _Match]] = []
+        proven: list[tuple[int, int, str, _Match]] = []
+        others: list[tuple[int, int, str, _Match]] = []
         for file, tree in self._trees.items():
             for function, owner in [*_functions(tree), *((loop, "") for loop in _top_level_loops(tree))]:
                 body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
@@ -105,7 +105,8 @@ class Sources:
                 for node in ast.walk(function):
                     match = self._match(node, place, owner)
                     if match is not None and not _is_taken_back(node, function):
-                        (proven if match.is_proven else others).append((match.rank, is_elsewhere, file, match))
+                        distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
+                        (proven if match.is_proven else others).append((match.rank, distance, file, match))
         if proven:
             _, _, file, match = min(proven, key=lambda found: found[:2])
         elif len({id(found[3].node) for found in others}) == 1:
@@ -126,6 +127,9 @@ class Sources:
                 [(statement, file)] = statements.items()
                 return _statement(file, statement)
         return _statement()
+
+    def _is_birthplace(self, file: str, node: ast.stmt) -> bool:
+        return any(node.lineno <= line <= (node.end_lineno or line) for line in self._lines[file])
 
     def _is_of_survivors(self, use: Use) -> bool:
         function = use.module.function(use.node)
