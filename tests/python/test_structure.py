@@ -941,6 +941,22 @@ UNBOUNDED = [
         "unbounded",
     ),
     Case(
+        "dict by parts of new ids",
+        keeper("def add(self, x): self.kept[uuid.uuid4().hex, str(uuid.uuid4())[:8]] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dict by an id that a long-lived object has",
+        keeper(
+            "def add(self, x): self.kept[self.hex] = [x]\ndef part(self, x): self.kept[self.hex[:8]] = [x]",
+            "self.kept = {}\nself.hex = uuid.uuid4().hex",
+            "keeper.add(1)\nkeeper.part(1)",
+        ),
+        "keeper.kept",
+        "keyed",
+    ),
+    Case(
         "set of tasks",
         TASKS.replace("DROPPED", ""),
         "background",

@@ -37,7 +37,8 @@ SET_UP = frozenset(
 _CLOCKS = frozenset(
     {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "now", "utcnow"}
 )
-_FRESH = _CLOCKS | {"uuid1", "uuid4", "object", "create_task", "token_hex", "token_bytes", "token_urlsafe"}
+_UNIQUE = frozenset({"uuid1", "uuid4", "token_hex", "token_bytes", "token_urlsafe"})
+_FRESH = _CLOCKS | _UNIQUE | {"object", "create_task"}
 _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
 _NOTHING: Any = object()
 
@@ -276,6 +277,10 @@ class Bounds:
             return (fresh(key.left) and isinstance(key.right, (ast.Constant, ast.JoinedStr))) or (
                 fresh(key.right) and isinstance(key.left, ast.Constant)
             )
+        if isinstance(key, ast.Attribute) and isinstance(key.value, ast.Call):
+            return called_name(key.value) in _UNIQUE  # uuid4().hex
+        if isinstance(key, ast.Subscript) and isinstance(key.slice, ast.Slice):
+            return _is_unique(key.value)  # by chance two of some millions share their first digits
         if isinstance(key, ast.Attribute):
             return self._counts_attribute(key.attr, is_once)
         return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
@@ -340,6 +345,15 @@ class Bounds:
             return parameters(function)[is_bound:][:1] == [name]
         passed = [(home, argument_of(call, function, name, is_bound)) for home, call in calls]
         return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
+
+
+def _is_unique(node: ast.AST) -> bool:
+    """Whether it is a text of random digits: `uuid4().hex`, `str(uuid4())`, `token_hex(8)`."""
+    if isinstance(node, ast.Attribute):
+        node = node.value
+    if isinstance(node, ast.Call) and called_name(node) in _KEEPING and len(node.args) == 1:
+        node = node.args[0]
+    return isinstance(node, ast.Call) and called_name(node) in _UNIQUE
 
 
 def may_cease(guard: Guard) -> bool:
