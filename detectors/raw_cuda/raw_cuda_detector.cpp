@@ -54,22 +54,23 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
   for (const auto& growth : growths) {
     Finding finding{.kind = kind(), .device = growth.device};
-    if (growth.outside.is_growing()) {
-      finding.bytes_per_step = growth.outside.per_step;
-      finding.since_step = growth.outside.since_step;
-      finding.what = fmt::format("{} of device memory outside torch's caching allocator are taken every step",
-                                 format_bytes(finding.bytes_per_step));
-      finding.accounts_for = {{Counter::outside_bytes, growth.device}};
-    } else if (growth.private_pool.is_growing() && !growth.live.is_growing() && !growth.waiting.is_growing()) {
-      finding.bytes_per_step = growth.private_pool.per_step;
+    const double outside = growth.outside.is_growing() ? growth.outside.per_step : 0;
+    if (growth.private_pool.is_growing() && !growth.live.is_growing() && !growth.waiting.is_growing()) {
+      finding.bytes_per_step = growth.private_pool.per_step + outside;
       finding.since_step = growth.private_pool.since_step;
       finding.what =
           fmt::format("{} more stand in private pools (graphs, MemPools) every step, and no tensor uses them",
-                      format_bytes(finding.bytes_per_step));
+                      format_bytes(growth.private_pool.per_step));
       finding.accounts_for = {{Counter::private_pool_bytes, growth.device}, {Counter::reserved_bytes, growth.device}};
+    } else if (growth.outside.is_growing()) {
+      finding.bytes_per_step = outside;
+      finding.since_step = growth.outside.since_step;
+      finding.what = fmt::format("{} of device memory outside torch's caching allocator are taken every step",
+                                 format_bytes(outside));
     } else {
       continue;
     }
+    if (growth.outside.is_growing()) finding.accounts_for.push_back({Counter::outside_bytes, growth.device});
     if (!text.empty()) finding.what += fmt::format(" ({})", text);
     finding.accounts_for.push_back({Counter::heap_bytes});
     finding.accounts_for.push_back({Counter::python_objects});
