@@ -39,21 +39,37 @@ void add_witness(const Recording& recording, double bytes_per_step, Finding& fin
   if (is_better_part(bytes, bytes_per_step, recording.proof_steps())) add_suspects(recording, kept, finding);
 }
 
-// Who holds the one buffer that grew, or else the first container that did; -1: nobody was found. A buffer has grown in
-// the recorded steps as the heap did, and must hold what all the steps before have left: by chance the newest batch is
-// larger than one before, too.
-int holder_of_growth(const Recording& recording, double bytes_per_step, std::int64_t since_step) {
+// Whether a container gained the better part of what the recorded steps left: in malloc's bytes, or in small blocks of
+// Python's own allocator, for which it maps memory that malloc does not hand out.
+bool has_gained(const Holder& holder, const HostGrowth& growth, double bytes_per_step, std::int64_t steps) {
+  const auto& blocks = growth.blocks;
+  const bool is_in_bytes = growth.heap.is_growing() || growth.mapped.is_growing();
+  if (is_in_bytes && is_better_part(static_cast<double>(holder.gained_bytes), bytes_per_step, steps)) return true;
+  const bool is_in_blocks = blocks.is_growing() && !growth.heap.is_growing();
+  return is_in_blocks && is_better_part(static_cast<double>(holder.gained_blocks), blocks.per_step, steps);
+}
+
+// Who holds the one buffer that grew, or else the first container that gained as much; or the first of which it is not
+// known what it gained. -1: nobody was found. A buffer has grown in the recorded steps as the heap did, and must hold
+// what all the steps before have left: by chance the newest batch is larger than one before, too.
+int holder_of_growth(const Recording& recording, const HostGrowth& growth, double bytes_per_step,
+                     std::int64_t since_step) {
   const auto first_where = [&](const auto& is_wanted) {
     const auto found = std::find_if(recording.holders.begin(), recording.holders.end(), is_wanted);
     return found == recording.holders.end() ? -1 : static_cast<int>(found - recording.holders.begin());
   };
+  const auto end = recording.pass.first_step + recording.steps;
   const auto buffer = first_where([&](const Holder& holder) {
-    const auto end = recording.pass.first_step + recording.steps;
     return holder.buffer_growth > 0 &&
            is_better_part(static_cast<double>(holder.buffer_growth), bytes_per_step, recording.steps) &&
            is_better_part(static_cast<double>(holder.buffer_bytes), bytes_per_step, end - since_step);
   });
-  return buffer >= 0 ? buffer : first_where([](const Holder& holder) { return holder.container >= 0; });
+  if (buffer >= 0) return buffer;
+  const auto container = first_where([&](const Holder& holder) {
+    return holder.container >= 0 && has_gained(holder, growth, bytes_per_step, recording.steps);
+  });
+  if (container >= 0) return container;
+  return first_where([](const Holder& holder) { return holder.container >= 0 && !holder.is_weighed; });
 }
 
 }  // namespace
@@ -89,13 +105,18 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
         fmt::format("{} (strings, numbers) {} of {}", blocks.count, blocks.is_one ? "stays" : "stay", blocks.every);
   }
   // Python objects have no allocation stack here; the holder search names what grew, and else the native witness does.
-  const auto holder = holder_of_growth(evidence.recording, heap + mapped, finding.since_step);
-  if (holder >= 0) set_holder(evidence.recording, holder, finding);
+  const auto& recording = evidence.recording;
+  const auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
+  if (holder >= 0) {
+    set_holder(recording, holder, finding);
+    const auto& kept_in = recording.holders.at(static_cast<std::size_t>(holder));
+    finding.has_gained = kept_in.container >= 0 && has_gained(kept_in, growth, heap + mapped, recording.steps);
+  }
   const auto& kept = finding.kept_by;
   if (kept.line > 0) {
     finding.where = {{kept.file, kept.line, "", kept.text, FrameOwner::user}};
   } else {
-    add_witness(evidence.recording, heap + mapped, finding);
+    add_witness(recording, heap + mapped, finding);
   }
   return {finding};
 }

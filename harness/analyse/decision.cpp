@@ -178,7 +178,8 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   } else if (steps >= policy.leak_steps &&
              (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing())) {
     decision.next = Decision::Next::leak;
-  } else if (steps >= policy.proof_steps && is_growing && trends.judged().last < policy.budget_steps) {
+  } else if (steps >= policy.proof_steps && (is_growing || host.is_leak) &&
+             trends.judged().last < policy.budget_steps) {
     decision.next = Decision::Next::leak;
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
@@ -201,6 +202,8 @@ std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange 
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
     if (!is_exact(key.counter) || key.moment == Moment::before_collection) continue;
+    // A record pass sets objects apart: what takes the place of some of them counts as more from then on.
+    if (key.counter == Counter::python_objects && !trace.recordings().empty()) continue;
     const auto values = values_of(trace, key, judged);
     if (values.empty()) continue;
     const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);

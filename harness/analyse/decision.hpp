@@ -22,11 +22,12 @@ struct Decision {
 /// Decides from the trends of all ledgers over the judged steps. A pure function.
 /// Clean: from policy.clean_steps on, when every exact ledger is flat and the host heap is below its floor.
 /// Leak: from policy.leak_steps on, when an exact ledger grows and its cohorts agree, or the host heap grows; from
-/// policy.proof_steps on, when an exact ledger grows and a record pass proves it.
+/// policy.proof_steps on, when either grows and a record pass proves it.
 /// Inconclusive: the budget is used up.
 [[nodiscard]] Decision decide(const Trace& trace, const Trends& trends, const Policy& policy);
 
-/// Settled level of each exact ledger: its minimum over the last quarter of the judged steps.
+/// Settled level of each exact ledger: its minimum over the last quarter of the judged steps. Of Python objects only
+/// where no record pass has moved it.
 [[nodiscard]] std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange judged);
 
 /// Keeps of several findings those that explain something which none before them explains.

@@ -171,7 +171,7 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 }
 
 bool is_proven(const Finding& finding) {
-  return finding.structure.type == StructureType::unbounded && finding.kept_count > 1;
+  return finding.structure.type == StructureType::unbounded && (finding.kept_count > 1 || finding.has_gained);
 }
 
 RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {

@@ -45,7 +45,8 @@ struct RecordOutcome {
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether a record pass proves that a finding's container grows without a bound: survivors of two of its steps at
-/// least are in a container that nothing bounds.
+/// least are in a container that nothing bounds, or that container gained the better part of what the host's memory
+/// did.
 [[nodiscard]] bool is_proven(const Finding& finding);
 
 }  // namespace stepleak

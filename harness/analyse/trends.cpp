@@ -36,18 +36,17 @@ Ledger without_record_passes(const Ledger& ledger, const std::vector<Pass>& pass
 
 // A ledger of the whole process, less what an exact one, where there is such a `part`, tells of the same bytes, at the
 // boundaries where the first was read.
-std::vector<std::int64_t> process_values(const Trace& trace, const SeriesKey& key, StepRange range,
-                                         const std::optional<SeriesKey>& part = std::nullopt) {
+Ledger process_ledger(const Trace& trace, const SeriesKey& key, const std::optional<SeriesKey>& part = std::nullopt) {
   const auto* whole = trace.ledger(key);
   const auto* known = part ? trace.ledger(*part) : nullptr;
-  if (whole == nullptr) return {};
   Ledger rest{key};
+  if (whole == nullptr) return rest;
   for (std::size_t i = 0; i < whole->steps().size(); ++i) {
     const auto step = whole->steps()[i];
     const auto at_step = known == nullptr ? std::vector<std::int64_t>() : known->held(step, step);
     rest.add(step, whole->values()[i] - (at_step.empty() ? 0 : at_step.front()));
   }
-  return without_record_passes(rest, trace.passes()).held(range.first, range.last);
+  return without_record_passes(rest, trace.passes());
 }
 
 // What the process has in all, of which the harness's own work is a part.
@@ -57,12 +56,10 @@ bool is_of_process(Counter counter) {
 }
 
 // Steps between two readings of a ledger, at most.
-std::int64_t longest_gap(const Trace& trace, const SeriesKey& key, StepRange range) {
-  const auto* ledger = trace.ledger(key);
-  if (ledger == nullptr) return 1;
+std::int64_t longest_gap(const Ledger& ledger, StepRange range) {
   std::int64_t longest = 1;
   std::int64_t last = 0;
-  for (const auto step : ledger->steps()) {
+  for (const auto step : ledger.steps()) {
     if (step > range.last) break;
     if (last >= range.first) longest = std::max(longest, step - last);
     last = step;
@@ -81,6 +78,28 @@ std::vector<std::int64_t> waiting_bytes(const Trace& trace, Device device, StepR
 Trend judged_trend(const std::vector<std::int64_t>& values, const TrendOptions& options, StepRange judged) {
   auto trend = trend_of(values, options);
   if (trend.since_step > 0) trend.since_step += judged.first - 1;
+  return trend;
+}
+
+// Between the first reading after the first quarter of the steps, which is warm-up, and the last.
+double rate_of_readings(const Ledger& ledger, StepRange judged) {
+  const auto& steps = ledger.steps();
+  const auto first = std::lower_bound(steps.begin(), steps.end(), judged.first + judged.count() / 4) - steps.begin();
+  const auto last = std::upper_bound(steps.begin(), steps.end(), judged.last) - steps.begin() - 1;
+  if (last <= first) return 0;
+  const auto at = [&](std::ptrdiff_t i) { return ledger.values()[static_cast<std::size_t>(i)]; };
+  const auto count = steps[static_cast<std::size_t>(last)] - steps[static_cast<std::size_t>(first)];
+  return static_cast<double>(at(last) - at(first)) / static_cast<double>(count);
+}
+
+// Of a ledger that is read now and then. What is held over a window of one reading or two says as much of when it was
+// read as of what.
+Trend process_trend(const Ledger& ledger, const TrendOptions& options, StepRange judged) {
+  auto trend = judged_trend(ledger.held(judged.first, judged.last), options, judged);
+  const bool is_coarse = options.period == 0 && trend.window < 2 * longest_gap(ledger, judged);
+  if (const auto rate = rate_of_readings(ledger, judged); trend.is_growing() && is_coarse && rate > 0) {
+    trend.per_step = rate;
+  }
   return trend;
 }
 
@@ -144,24 +163,27 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
       waiting_[device] = judged_trend(waiting_bytes(trace, device, judged), noisy, judged);
     }
   }
-  const auto heap = process_values(trace, {Counter::heap_bytes}, judged, SeriesKey{Counter::live_bytes});
-  heap_ = judged_trend(heap, host, judged);
-  is_heap_decaying_ = is_decaying(heap, longest_gap(trace, {Counter::heap_bytes}, judged));
+  const auto is_slowing = [&](const Ledger& ledger, std::int64_t gap) {
+    return is_decaying(ledger.held(judged.first, judged.last), gap);
+  };
+  const auto heap = process_ledger(trace, {Counter::heap_bytes}, SeriesKey{Counter::live_bytes});
+  heap_ = process_trend(heap, host, judged);
+  supported_heap_ = process_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
+  is_heap_decaying_ = is_slowing(heap, longest_gap(heap, judged));
+  // Page-locked memory is mapped, too.
   const SeriesKey pages{Counter::mapped_bytes};
   if (trace.has(pages)) {
-    // Page-locked memory is mapped, too.
-    const auto rest = process_values(trace, pages, judged, SeriesKey{Counter::pinned_bytes});
-    ledgers_[pages] = judged_trend(rest, mapped, judged);
-    is_mapped_decaying_ = is_decaying(rest, longest_gap(trace, pages, judged));
+    const auto rest = process_ledger(trace, pages, SeriesKey{Counter::pinned_bytes});
+    ledgers_[pages] = process_trend(rest, mapped, judged);
+    is_mapped_decaying_ = is_slowing(rest, longest_gap(rest, judged));
   }
   const SeriesKey small_blocks{Counter::python_blocks};
   if (trace.has(small_blocks)) {
-    const auto rest = process_values(trace, small_blocks, judged);
-    ledgers_[small_blocks] = judged_trend(rest, blocks, judged);
-    are_blocks_decaying_ = is_decaying(rest);
+    const auto rest = process_ledger(trace, small_blocks);
+    ledgers_[small_blocks] = process_trend(rest, blocks, judged);
+    are_blocks_decaying_ = is_slowing(rest, 1);
   }
-  resident_ = judged_trend(process_values(trace, {Counter::resident_bytes}, judged), host, judged);
-  supported_heap_ = judged_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
+  resident_ = process_trend(process_ledger(trace, {Counter::resident_bytes}), host, judged);
 }
 
 const Trend& Trends::of(const SeriesKey& key) const {

@@ -210,6 +210,7 @@ void Session::begin_record(const Pass& pass) {
 void Session::end_record() {
   is_in_record_ = false;
   const auto pass = trace_.passes().back();
+  for (auto* search : parts_.holder_searches) attempt([&] { search->end(); }, record_notes_);
   auto recording = observer_.end_record(pass, trace_.step_count() - pass.first_step + 1);
   recording.notes = std::exchange(record_notes_, {});
   explain(recording);

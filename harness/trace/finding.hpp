@@ -32,6 +32,7 @@ struct Finding {
   Structure structure;          ///< what bounds the container that keeps it
   std::int64_t kept_count = 0;  ///< explained steps of which a survivor is alive
   std::int64_t explained_steps = 0;
+  bool has_gained = false;  ///< of host memory: its container gained the better part of it in the recorded steps
   std::string fix;
   std::string fingerprint;              ///< 16 hex digits, stable over runs, machines and line shifts
   std::vector<SeriesKey> accounts_for;  ///< ledgers whose growth this finding explains

@@ -75,6 +75,12 @@ struct Holder {
   /// Of a held buffer (a string, an array) that grew in the record pass: its size after it, and by how much it grew.
   std::int64_t buffer_bytes = 0;
   std::int64_t buffer_growth = 0;
+  /// Of a container that grew in the record pass: what it gained then, of malloc's bytes and of small blocks of
+  /// Python's own allocator. More where it is not weighed: there is something in it that does not say all that it
+  /// keeps.
+  std::int64_t gained_bytes = 0;
+  std::int64_t gained_blocks = 0;
+  bool is_weighed = false;
 };
 
 }  // namespace stepleak

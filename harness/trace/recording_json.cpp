@@ -129,7 +129,10 @@ Json holder_to_json(const Holder& holder) {
           {"kept_by", statement_to_json(holder.kept_by)},
           {"structure", structure_to_json(holder.structure)},
           {"buffer_bytes", holder.buffer_bytes},
-          {"buffer_growth", holder.buffer_growth}};
+          {"buffer_growth", holder.buffer_growth},
+          {"gained_bytes", holder.gained_bytes},
+          {"gained_blocks", holder.gained_blocks},
+          {"is_weighed", holder.is_weighed}};
 }
 
 Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
@@ -143,7 +146,10 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .kept_by = statement_from_json(json.at("kept_by")),
           .structure = json.contains("structure") ? structure_from_json(json.at("structure")) : Structure{},
           .buffer_bytes = json.contains("buffer_bytes") ? count_from(json.at("buffer_bytes")) : 0,
-          .buffer_growth = json.contains("buffer_growth") ? count_from(json.at("buffer_growth")) : 0};
+          .buffer_growth = json.contains("buffer_growth") ? count_from(json.at("buffer_growth")) : 0,
+          .gained_bytes = json.contains("gained_bytes") ? count_from(json.at("gained_bytes")) : 0,
+          .gained_blocks = json.contains("gained_blocks") ? count_from(json.at("gained_blocks")) : 0,
+          .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>()};
 }
 
 }  // namespace

@@ -46,12 +46,22 @@ class SlottedKeeper:
         """The step."""
 
 
-def search(root: Any, keep: Callable[[], list[int]], files: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Searches around `keep`, which keeps tensors somewhere and returns their addresses."""
+def search(
+    root: Any, keep: Callable[[], list[int]], files: tuple[str, ...] = (), born_in: frozenset[int] = frozenset()
+) -> dict[str, Any]:
+    """Searches around `keep`, which keeps tensors somewhere and returns their addresses.
+
+    `born_in`: lines of the files.
+    """
     holders = HolderSearch(root, frame_locals)
     holders.begin()
-    addresses = keep()
-    found = holders.search(addresses, {file: set() for file in files}, STEPS)
+    gc.freeze()
+    try:
+        addresses = keep()
+        holders.end()
+    finally:
+        gc.unfreeze()
+    found = holders.search(addresses, {file: set(born_in) for file in files}, STEPS)
     assert found["unreachable"] <= set(addresses)
     return {**found, "holders": [as_text(found, holder) for holder in found["holders"]], "addresses": addresses}
 
@@ -735,12 +745,89 @@ def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> No
     assert (holder["text"], holder["expression"]) == ("t.kept['g'] += g", "g")
 
 
+@pytest.mark.parametrize("line", [3, 5])
+def test_statement_that_the_tensor_was_born_in_is_what_keeps_it(line: int, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    lines = [
+        "def f(t, v):",
+        "    if t.mean is None:",
+        "        t.mean = v",
+        "    else:",
+        "        t.mean = 0.9 * t.mean + v",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    root: Any = types.SimpleNamespace(mean=None)
+
+    def keep() -> list[int]:
+        root.mean = torch.zeros(4)
+        return [root.mean._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),), frozenset({line})))
+    assert holder["line"] == line
+
+
 def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def (:\n", encoding="utf-8")
     root: Any = types.SimpleNamespace(kept=[])
     holder = holder_of_first(search(root, appended(root.kept), (str(broken), "/nowhere/at_all.py")))
     assert holder["file"] == __file__
+
+
+# --- containers that grew ---------------------------------------------------------------------------------------------
+
+
+def test_container_that_gained_most_comes_first() -> None:
+    root: Any = types.SimpleNamespace(numbers=[0.0], texts=["x" * 10_000])
+
+    def keep() -> list[int]:
+        for i in range(STEPS):
+            root.numbers += [float(i), float(i)]
+            root.texts.append(str(i) * 10_000)
+        return []
+
+    assert search(root, keep)["holders"][0]["path"].endswith(f".texts (list, len {1 + STEPS})")
+
+
+@pytest.mark.parametrize("entries", [1, 2])
+def test_container_that_gained_now_and_then_is_one_where_it_can_be_weighed(entries: int) -> None:
+    root: Any = types.SimpleNamespace(blobs=[bytes(10_000)], unknown=[object()])
+
+    def keep() -> list[int]:
+        root.blobs += [bytes(10_000) for _ in range(entries)]
+        root.unknown += [memoryview(b"") for _ in range(entries)]
+        return []
+
+    paths = [holder["path"] for holder in search(root, keep)["holders"]]
+    assert any(".blobs" in path for path in paths) == (entries > 1)
+    assert not any(".unknown" in path for path in paths)
+
+
+@pytest.mark.parametrize("is_another", [False, True])
+def test_container_that_was_born_meanwhile_has_not_grown(is_another: bool) -> None:
+    """Also where it has the `id` of one that is gone."""
+    root: Any = types.SimpleNamespace(batch=[0.5])
+
+    def keep() -> list[int]:
+        if is_another:
+            gone, root.batch = id(root.batch), None
+            root.batch = []  # of the interpreter's free list
+            assert id(root.batch) == gone
+        root.batch += [float(i) for i in range(2 * STEPS)]
+        return []
+
+    assert any(".batch" in holder["path"] for holder in search(root, keep)["holders"]) != is_another
+
+
+def test_dict_that_the_collector_does_not_track_grows() -> None:
+    root: Any = types.SimpleNamespace(answers={0: b"0"})
+
+    def keep() -> list[int]:
+        root.answers.update({i: str(i).encode() for i in range(STEPS + 1)})
+        assert not gc.is_tracked(root.answers)
+        return []
+
+    assert any(".answers (dict" in holder["path"] for holder in search(root, keep)["holders"])
 
 
 # --- references that cannot be seen -----------------------------------------------------------------------------------

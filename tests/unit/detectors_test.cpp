@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/record_outcome.hpp"
 #include "tests/support/analysed.hpp"
 #include "tests/support/trace_builder.hpp"
 
@@ -272,6 +273,48 @@ TEST(HostHeapDetectorTest, NamesAContainerBesideABufferThatIsNotTheLeak) {
   EXPECT_EQ(with_buffer(2048 * kRecorded, 600 * kSteps).holder, "train.kept (list, len 40)");
 }
 
+// The same heap, a list that grew first and a second that may weigh more, of which nothing takes anything out.
+Finding with_weighed(const Holder& first, const Holder& second) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return 1000000 + 2048 * step; })
+      .with_object({.type = "list", .name = "train.numbers", .length = 40})
+      .with_object({.type = "list", .name = "train.arrays", .length = 40});
+  int node = 0;
+  for (auto holder : {first, second}) {
+    holder.held = holder.container = node++;
+    holder.structure.type = StructureType::unbounded;
+    builder.with_holder(std::move(holder));
+  }
+  const Analysed trace(builder.recorded(kRecorded).build());
+  for (const auto& detector : all_detectors()) {
+    for (const auto& finding : trace.findings(*detector)) return finding;
+  }
+  return {};
+}
+
+constexpr std::int64_t kBetterPart = 1500 * kRecorded;
+
+TEST(HostHeapDetectorTest, NamesTheContainerThatGainedTheBetterPart) {
+  const auto finding = with_weighed({.gained_bytes = 32 * kRecorded, .is_weighed = true},
+                                    {.gained_bytes = kBetterPart, .is_weighed = true});
+  EXPECT_EQ(finding.holder, "train.arrays (list, len 40)");
+  EXPECT_TRUE(is_proven(finding));
+}
+
+TEST(HostHeapDetectorTest, NamesNoContainerThatIsKnownToHaveGainedLess) {
+  const Holder light{.gained_bytes = 32 * kRecorded, .is_weighed = true};
+  const auto finding = with_weighed(light, light);
+  EXPECT_EQ(finding.holder, "");
+  EXPECT_FALSE(is_proven(finding));
+}
+
+TEST(HostHeapDetectorTest, ProvesNothingByAContainerThatCannotBeWeighed) {
+  const auto finding = with_weighed({.gained_bytes = 32 * kRecorded, .is_weighed = true}, {});
+  EXPECT_EQ(finding.holder, "train.arrays (list, len 40)");
+  EXPECT_FALSE(is_proven(finding));
+}
+
 constexpr Device kGpu{DeviceType::cuda, 0};
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 
@@ -358,6 +401,16 @@ TEST(RawCudaDetectorTest, DetectsDeviceMemoryOutsideTheAllocator) {
 
 TEST(RawCudaDetectorTest, DetectsPrivatePoolsWithoutTensors) {
   EXPECT_TRUE(kinds_of(gpu({.reserved = 2 * kMebi, .private_pool = 2 * kMebi})).contains(Kind::raw_cuda));
+}
+
+TEST(RawCudaDetectorTest, AddsWhatTheDriverTakesBesideAPool) {
+  const Analysed trace(gpu({.reserved = 2 * kMebi, .private_pool = 2 * kMebi, .outside = kMebi}).build());
+  double bytes_per_step = 0;
+  for (const auto& detector : all_detectors()) {
+    if (detector->kind() != Kind::raw_cuda) continue;
+    for (const auto& finding : trace.findings(*detector)) bytes_per_step += finding.bytes_per_step;
+  }
+  EXPECT_EQ(bytes_per_step, 3 * kMebi);
 }
 
 TEST(RawCudaDetectorTest, IgnoresModulesThatAreLoadedLate) {

@@ -69,14 +69,18 @@ TEST(JudgeTest, LeavesALogOfNumbersOnTheHeapInPeace) {
         .build();
   };
   EXPECT_EQ(Analysed(with_heap(33)).decision().next, Next::clean);
-  EXPECT_EQ(Analysed(with_heap(1400)).decision().next, Next::more_steps);
+  const auto decision = Analysed(with_heap(1400)).decision();
+  EXPECT_EQ(decision.next, Next::leak);
+  EXPECT_TRUE(decision.needs_proof);
 }
 
 TEST(JudgeTest, ConfirmsTheHeapAloneForTwiceAsLong) {
   const auto builder = TraceBuilder(512).with(kBytes, [](auto) { return 4096; }).with(kHeap, [](auto step) {
     return 1000000 + 1400 * step;
   });
-  EXPECT_EQ(Analysed(builder.build()).decision().next, Next::leak);
+  const auto decision = Analysed(builder.build()).decision();
+  EXPECT_EQ(decision.next, Next::leak);
+  EXPECT_FALSE(decision.needs_proof);
 }
 
 TEST(JudgeTest, CallsAHeapThatFillsEverMoreSlowlyClean) {
@@ -129,6 +133,14 @@ TEST(SteadyLevelTest, IsWhatStaysAfterASmallFallLongAgo) {
           .with({Counter::python_objects}, [](auto step) { return step == 3 ? 399 : 400 + std::max(0L, step - 180L); })
           .build();
   EXPECT_EQ(steady_levels(trace, {1, 192}).at("python_objects@cpu"), 400);
+}
+
+TEST(SteadyLevelTest, IsNoneOfObjectsThatARecordPassHasSetApart) {
+  const SeriesKey objects{Counter::python_objects};
+  TraceBuilder builder(192);
+  builder.with(kBytes, [](auto) { return 4096; }).with(objects, [](auto) { return 400; });
+  EXPECT_TRUE(steady_levels(builder.build(), {1, 192}).contains("python_objects@cpu"));
+  EXPECT_FALSE(steady_levels(builder.recorded(16).build(), {1, 192}).contains("python_objects@cpu"));
 }
 
 TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {

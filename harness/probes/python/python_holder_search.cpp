@@ -80,7 +80,10 @@ std::vector<Holder> to_paths(const py::dict& found) {
                        .line = structure["line"].cast<int>(),
                        .text = text_of(structure["text"])},
          .buffer_bytes = holder["buffer_bytes"].cast<std::int64_t>(),
-         .buffer_growth = holder["buffer_growth"].cast<std::int64_t>()});
+         .buffer_growth = holder["buffer_growth"].cast<std::int64_t>(),
+         .gained_bytes = holder["gained_bytes"].cast<std::int64_t>(),
+         .gained_blocks = holder["gained_blocks"].cast<std::int64_t>(),
+         .is_weighed = holder["is_weighed"].cast<bool>()});
   }
   return paths;
 }
@@ -157,6 +160,11 @@ void PythonHolderSearch::begin() {
   const py::gil_scoped_acquire gil;
   const FrozenAgain unfrozen(collector_);
   state_->search.attr("begin")(seconds_for_a_search(ends_at_));
+}
+
+void PythonHolderSearch::end() {
+  const py::gil_scoped_acquire gil;
+  state_->search.attr("end")();
 }
 
 void PythonHolderSearch::search(Recording& recording) {

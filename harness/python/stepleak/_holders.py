@@ -25,17 +25,23 @@ from stepleak._paths import End, Paths
 from stepleak._sources import Sources
 from stepleak._structure import judged
 from stepleak._user_code import UserCode
+from stepleak._weights import UNKNOWN, Weight, weight_of_gain
 
 _MOST_TENSORS = 24
 """Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
 _MOST_SEARCHES = 4
 """Searches for tensors that share no holder with one found before."""
+_MOST_WEIGHED = 64
+"""Containers that grew, of which some weigh the most."""
+_FEWEST_ENTRIES = 2
+"""Of a container that grew, where what it gained can be weighed."""
 
 
 class HolderSearch:
-    """One search around one record pass: `begin()` before it, `search()` after it.
+    """One search around one record pass: `begin()` before it, `end()` and `search()` after it.
 
-    The caller sees to it that no object is frozen at either, since frozen ones are not searched.
+    The caller sees to it that no object is frozen at `begin()` and `search()`, since frozen ones are not searched, and
+    that all which were there before the pass are at `end()`.
     `read_locals`: names and values of a frame's variables.
     """
 
@@ -43,6 +49,7 @@ class HolderSearch:
         self._root = root
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
+        self._born: set[int] = set()
         self._buffers = Buffers(read_locals)
 
     def begin(self, seconds: float = math.inf) -> None:
@@ -50,14 +57,19 @@ class HolderSearch:
 
         Of none, if it takes longer.
         """
-        self._lengths = {}
+        self._lengths, self._born = {}, set()
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
             self._buffers.begin(limit)
-            for part in limit.parts(gc.get_objects()):
+            for part in limit.parts(_all_objects()):
                 lengths.update((id(o), length_of(o)) for o in part if container_kind(o) is not None)
             self._lengths = lengths
+
+    def end(self) -> None:
+        """Remembers which containers were born meanwhile: one may have the `id` of another that is gone."""
+        if gc.get_freeze_count() > 0:
+            self._born = {id(o) for o in gc.get_objects() if container_kind(o) is not None}
 
     def search(
         self, wanted: list[int], lines: dict[str, set[int]], steps: int, seconds: float = math.inf
@@ -73,22 +85,28 @@ class HolderSearch:
         from stepleak import _tensors  # torch is the step's business: without a step there need be none
 
         limit = TimeLimit(seconds)
-        objects = gc.get_objects()
+        objects = _all_objects()
         most = len(objects)
         tensors: dict[int, Any] = {}
         grown: list[Any] = []
         with contextlib.suppress(OutOfTimeError):
             for part in limit.parts(objects):
                 tensors.update((_tensors.address_of(o), o) for o in part if _tensors.is_tensor(o))
-                grown.extend(o for o in part if container_kind(o) is not None and self._has_grown(o, most, steps))
+                grown.extend(o for o in part if container_kind(o) is not None and self._has_grown(o, most))
         part = ()
         was_seen = not limit.is_over
         # What grew most first: the collector's own order follows addresses in places.
         grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
         del objects
         buffers: list[Buffer] = []
+        weights: dict[int, Weight] = {}
         with contextlib.suppress(OutOfTimeError):
             buffers = self._buffers.grown(steps, limit)[:_MOST_SEARCHES]
+            for container in grown[:_MOST_WEIGHED]:
+                weights[id(container)] = weight_of_gain(container, self._growth(container), limit)
+        # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
+        grown = [o for o in grown if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete]
+        grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
@@ -101,6 +119,7 @@ class HolderSearch:
             *buffers,
             *map(vars, buffers),
             self._lengths,
+            self._born,
             self.__dict__,
             wanted,
             found.containers,
@@ -111,20 +130,20 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
             for index in range(min(len(grown), _MOST_SEARCHES)):
-                found.add(paths.to(grown[index]))
+                found.add(paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
         # Megabytes, which are not the program's.
-        self._lengths = {}
+        self._lengths, self._born = {}, set()
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
 
-    def _has_grown(self, container: Any, most: int, steps: int) -> bool:
-        return container is not self._lengths and steps // 2 <= self._growth(container) < most
+    def _has_grown(self, container: Any, most: int) -> bool:
+        return container is not self._lengths and _FEWEST_ENTRIES <= self._growth(container) < most
 
     def _growth(self, container: Any) -> int:
         """Entries more than before; 0 of one that was not there."""
-        before = self._lengths.get(id(container))
+        before = None if id(container) in self._born else self._lengths.get(id(container))
         return 0 if before is None else max(0, length_of(container) - before)
 
 
@@ -150,7 +169,7 @@ class _Found:
             "unreachable": set(self._unreachable),
         }
 
-    def add(self, search: Any, buffer: Buffer | None = None) -> None:
+    def add(self, search: Any, buffer: Buffer | None = None, weight: Weight = UNKNOWN) -> None:
         if search.end is not End.FOUND:
             return
         holder = self._graph.add(search, is_buffer=buffer is not None)
@@ -169,6 +188,7 @@ class _Found:
             statement = self._sources.statement_filling(container.fills)
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
+        holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks, "is_weighed": weight.is_complete}
         self._holders.append(holder)
 
     def add_buffer(self, paths: Paths, buffer: Buffer) -> None:
@@ -206,6 +226,13 @@ class _Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _all_objects() -> list[Any]:
+    """What the collector tracks, and, of what that refers to, the dicts of plain values, which it does not."""
+    objects = gc.get_objects()
+    plain = {id(o): o for o in gc.get_referents(*objects) if type(o) is dict and o and not gc.is_tracked(o)}
+    return objects + list(plain.values())
 
 
 def _note_of(limit: TimeLimit, objects: int) -> str:

@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Weighs what a container has gained: bytes that came from malloc, and small blocks of Python's own allocator.
+
+An entry weighs what it alone leads to. What an older entry of the same container leads to as well (a model, a
+configuration) is not its own. Tensors weigh nothing, since they have a ledger of their own. Runs no code of the user's.
+"""
+
+from __future__ import annotations
+
+import _thread
+import datetime
+import decimal
+import gc
+import io
+import itertools
+import sys
+import threading
+import types
+from collections import OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from typing import Any
+
+from stepleak import _tensors
+from stepleak._limit import TimeLimit
+from stepleak._objects import class_namespace_of, container_kind, mro_of, name_of
+from stepleak._unseen import array_type, base_of, contents_of
+
+_LARGEST_SMALL = 512
+"""What is larger comes from malloc: SMALL_REQUEST_THRESHOLD of CPython's Objects/obmalloc.c."""
+_HEADER = 16
+"""What the collector puts before an object that it tracks."""
+_CHUNK = 16
+"""What malloc and Python's own allocator hand out is a multiple of this, and malloc's has 8 bytes more before it."""
+_MOST_ENTRIES = 16
+"""Of what was gained: a search has several containers to weigh."""
+_MOST_OBJECTS = 20_000
+_AT_ONCE = 1_000
+"""Objects between two looks at the clock."""
+
+_IS_HEAP_TYPE = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE: of a class statement, or of an extension that makes its types at run time."""
+_FROM_STATEMENTS = frozenset(("__dict__", "__weakref__", "__slots__"))
+"""One of these is in the namespace of a class that a class statement derives from `object`."""
+_basic_size_of: Any = type.__dict__["__basicsize__"].__get__
+_base_of: Any = type.__dict__["__base__"].__get__
+_flags_of: Any = type.__dict__["__flags__"].__get__
+_module_of: Any = type.__dict__["__module__"].__get__
+_SIZES: dict[type, Any] = {
+    kind: kind.__sizeof__  # type: ignore[attr-defined]
+    for kind in (
+        *(str, bytes, bytearray, int, list, tuple, dict, set, frozenset, deque, OrderedDict, io.BytesIO, io.StringIO),
+        *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType),
+    )
+}
+_PLAIN_TYPES = frozenset(
+    (
+        *_SIZES,
+        *(object, type(None), defaultdict, bool, float, complex, range, slice, BaseException),
+        *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal),
+        *(types.MethodType, types.CellType, types.TracebackType, _thread.LockType, _thread.RLock),
+    )
+)
+"""Types written in C whose objects are all that their size and their referents say."""
+_SHARED_TYPES = (
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.CodeType,
+    types.FrameType,
+)
+_INLINE_TYPES = frozenset((str, bytes, int, float, bool, type(None)))
+
+
+@dataclass(frozen=True)
+class Weight:
+    """Of what a container gained; at least that much where not all of it could be weighed."""
+
+    heap_bytes: int = 0
+    blocks: int = 0
+    is_complete: bool = False
+
+
+UNKNOWN = Weight()
+
+
+def weight_of_gain(container: Any, growth: int, limit: TimeLimit) -> Weight:
+    """What the newest `growth` entries weigh, by some of them. Raises OutOfTimeError."""
+    newest, older = _newest_entries(container, min(growth, _MOST_ENTRIES))
+    if older is None and not all(type(part) in _INLINE_TYPES for entry in newest for part in entry):
+        return UNKNOWN
+    scale = _Scale(container, limit)
+    common = scale.add(older or [])
+    with_newest = scale.add([part for entry in newest for part in entry])
+    if not newest or common is None or with_newest is None:
+        return UNKNOWN
+
+    def share(before: int, after: int) -> int:
+        return (after - before) * growth // len(newest)
+
+    heap_bytes = share(common.heap_bytes, with_newest.heap_bytes)
+    return Weight(heap_bytes, share(common.blocks, with_newest.blocks), with_newest.is_complete)
+
+
+def _newest_entries(container: Any, count: int) -> tuple[list[list[Any]], list[Any] | None]:
+    """The parts of the last `count` entries, and of the one before them. A set does not tell which is which."""
+    kind = container_kind(container)
+    if kind is set:
+        return [[item] for item in itertools.islice(set.__iter__(container), count)], None
+    if kind is dict:
+        backwards: Any = reversed(dict.items(container))
+    else:
+        backwards = ((item,) for item in (list if kind is list else deque).__reversed__(container))  # type: ignore[union-attr]
+    entries = [list(entry) for entry in itertools.islice(backwards, count + 1)]
+    return entries[:count], (entries[count] if len(entries) > count else None)
+
+
+class _Scale:
+    """Weighs each object once, and the container itself not at all."""
+
+    def __init__(self, container: Any, limit: TimeLimit) -> None:
+        self._limit = limit
+        self._seen = {id(container)}
+        # No such block where PYTHONMALLOC has all of them come from malloc, as the command line does.
+        self._largest_small = _LARGEST_SMALL if sys.getallocatedblocks() > 0 else 0
+        self._heap_bytes = 0
+        self._blocks = 0
+
+    def add(self, items: list[Any]) -> Weight | None:
+        """The weight of all so far, with these and what they lead to; complete where these were. None: too many."""
+        waiting = list(items)
+        is_complete = True
+        while waiting:
+            item = waiting.pop()
+            if id(item) in self._seen:
+                continue
+            self._seen.add(id(item))
+            if len(self._seen) > _MOST_OBJECTS:
+                return None
+            if len(self._seen) % _AT_ONCE == 0:
+                self._limit.check()
+            kind = type(item)
+            if issubclass(kind, _SHARED_TYPES) or _tensors.is_tensor(item):
+                continue
+            if array_type() in mro_of(kind):
+                self._add_buffers(item)
+            self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
+            is_complete = is_complete and _is_known(kind)
+            if kind not in _INLINE_TYPES:
+                waiting.extend(contents_of(item))
+        return Weight(self._heap_bytes, self._blocks, is_complete)
+
+    def _add_buffers(self, array: Any) -> None:
+        """Its items, where they are its own, and its shape and strides: never of Python's allocator."""
+        read = class_namespace_of(array_type())
+        if base_of(array) is None:
+            self._put(int(read["nbytes"].__get__(array)))
+        self._put(2 * 8 * int(read["ndim"].__get__(array)))
+
+    def _put(self, size: int, largest_small: int = 0) -> None:
+        if size <= largest_small:
+            self._blocks += 1
+        elif size > 0:
+            self._heap_bytes += max(2, -(-(size + 8) // _CHUNK)) * _CHUNK
+
+
+def _size_of(item: Any) -> int:
+    sizer = next((_SIZES[base] for base in mro_of(type(item)) if base in _SIZES), None)
+    # object.__sizeof__ would take what is behind the header of any C structure for a number of items.
+    return int(_basic_size_of(type(item)) if sizer is None else sizer(item))
+
+
+def _is_known(kind: type) -> bool:
+    """Whether objects of this type keep no memory that neither their size nor their referents tell of."""
+    for base in mro_of(kind):
+        if base in _PLAIN_TYPES or base is array_type() or _module_of(base) == "numpy":
+            return True
+        # What is below a class statement's class decides. A binding's class keeps an object of C++, a thread its stack.
+        if base is threading.Thread:
+            return False
+        if not _flags_of(base) & _IS_HEAP_TYPE or name_of(type(base)) == "pybind11_type":
+            return issubclass(base, BaseException)
+        if _base_of(base) is object and not _FROM_STATEMENTS & class_namespace_of(base).keys():
+            return False
+    return True

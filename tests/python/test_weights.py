@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What containers gained: each kind of entry by its weight, and what is no weight of theirs."""
+
+from __future__ import annotations
+
+import io
+import math
+import sqlite3
+import threading
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stepleak._limit import OutOfTimeError, TimeLimit
+from stepleak._weights import UNKNOWN, Weight, weight_of_gain
+
+GAINED = 4
+LARGE = 10_000
+SLACK = 200
+"""Headers, and what malloc rounds up."""
+
+
+class Record:
+    """An entry with attributes."""
+
+    def __init__(self, payload: Any) -> None:
+        self.payload = payload
+
+    def __sizeof__(self) -> int:
+        raise AssertionError
+
+
+def generated(payload: Any) -> Any:
+    yield 1
+    yield payload
+
+
+def suspended(payload: Any) -> Any:
+    generator = generated(payload)
+    next(generator)
+    return generator
+
+
+def weigh(container: Any, growth: int = GAINED) -> Weight:
+    return weight_of_gain(container, growth, TimeLimit(math.inf))
+
+
+ENTRIES: dict[str, Callable[[], Any]] = {
+    "text": lambda: "x" * LARGE,
+    "bytes in a tuple": lambda: (1, bytes(LARGE)),
+    "array": lambda: np.zeros(LARGE // 8),
+    "view of an array of its own": lambda: np.zeros(LARGE // 8).reshape(2, -1),
+    "array of objects": lambda: np.array([bytes(LARGE), None], dtype=object),
+    "attributes": lambda: Record(bytes(LARGE)),
+    "file in memory": lambda: io.BytesIO(bytes(LARGE)),
+    "error": lambda: ValueError("x" * LARGE),
+    "suspended generator": lambda: suspended(bytes(LARGE)),
+    "module": lambda: torch.nn.ParameterDict({"bytes": bytes(LARGE)}),
+    "defaultdict": lambda: defaultdict(list, {0: [bytes(LARGE)]}),
+    "lock beside it": lambda: [threading.Lock(), bytes(LARGE)],
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_entry_weighs_what_it_leads_to(name: str) -> None:
+    weight = weigh([ENTRIES[name]() for _ in range(20)])
+    assert GAINED * LARGE <= weight.heap_bytes <= GAINED * (LARGE + SLACK)
+    assert weight.is_complete
+
+
+CONTAINERS: dict[str, Callable[[int], Any]] = {
+    "list": lambda n: [bytes(LARGE) for _ in range(n)],
+    "deque": lambda n: deque(bytes(LARGE) for _ in range(n)),
+    "dict": lambda n: {i: bytes(LARGE) for i in range(n)},
+    "keys": lambda n: {bytes([i]) * LARGE: i for i in range(n)},
+    "OrderedDict": lambda n: OrderedDict((i, bytes(LARGE)) for i in range(n)),
+    "set": lambda n: {bytes([i]) * LARGE for i in range(n)},
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("growth", [GAINED, 40])
+def test_gain_is_that_of_the_newest_entries(name: str, growth: int) -> None:
+    weight = weigh(CONTAINERS[name](50), growth)
+    assert growth * LARGE <= weight.heap_bytes <= growth * (LARGE + SLACK)
+
+
+def test_what_older_entries_share_is_no_weight_of_the_newest() -> None:
+    shared = [bytes(LARGE) for _ in range(100)]
+    assert weigh([(shared, i) for i in range(20)]).heap_bytes < GAINED * SLACK
+    chain: Any = None
+    chained = [chain := (chain, bytes(LARGE)) for _ in range(20)]
+    assert weigh(chained).heap_bytes <= GAINED * (LARGE + SLACK)
+
+
+def test_entries_that_lead_back_to_their_container_weigh_no_more_than_themselves() -> None:
+    records: list[Any] = []
+    for _ in range(20):
+        records.append((records, bytes(LARGE)))
+    assert weigh(records).heap_bytes <= GAINED * (LARGE + SLACK)
+
+
+def test_tensors_have_a_ledger_of_their_own() -> None:
+    assert weigh([torch.zeros(LARGE) for _ in range(20)]).heap_bytes < GAINED * SLACK
+
+
+def test_small_objects_are_blocks() -> None:
+    weight = weigh([(0.5 + i, f"entry {i}") for i in range(20)])
+    assert weight == Weight(0, 3 * GAINED, is_complete=True)
+
+
+@pytest.mark.parametrize(
+    "entry", [lambda: sqlite3.connect(":memory:"), np.random.default_rng, torch.Generator, threading.Thread]
+)
+def test_what_hides_its_memory_weighs_at_least_what_is_seen(entry: Callable[[], Any]) -> None:
+    weight = weigh([(entry(), bytes(LARGE)) for _ in range(20)])
+    assert not weight.is_complete
+    assert weight.heap_bytes >= GAINED * LARGE
+
+
+def test_entries_that_lead_everywhere_are_not_weighed() -> None:
+    everything = [[float(i)] for i in range(30_000)]
+    assert weigh([(everything, i) for i in range(20)]) == UNKNOWN
+
+
+def test_newest_entries_cannot_be_told_from_others_where_there_are_no_others() -> None:
+    assert weigh([(1, bytes(LARGE)) for _ in range(GAINED)]) == UNKNOWN
+    assert weigh({(1, bytes([i]) * LARGE) for i in range(20)}) == UNKNOWN
+
+
+def test_weighing_ends_where_the_time_is_over() -> None:
+    with pytest.raises(OutOfTimeError):
+        weight_of_gain([[float(i) for i in range(2_000)] for _ in range(20)], GAINED, TimeLimit(0))
