@@ -207,13 +207,17 @@ void Session::begin_record(const Pass& pass) {
   is_in_record_ = true;
 }
 
-void Session::end_record() {
+void Session::end_record(bool has_loop_ended) {
   is_in_record_ = false;
   const auto pass = trace_.passes().back();
   for (auto* search : parts_.holder_searches) attempt([&] { search->end(); }, record_notes_);
   auto recording = observer_.end_record(pass, trace_.step_count() - pass.first_step + 1);
   recording.notes = std::exchange(record_notes_, {});
   explain(recording);
+  // With a script's functions went what they held; what only a cycle leads to now had a holder in its steps.
+  if (has_loop_ended) {
+    for (auto& survivor : recording.survivors) survivor.is_unreachable = false;
+  }
   trace_.add_recording(std::move(recording));
 }
 
@@ -273,7 +277,7 @@ void Session::add_last_look() {
 RunRecord Session::finish() {
   // A loop of the user's may end in the middle of the record pass.
   if (is_in_record_ && !failure_ && trace_.step_count() >= trace_.passes().back().first_step) {
-    attempt([&] { end_record(); }, record_notes_);
+    attempt([&] { end_record(true); }, record_notes_);
   }
   add_last_look();
   observer_.detach();

@@ -127,6 +127,14 @@ class ContainerSearch final : public HolderSearch {
   StructureType type_;
 };
 
+// To which no root leads.
+class RootlessHolderSearch final : public HolderSearch {
+ public:
+  void search(Recording& recording) override {
+    for (auto& survivor : recording.survivors) survivor.is_unreachable = true;
+  }
+};
+
 class FailingHolderSearch final : public HolderSearch {
  public:
   void search(Recording& /*recording*/) override { throw std::runtime_error("too many objects"); }
@@ -305,6 +313,27 @@ TEST(SessionTest, KeepsWhatWasRecordedWhereAUsersLoopEndsInTheRecordPass) {
   EXPECT_FALSE(record.failure.has_value());
   EXPECT_EQ(record.trace.recording().steps, 4);
   EXPECT_FALSE(record.trace.recording().survivors.empty());
+}
+
+// Whether survivors are said to be in a cycle, of a loop of so many steps.
+bool is_any_unreachable_after(int steps) {
+  KeepingProbe probe(1);
+  const HeldDetector detector;
+  RootlessHolderSearch search;
+  Session session({.observer = {.probes = {&probe}}, .detectors = {&detector}, .holder_searches = {&search}});
+  session.start();
+  for (int step = 1; step <= steps; ++step) {
+    session.begin_step();
+    if (session.end_step() == Next::stop) break;
+  }
+  const auto record = session.finish();
+  const auto& survivors = record.trace.recording().survivors;
+  return std::any_of(survivors.begin(), survivors.end(), [](const auto& one) { return one.is_unreachable; });
+}
+
+TEST(SessionTest, CallsNothingUnreachableWhereTheFunctionsOfTheLoopMayBeGone) {
+  EXPECT_FALSE(is_any_unreachable_after(260));
+  EXPECT_TRUE(is_any_unreachable_after(1024));
 }
 
 TEST(SessionTest, IsAFailureWhereTheStepFailsBeforeAVerdict) {

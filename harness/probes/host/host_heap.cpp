@@ -70,12 +70,17 @@ std::size_t cached_chunks() {
 /// steps. A full cache is a constant: so this thread's is filled before each reading, by chunks of each size freed at
 /// once.
 void fill_thread_cache() {
-  static const std::size_t count = cached_chunks();
   constexpr std::size_t kLeast = 24;
   constexpr std::size_t kMost = 1032;
-  std::array<void*, 16> chunks{};
+  static const std::size_t most = cached_chunks();
+  std::array<void*, 32> chunks{};
   for (auto bytes = kLeast; bytes <= kMost; bytes += 2 * sizeof(void*)) {
-    for (std::size_t i = 0; i < count; ++i) chunks[i] = std::malloc(bytes);
+    std::size_t count = 0;
+    // One that is larger, since too little would have been left beside it, is kept with those of its own size.
+    for (std::size_t fitting = 0; fitting < most && count < 2 * most; ++count) {
+      chunks[count] = std::malloc(bytes);
+      fitting += ::malloc_usable_size(chunks[count]) == bytes ? 1 : 0;
+    }
     for (std::size_t i = 0; i < count; ++i) std::free(chunks[i]);
   }
 }
