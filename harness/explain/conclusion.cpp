@@ -107,6 +107,13 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   return notes;
 }
 
+// Whether a container gained what the heap did, and nothing is known that would end that.
+bool is_witness(const Finding& finding) {
+  using enum StructureType;
+  const auto type = finding.structure.type;
+  return finding.has_gained && (type == unbounded || type == uncalled || type == unknown);
+}
+
 // Why what goes on is called no leak yet; empty where nothing is known that would end it.
 std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record) {
   switch (outcome.type) {
@@ -235,6 +242,11 @@ Judgement judge(const Trace& trace, const Policy& policy, const std::vector<cons
   const Evidence evidence{trace, trends, recording_after_look(trace)};
   judgement.findings = findings_of(evidence, detectors);
   if (!evidence.recording.is_empty()) judgement.outcome = outcome_of(evidence, judgement.findings);
+  // The heap alone is noisy; a container that gained what it did is as good a witness as an exact ledger.
+  const bool is_confirmed = trends.judged().count() >= policy.leak_steps;
+  if (is_confirmed && std::any_of(judgement.findings.begin(), judgement.findings.end(), is_witness)) {
+    judgement.decision.needs_proof = false;
+  }
   // Too soon to tell by their trends which of the others are leaks.
   if (judgement.decision.needs_proof && judgement.outcome.type == Outcome::proven) {
     std::erase_if(judgement.findings, [](const Finding& finding) { return !is_proven(finding); });

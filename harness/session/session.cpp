@@ -163,7 +163,8 @@ bool Session::is_record_due(const Decision& decision) const {
   const auto recorded = trace_.recording().pass.first_step;
   const auto step = trace_.step_count();
   if (trace_.recordings().empty() || is_out_of_time_ || steps_left() <= kShortestRecord) return true;
-  return !decision.needs_proof && (recorded <= policy_.leak_steps || step >= 2 * (recorded - 1));
+  const bool is_confirmed = !decision.needs_proof || step >= policy_.leak_steps;
+  return is_confirmed && (recorded <= policy_.leak_steps || step >= 2 * (recorded - 1));
 }
 
 Next Session::follow(const Move& own) {

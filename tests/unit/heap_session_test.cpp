@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include "detectors/host_heap/host_heap_detector.hpp"
+#include "harness/drive/repeat.hpp"
+#include "harness/explain/conclusion.hpp"
+#include "harness/session/session.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kStepBytes = 2048;
+
+/// The ledgers of a step that keeps no tensor, and so many bytes of the heap.
+class GrowingHeapProbe final : public Probe {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "growing heap"; }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override {
+    return {{Counter::live_bytes}, {Counter::live_blocks}, {Counter::heap_bytes}};
+  }
+  void begin_step(std::int64_t step) override { step_ = step; }
+  void read(Moment /*moment*/, std::span<std::int64_t> row) override {
+    row[0] = 4096;
+    row[1] = 1;
+    row[2] = 1'000'000 + kStepBytes * step_;
+  }
+
+ private:
+  std::int64_t step_ = 0;
+};
+
+/// Finds a list that gained so many bytes in each recorded step.
+class WeighedListSearch final : public HolderSearch {
+ public:
+  WeighedListSearch(StructureType type, std::int64_t bytes) : type_(type), bytes_(bytes) {}
+  void search(Recording& recording) override {
+    recording.objects.nodes.push_back({.type = "list", .name = "train.kept", .length = 40});
+    recording.holders.push_back({.held = 0,
+                                 .container = 0,
+                                 .structure = {.type = type_},
+                                 .gained_bytes = bytes_ * recording.steps,
+                                 .is_weighed = true});
+  }
+
+ private:
+  StructureType type_;
+  std::int64_t bytes_;
+};
+
+Result result_of(StructureType type, std::int64_t bytes) {
+  GrowingHeapProbe probe;
+  WeighedListSearch search(type, bytes);
+  const HostHeapDetector detector;
+  SessionParts parts{.target = "step", .observer = {.probes = {&probe}}, .holder_searches = {&search}};
+  parts.detectors = {&detector};
+  Session session(parts);
+  return conclude(repeat([](std::int64_t) {}, session), parts.detectors);
+}
+
+TEST(HeapSessionTest, CallsALeakAtOnceWhereAContainerThatNothingBoundsGainedIt) {
+  const auto result = result_of(StructureType::unbounded, kStepBytes);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_LE(result.trace.step_count(), 64);
+}
+
+TEST(HeapSessionTest, ConfirmsALeakByItsTrendWhereAContainerGainedItAndItsStructureIsNotKnown) {
+  const auto result = result_of(StructureType::unknown, kStepBytes);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_GE(result.trace.step_count(), 256);
+  EXPECT_LT(result.trace.step_count(), 512);
+}
+
+TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereSomethingEmptiesTheContainer) {
+  EXPECT_GE(result_of(StructureType::reset, kStepBytes).trace.step_count(), 512);
+}
+
+TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereNoContainerGainedIt) {
+  const auto result = result_of(StructureType::unbounded, 32);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_GE(result.trace.step_count(), 512);
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings.front().holder, "");
+}
+
+}  // namespace
+}  // namespace stepleak
