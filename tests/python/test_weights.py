@@ -45,6 +45,17 @@ def suspended(payload: Any) -> Any:
     return generator
 
 
+def closure(payload: Any) -> Any:
+    return lambda: payload
+
+
+def raised(payload: Any) -> Exception:
+    try:
+        raise ValueError(str(len(payload)))
+    except ValueError as error:
+        return error
+
+
 def weigh(container: Any, growth: int = GAINED) -> Weight:
     return weight_of_gain(container, growth, TimeLimit(math.inf))
 
@@ -58,6 +69,7 @@ ENTRIES: dict[str, Callable[[], Any]] = {
     "attributes": lambda: Record(bytes(LARGE)),
     "file in memory": lambda: io.BytesIO(bytes(LARGE)),
     "error": lambda: ValueError("x" * LARGE),
+    "closure": lambda: closure(bytes(LARGE)),
     "suspended generator": lambda: suspended(bytes(LARGE)),
     "module": lambda: torch.nn.ParameterDict({"bytes": bytes(LARGE)}),
     "defaultdict": lambda: defaultdict(list, {0: [bytes(LARGE)]}),

@@ -58,18 +58,11 @@ _PLAIN_TYPES = frozenset(
         *_SIZES,
         *(object, type(None), defaultdict, bool, float, complex, range, slice, BaseException),
         *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal),
-        *(types.MethodType, types.CellType, types.TracebackType, _thread.LockType, _thread.RLock),
+        *(types.FunctionType, types.MethodType, types.CellType, types.TracebackType, _thread.LockType, _thread.RLock),
     )
 )
 """Types written in C whose objects are all that their size and their referents say."""
-_SHARED_TYPES = (
-    type,
-    types.ModuleType,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.CodeType,
-    types.FrameType,
-)
+_SHARED_TYPES = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType)
 _INLINE_TYPES = frozenset((str, bytes, int, float, bool, type(None)))
 
 
@@ -143,12 +136,15 @@ class _Scale:
             kind = type(item)
             if issubclass(kind, _SHARED_TYPES) or _tensors.is_tensor(item):
                 continue
+            if kind is types.FrameType:  # an error's: its callers and their variables are not the error's own
+                is_complete = False
+                continue
             if array_type() in mro_of(kind):
                 self._add_buffers(item)
             self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
             is_complete = is_complete and _is_known(kind)
             if kind not in _INLINE_TYPES:
-                waiting.extend(contents_of(item))
+                waiting.extend(_contents_of(item))
         return Weight(self._heap_bytes, self._blocks, is_complete)
 
     def _add_buffers(self, array: Any) -> None:
@@ -163,6 +159,14 @@ class _Scale:
             self._blocks += 1
         elif size > 0:
             self._heap_bytes += max(2, -(-(size + 8) // _CHUNK)) * _CHUNK
+
+
+def _contents_of(item: Any) -> list[Any]:
+    """Of a function not its module."""
+    if type(item) is types.FunctionType:
+        shared = (id(item.__globals__), id(item.__builtins__))  # type: ignore[attr-defined]
+        return [held for held in contents_of(item) if id(held) not in shared]
+    return contents_of(item)
 
 
 def _size_of(item: Any) -> int:
