@@ -92,9 +92,18 @@ bool is_replacing(const Evidence& evidence, const Finding& finding) {
   return 2 * finding.bytes_per_step * static_cast<double>(evidence.recording.proof_steps()) < taken;
 }
 
-// A container fills at the mean rate of all steps so far. Set-up may have put more in at once: where that rate is more
-// than one entry a step, half of it is counted on.
-double careful(double rate) { return rate <= 1 ? rate : std::max(1.0, rate / 2); }
+// Entries a step at which a container fills: the mean of all steps so far, and that of the recorded ones where it is
+// higher: the container may have been emptied meanwhile. Set-up may have put more in at once: of a rate of more than
+// one entry a step, half is counted on.
+double filling_rate(const Recording& recording, const Finding& finding, std::int64_t held) {
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  const auto share = [](std::int64_t entries, std::int64_t steps) {
+    return static_cast<double>(entries) / static_cast<double>(std::max<std::int64_t>(1, steps));
+  };
+  const auto rate = std::max(share(std::max<std::int64_t>(1, held), end_of(recording)),
+                             share(holder.gained_entries, recording.steps));
+  return rate <= 1 ? rate : std::max(1.0, rate / 2);
+}
 
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
@@ -112,7 +121,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   const auto end = end_of(evidence.recording);
   outcome.held = container->length;
   // At the rate at which it filled so far; a container that is full already makes room for what comes.
-  const auto rate = static_cast<double>(std::max<std::int64_t>(1, outcome.held)) / static_cast<double>(end);
+  const auto rate = filling_rate(evidence.recording, finding, outcome.held);
   const auto missing = std::max<std::int64_t>(0, outcome.bound - outcome.held);
   if (missing == 0 && evidence.trends.judged().first > 1) {
     // It had been run full before these steps were judged, and they grow all the same. Where it is no more blocks, and
@@ -125,7 +134,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     return outcome;
   }
   outcome.type = RecordOutcome::Type::bounded;
-  outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / careful(rate)));
+  outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / rate));
   outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
   return outcome;
 }

@@ -130,6 +130,7 @@ Json holder_to_json(const Holder& holder) {
           {"structure", structure_to_json(holder.structure)},
           {"buffer_bytes", holder.buffer_bytes},
           {"buffer_growth", holder.buffer_growth},
+          {"gained_entries", holder.gained_entries},
           {"gained_bytes", holder.gained_bytes},
           {"gained_blocks", holder.gained_blocks},
           {"is_weighed", holder.is_weighed}};
@@ -147,6 +148,7 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .structure = json.contains("structure") ? structure_from_json(json.at("structure")) : Structure{},
           .buffer_bytes = json.contains("buffer_bytes") ? count_from(json.at("buffer_bytes")) : 0,
           .buffer_growth = json.contains("buffer_growth") ? count_from(json.at("buffer_growth")) : 0,
+          .gained_entries = json.contains("gained_entries") ? count_from(json.at("gained_entries")) : 0,
           .gained_bytes = json.contains("gained_bytes") ? count_from(json.at("gained_bytes")) : 0,
           .gained_blocks = json.contains("gained_blocks") ? count_from(json.at("gained_blocks")) : 0,
           .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>()};

@@ -57,6 +57,27 @@ def step():
 """
 
 
+def owned(following: str) -> str:
+    """A program whose list is in an object of an epoch, and another object follows it."""
+    return f"""
+class Epoch:
+    def __init__(self, number, before=None):
+        self.number = number
+        self.before = before
+        self.kept = []
+    def following(self): return self
+class Keeper:
+    def __init__(self): self.epoch, self.count = Epoch(0), 0
+    def add(self, x):
+        self.count += 1
+        if self.count % 400 == 0: self.finish()
+        self.epoch.kept.append(x)
+    def finish(self): self.epoch = {following}
+keeper = Keeper()
+def step(): keeper.add([1])
+"""
+
+
 def keeper(methods: str, init: str = "self.kept = []", step: str = "keeper.add([1])", after: str = "") -> str:
     """A program with a class that keeps things, one a step."""
     return "\n".join(
@@ -955,6 +976,26 @@ UNBOUNDED = [
         ),
         "keeper.kept",
         "keyed",
+    ),
+    Case(
+        "in an object that takes a number from the one before it",
+        owned("Epoch(self.epoch.number + 1)"),
+        "keeper.epoch.kept",
+        "reset",
+        -1,
+        "Epoch(self.epoch.number + 1)",
+    ),
+    Case(
+        "in an object that is given the one before it", owned("Epoch(1, self.epoch)"), "keeper.epoch.kept", "unbounded"
+    ),
+    Case(
+        "in an object that is given what the one before it kept",
+        owned("Epoch(1, self.epoch.kept)"),
+        "keeper.epoch.kept",
+        "unbounded",
+    ),
+    Case(
+        "in an object that the one before it makes", owned("self.epoch.following()"), "keeper.epoch.kept", "unbounded"
     ),
     Case(
         "set of tasks",

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/drive/repeat.hpp"
 #include "harness/explain/conclusion.hpp"
@@ -49,14 +51,18 @@ class WeighedListSearch final : public HolderSearch {
   std::int64_t bytes_;
 };
 
-Result result_of(StructureType type, std::int64_t bytes) {
+Result result_of(HolderSearch& search) {
   GrowingHeapProbe probe;
-  WeighedListSearch search(type, bytes);
   const HostHeapDetector detector;
   SessionParts parts{.target = "step", .observer = {.probes = {&probe}}, .holder_searches = {&search}};
   parts.detectors = {&detector};
   Session session(parts);
   return conclude(repeat([](std::int64_t) {}, session), parts.detectors);
+}
+
+Result result_of(StructureType type, std::int64_t bytes) {
+  WeighedListSearch search(type, bytes);
+  return result_of(search);
 }
 
 TEST(HeapSessionTest, CallsALeakAtOnceWhereAContainerThatNothingBoundsGainedIt) {
@@ -74,6 +80,37 @@ TEST(HeapSessionTest, ConfirmsALeakByItsTrendWhereAContainerGainedItAndItsStruct
 
 TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereSomethingEmptiesTheContainer) {
   EXPECT_GE(result_of(StructureType::reset, kStepBytes).trace.step_count(), 512);
+}
+
+/// Finds a short list that may hold a hundred, and gained so many entries in each recorded step.
+class EmptiedListSearch final : public HolderSearch {
+ public:
+  explicit EmptiedListSearch(std::int64_t entries) : entries_(entries) {}
+  void search(Recording& recording) override {
+    recording.objects.nodes.push_back({.type = "list", .name = "train.rows", .length = 2});
+    recording.holders.push_back({.held = 0,
+                                 .container = 0,
+                                 .structure = {.type = StructureType::bounded, .bound = 100},
+                                 .gained_entries = entries_ * recording.steps,
+                                 .gained_bytes = kStepBytes * recording.steps,
+                                 .is_weighed = true});
+  }
+
+ private:
+  std::int64_t entries_;
+};
+
+bool is_filled(std::int64_t entries) {
+  EmptiedListSearch search(entries);
+  const auto result = result_of(search);
+  const auto& passes = result.trace.passes();
+  return std::any_of(passes.begin(), passes.end(), [](const Pass& pass) { return pass.type == PassType::fill; });
+}
+
+TEST(HeapSessionTest, FillsAContainerAtTheRateOfTheRecordedStepsWhereItHasBeenEmptied) {
+  EXPECT_TRUE(is_filled(1));
+  // At that of all steps it would be full long after the budget.
+  EXPECT_FALSE(is_filled(0));
 }
 
 TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereNoContainerGainedIt) {

@@ -81,6 +81,7 @@ std::vector<Holder> to_paths(const py::dict& found) {
                        .text = text_of(structure["text"])},
          .buffer_bytes = holder["buffer_bytes"].cast<std::int64_t>(),
          .buffer_growth = holder["buffer_growth"].cast<std::int64_t>(),
+         .gained_entries = holder["gained_entries"].cast<std::int64_t>(),
          .gained_bytes = holder["gained_bytes"].cast<std::int64_t>(),
          .gained_blocks = holder["gained_blocks"].cast<std::int64_t>(),
          .is_weighed = holder["is_weighed"].cast<bool>()});

@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import gc
 import math
+from collections.abc import Callable
 from typing import Any
 
 from stepleak._buffers import Buffer, Buffers
@@ -111,7 +112,7 @@ class HolderSearch:
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry, limit=limit)
-        found = _Found(Graph(self._read_locals, self._growth), Sources(all_lines), code, self._read_locals)
+        found = _Found(self._growth, Sources(all_lines), code, self._read_locals)
         ours = [
             tensors,
             grown,
@@ -150,9 +151,10 @@ class HolderSearch:
 class _Found:
     """What the searches found, by and by."""
 
-    def __init__(self, graph: Graph, sources: Sources, code: UserCode, read_locals: ReadLocals) -> None:
+    def __init__(self, growth: Callable[[Any], int], sources: Sources, code: UserCode, read_locals: ReadLocals) -> None:
         self.containers: list[tuple[int, Any]] = []
-        self._graph = graph
+        self._growth = growth
+        self._graph = Graph(read_locals, growth)
         self._sources = sources
         self._code = code
         self._read_locals = read_locals
@@ -188,6 +190,7 @@ class _Found:
             statement = self._sources.statement_filling(container.fills)
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
+        holder |= {"gained_entries": self._growth(chain[-1]) if chain else 0}
         holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks, "is_weighed": weight.is_complete}
         self._holders.append(holder)
 

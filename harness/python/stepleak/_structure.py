@@ -283,7 +283,7 @@ class _Judge:
         return isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is None
 
     def _owner_replaced(self) -> Structure | None:
-        for slot in self._upper:
+        for slot, below in zip(self._upper, [self._slot, *self._upper], strict=False):
             classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
             uses = Uses(self._code, classes, frozenset(), frozenset())
             uses.follow(list(slot.names))
@@ -291,7 +291,8 @@ class _Judge:
                 return UNKNOWN
             places = Places(self._code, uses, slot.is_closure)
             for use in uses.found:
-                is_gone = use.kind == "reset" or (use.kind == "assign" and places.assigned(use)[0] == "reset")
+                assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
+                is_gone = assigned == "reset" or (assigned == "remove" and not _is_carried_over(use, uses, below))
                 is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
                 if is_gone and is_here and not places.is_at_end(use.module, use.node):
                     return self._at("reset", use)
@@ -381,3 +382,20 @@ class _Judge:
         is_compound = hasattr(statement, "body")
         line = use.node.lineno if is_compound else getattr(statement, "lineno", use.node.lineno)
         return Structure(kind, bound if bound > 0 else -1, use.module.file, line, use.module.line(line))
+
+
+def _is_carried_over(use: Use, uses: Uses, below: Slot) -> bool:
+    """Whether what takes an owner's place may have been given the owner, or what it keeps.
+
+    `Epoch(self.epoch.number + 1)` has not; `State(self.state)`, `State(self.state.kept)` and `self.state.next()` may.
+    """
+    names = {name.name for name in below.names}
+    for node in ast.walk(use.detail) if use.detail is not None else ():
+        if node in uses.denoting:
+            part, _ = use.module.parent(node)
+            if not isinstance(part, ast.Attribute) or part.attr in names:
+                return True
+            call, _ = use.module.parent(part)
+            if isinstance(call, ast.Call) and call.func is part:
+                return True
+    return False
