@@ -172,13 +172,16 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
   // Alone the heap is noisy.
   const bool is_host_leak = host.is_leak && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
+  // A quick run is too short: the readings that a record pass leaves out would hide that the heap rises ever more
+  // slowly.
+  const bool may_prove_host = host.is_leak && policy.proof_steps < policy.clean_steps;
   const bool is_host_settled = host.is_settled || (host.is_decaying && steps >= policy.leak_steps);
   if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
              (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing())) {
     decision.next = Decision::Next::leak;
-  } else if (steps >= policy.proof_steps && (is_growing || host.is_leak) &&
+  } else if (steps >= policy.proof_steps && (is_growing || may_prove_host) &&
              trends.judged().last < policy.budget_steps) {
     decision.next = Decision::Next::leak;
     decision.needs_proof = true;

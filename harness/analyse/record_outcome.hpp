@@ -44,9 +44,8 @@ struct RecordOutcome {
 /// reach leaves it inconclusive.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
-/// Whether a record pass proves that a finding's container grows without a bound: survivors of two of its steps at
-/// least are in a container that nothing bounds, or that container gained the better part of what the host's memory
-/// did.
+/// Whether a record pass proves that a finding's container grows without a bound: nothing bounds it, and survivors of
+/// two of its steps at least are in it; or, of host memory, it gained the better part of what these left.
 [[nodiscard]] bool is_proven(const Finding& finding);
 
 }  // namespace stepleak
