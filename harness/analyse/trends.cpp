@@ -96,10 +96,8 @@ double rate_of_readings(const Ledger& ledger, StepRange judged) {
 // read as of what.
 Trend process_trend(const Ledger& ledger, const TrendOptions& options, StepRange judged) {
   auto trend = judged_trend(ledger.held(judged.first, judged.last), options, judged);
-  const bool is_coarse = options.period == 0 && trend.window < 2 * longest_gap(ledger, judged);
-  if (const auto rate = rate_of_readings(ledger, judged); trend.is_growing() && is_coarse && rate > 0) {
-    trend.per_step = rate;
-  }
+  if (!trend.is_growing() || options.period > 0 || trend.window >= 2 * longest_gap(ledger, judged)) return trend;
+  if (const auto rate = rate_of_readings(ledger, judged); rate > 0) trend.per_step = rate;
   return trend;
 }
 

@@ -819,6 +819,18 @@ def test_container_that_was_born_meanwhile_has_not_grown(is_another: bool) -> No
     assert any(".batch" in holder["path"] for holder in search(root, keep)["holders"]) != is_another
 
 
+def test_container_that_grew_in_a_cycle_is_unreachable() -> None:
+    box = [Keeper([torch.zeros(4)])]
+    box[0].kept.append(box[0])
+
+    def keep() -> list[int]:
+        return appended(box.pop().kept)()
+
+    found = search(None, keep)
+    assert found["unreachable"] == set(found["addresses"])
+    gc.collect()
+
+
 def test_dict_that_the_collector_does_not_track_grows() -> None:
     root: Any = types.SimpleNamespace(answers={0: b"0"})
 

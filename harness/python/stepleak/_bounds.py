@@ -277,12 +277,10 @@ class Bounds:
             return (fresh(key.left) and isinstance(key.right, (ast.Constant, ast.JoinedStr))) or (
                 fresh(key.right) and isinstance(key.left, ast.Constant)
             )
-        if isinstance(key, ast.Attribute) and isinstance(key.value, ast.Call):
-            return called_name(key.value) in _UNIQUE  # uuid4().hex
         if isinstance(key, ast.Subscript) and isinstance(key.slice, ast.Slice):
             return _is_unique(key.value)  # by chance two of some millions share their first digits
         if isinstance(key, ast.Attribute):
-            return self._counts_attribute(key.attr, is_once)
+            return _is_unique(key) or self._counts_attribute(key.attr, is_once)
         return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
 
     def _is_count(self, module: Module, node: ast.AST) -> bool:

@@ -63,8 +63,8 @@ class HolderSearch:
         lengths: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
             self._buffers.begin(limit)
-            for part in limit.parts(_all_objects()):
-                lengths.update((id(o), length_of(o)) for o in part if container_kind(o) is not None)
+            for part in limit.parts(gc.get_objects()):
+                lengths.update((id(o), length_of(o)) for o in _containers(part))
             self._lengths = lengths
 
     def end(self) -> None:
@@ -86,25 +86,24 @@ class HolderSearch:
         from stepleak import _tensors  # torch is the step's business: without a step there need be none
 
         limit = TimeLimit(seconds)
-        objects = _all_objects()
+        objects = gc.get_objects()
         most = len(objects)
         tensors: dict[int, Any] = {}
-        grown: list[Any] = []
+        grown_by_id: dict[int, Any] = {}
         with contextlib.suppress(OutOfTimeError):
             for part in limit.parts(objects):
                 tensors.update((_tensors.address_of(o), o) for o in part if _tensors.is_tensor(o))
-                grown.extend(o for o in part if container_kind(o) is not None and self._has_grown(o, most))
+                grown_by_id.update((id(o), o) for o in _containers(part) if self._has_grown(o, most))
         part = ()
         was_seen = not limit.is_over
         # What grew most first: the collector's own order follows addresses in places.
-        grown.sort(key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
-        del objects
+        grown = sorted(grown_by_id.values(), key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
+        del objects, grown_by_id
         buffers: list[Buffer] = []
         weights: dict[int, Weight] = {}
         with contextlib.suppress(OutOfTimeError):
             buffers = self._buffers.grown(steps, limit)[:_MOST_SEARCHES]
-            for container in grown[:_MOST_WEIGHED]:
-                weights[id(container)] = weight_of_gain(container, self._growth(container), limit)
+            self._weigh(grown[:_MOST_WEIGHED], weights, limit)
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
         grown = [o for o in grown if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete]
         grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
@@ -138,6 +137,11 @@ class HolderSearch:
         self._lengths, self._born = {}, set()
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
+
+    def _weigh(self, grown: list[Any], weights: dict[int, Weight], limit: TimeLimit) -> None:
+        """What each gained, by its `id`. Not in the search, whose variables would be references that nobody sees."""
+        for container in grown:
+            weights[id(container)] = weight_of_gain(container, self._growth(container), limit)
 
     def _has_grown(self, container: Any, most: int) -> bool:
         return container is not self._lengths and _FEWEST_ENTRIES <= self._growth(container) < most
@@ -231,11 +235,10 @@ class _Found:
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
 
 
-def _all_objects() -> list[Any]:
-    """What the collector tracks, and, of what that refers to, the dicts of plain values, which it does not."""
-    objects = gc.get_objects()
-    plain = {id(o): o for o in gc.get_referents(*objects) if type(o) is dict and o and not gc.is_tracked(o)}
-    return objects + list(plain.values())
+def _containers(objects: tuple[Any, ...]) -> list[Any]:
+    """Those among objects, and the dicts of plain values that these refer to: the collector does not track them."""
+    plain = [o for o in gc.get_referents(*objects) if type(o) is dict and o and not gc.is_tracked(o)]
+    return [o for o in objects if container_kind(o) is not None] + plain
 
 
 def _note_of(limit: TimeLimit, objects: int) -> str:
