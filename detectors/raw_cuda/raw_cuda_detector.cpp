@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/host_growth.hpp"
@@ -45,53 +47,90 @@ bool is_in_most_steps(const Recording& recording, const std::vector<const Surviv
   return 2 * steps_kept(objects) > recording.proof_steps();
 }
 
+// The first container that gained the better part of so many objects a step.
+void set_holder_of_objects(const Recording& recording, double per_step, Finding& finding) {
+  const auto found = std::find_if(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
+    const auto gained = static_cast<double>(holder.gained_cuda_objects);
+    return holder.container >= 0 && gained > 0 && 2 * gained >= per_step * static_cast<double>(recording.steps);
+  });
+  if (found == recording.holders.end()) return;
+  set_holder(recording, static_cast<int>(found - recording.holders.begin()), finding);
+  finding.has_gained = true;
+}
+
+// The driver's, for each of them.
+double heap_bytes_lost(const Trends& trends) {
+  return std::max(0.0, trends.heap().is_growing() ? trends.heap().per_step : 0.0);
+}
+
+// What and how much of it; nothing where raw memory, pools and objects of a GPU do not grow.
+std::optional<Finding> growth_found(const DeviceGrowth& growth) {
+  Finding finding{.kind = Kind::raw_cuda, .device = growth.device};
+  const double outside = growth.is_outside_growing() ? growth.outside.per_step : 0;
+  if (growth.private_pool.is_growing() && !growth.live.is_growing() && !growth.waiting.is_growing()) {
+    finding.bytes_per_step = growth.private_pool.per_step + outside;
+    finding.since_step = growth.private_pool.since_step;
+    finding.what = fmt::format("{} more stand in private pools (graphs, MemPools) every step, and no tensor uses them",
+                               format_bytes(growth.private_pool.per_step));
+    finding.accounts_for = {{Counter::private_pool_bytes, growth.device}, {Counter::reserved_bytes, growth.device}};
+  } else if (growth.is_outside_growing()) {
+    finding.bytes_per_step = outside;
+    finding.since_step = growth.outside.since_step;
+    finding.what = fmt::format("{} of device memory outside torch's caching allocator are taken every step",
+                               format_bytes(outside));
+  } else if (growth.is_keeping_objects()) {
+    finding.count_per_step = growth.objects.per_step;
+    finding.counted = "cuda objects";
+    const auto objects = growth_text(growth.objects.per_step, growth.objects.period, "CUDA object");
+    finding.what = fmt::format("never destroyed: {} of {}", objects.count, objects.every);
+  } else {
+    return std::nullopt;
+  }
+  if (growth.is_outside_growing()) finding.accounts_for.push_back({Counter::outside_bytes, growth.device});
+  return finding;
+}
+
+// The driver keeps host memory for each object, and Python one for its wrapper.
+void account_for_objects(Finding& finding) {
+  finding.accounts_for.push_back({Counter::cuda_objects, finding.device});
+  for (const auto counter : {Counter::heap_bytes, Counter::python_objects, Counter::python_blocks}) {
+    finding.accounts_for.push_back({counter});
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
-  const auto objects = old_objects(evidence.recording);
-  const auto text = objects_text(evidence.recording, objects);
+  const auto& recording = evidence.recording;
+  const auto objects = old_objects(recording);
+  const auto text = objects_text(recording, objects);
   const auto growths = device_growths_of(evidence.trends);
   std::vector<Finding> findings;
   for (const auto& growth : growths) {
-    Finding finding{.kind = kind(), .device = growth.device};
-    const double outside = growth.outside.is_growing() ? growth.outside.per_step : 0;
-    if (growth.private_pool.is_growing() && !growth.live.is_growing() && !growth.waiting.is_growing()) {
-      finding.bytes_per_step = growth.private_pool.per_step + outside;
-      finding.since_step = growth.private_pool.since_step;
-      finding.what =
-          fmt::format("{} more stand in private pools (graphs, MemPools) every step, and no tensor uses them",
-                      format_bytes(growth.private_pool.per_step));
-      finding.accounts_for = {{Counter::private_pool_bytes, growth.device}, {Counter::reserved_bytes, growth.device}};
-    } else if (growth.outside.is_growing()) {
-      finding.bytes_per_step = outside;
-      finding.since_step = growth.outside.since_step;
-      finding.what = fmt::format("{} of device memory outside torch's caching allocator are taken every step",
-                                 format_bytes(outside));
-    } else {
-      continue;
+    auto finding = growth_found(growth);
+    if (!finding) continue;
+    if (!text.empty() && finding->counted.empty()) finding->what += fmt::format(" ({})", text);
+    if (!text.empty() && !finding->counted.empty()) finding->what = fmt::format("never destroyed: {}", text);
+    account_for_objects(*finding);
+    add_suspects(recording, objects.empty() ? handles_named(recording, "private segment") : objects, *finding);
+    if (growth.is_keeping_objects()) {
+      finding->bytes_per_step += finding->counted.empty() ? 0 : heap_bytes_lost(evidence.trends);
+      set_holder_of_objects(recording, growth.objects.per_step, *finding);
     }
-    if (growth.outside.is_growing()) finding.accounts_for.push_back({Counter::outside_bytes, growth.device});
-    if (!text.empty()) finding.what += fmt::format(" ({})", text);
-    finding.accounts_for.push_back({Counter::heap_bytes});
-    finding.accounts_for.push_back({Counter::python_objects});
-    finding.accounts_for.push_back({Counter::python_blocks});
-    add_suspects(evidence.recording, objects.empty() ? handles_named(evidence.recording, "private segment") : objects,
-                 finding);
-    findings.push_back(std::move(finding));
+    findings.push_back(*std::move(finding));
   }
-  // Streams and events take host memory only: the driver's.
-  if (!findings.empty() || growths.empty() || objects.empty() || !is_in_most_steps(evidence.recording, objects))
-    return findings;
+  // Before objects are counted a record pass may have shown that of every step some are left.
+  if (!findings.empty() || growths.empty() || objects.empty() || !is_in_most_steps(recording, objects)) return findings;
   if (const auto host = host_growth_of(evidence.trace, evidence.trends); host.is_leak) {
     Finding finding{.kind = kind(), .device = growths.front().device};
-    finding.bytes_per_step = std::max(0.0, host.heap.per_step);
-    finding.count_per_step =
-        static_cast<double>(objects.size()) / static_cast<double>(evidence.recording.proof_steps());
+    finding.bytes_per_step = heap_bytes_lost(evidence.trends);
+    finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(recording.proof_steps());
     finding.counted = "cuda objects";
     finding.since_step = host.heap.since_step;
     finding.what = fmt::format("never destroyed: {}", text);
-    finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
-    add_suspects(evidence.recording, objects, finding);
+    account_for_objects(finding);
+    add_suspects(recording, objects, finding);
+    set_holder_of_objects(recording, finding.count_per_step, finding);
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -99,7 +99,7 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
 
 // What beside the exact ledgers has not settled.
 std::string_view unsettled_of(const Trace& trace, const Trends& trends, bool are_devices_settled) {
-  if (!are_devices_settled) return "reserved, pinned or driver memory still moves";
+  if (!are_devices_settled) return "reserved, pinned or driver memory, or the number of CUDA objects still moves";
   const SeriesKey mapped{Counter::mapped_bytes};
   if (trends.heap().is_flat() && trace.has(mapped) && !trends.of(mapped).is_flat()) {
     return "memory that is mapped outside malloc still moves";
@@ -119,6 +119,11 @@ std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends
   add({Counter::python_blocks}, kBlockFloor);
   add({Counter::python_objects}, kHeavyObjects);
   for (const auto& device : trace.devices()) {
+    // Where CUPTI could not be had they were not counted.
+    const SeriesKey objects{Counter::cuda_objects, device};
+    if (const auto* counted = trace.ledger(objects); counted != nullptr && !counted->steps().empty()) {
+      add(objects, kObjectFloor);
+    }
     const SeriesKey outside{Counter::outside_bytes, device};
     const auto& trend = trends.of(outside);
     if (trend.window > 0) add(outside, kDriverPageBytes / static_cast<double>(4 * trend.window));
@@ -156,14 +161,16 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const auto devices = device_growths_of(trends);
   const auto pinned = pinned_trend(trends);
   const auto shared = shared_trend(trends);
+  const auto steps = trends.judged().count();
+  const bool may_decay = steps >= policy.leak_steps;
   const bool are_devices_settled =
-      std::all_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_settled(); }) &&
+      std::all_of(devices.begin(), devices.end(),
+                  [&](const auto& growth) { return growth.is_settled() || (may_decay && growth.is_settling()); }) &&
       !pinned.is_growing();  // it comes and goes with the device: a block in use by a copy is not handed out again
   const bool is_device_leak =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
       pinned.is_growing();
   Decision decision{.limit = limit_of(exact, trace, trends)};
-  const auto steps = trends.judged().count();
   const bool is_growing =
       std::any_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_growing(); });
   const bool is_growing_beyond_doubt = std::any_of(
@@ -175,13 +182,15 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   // A quick run is too short: the readings that a record pass leaves out would hide that the heap rises ever more
   // slowly.
   const bool may_prove_host = host.is_leak && policy.proof_steps < policy.clean_steps;
-  const bool is_host_settled = host.is_settled || (host.is_decaying && steps >= policy.leak_steps);
+  const bool are_objects_kept =
+      std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
+  const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
   if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
              (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing())) {
     decision.next = Decision::Next::leak;
-  } else if (steps >= policy.proof_steps && (is_growing || may_prove_host) &&
+  } else if (steps >= policy.proof_steps && (is_growing || may_prove_host || are_objects_kept) &&
              trends.judged().last < policy.budget_steps) {
     decision.next = Decision::Next::leak;
     decision.needs_proof = true;

@@ -16,7 +16,10 @@ std::vector<DeviceGrowth> device_growths_of(const Trends& trends) {
                        .waiting = trends.waiting(device),
                        .reserved = trends.of({Counter::reserved_bytes, device}),
                        .private_pool = trends.of({Counter::private_pool_bytes, device}),
-                       .outside = trends.of({Counter::outside_bytes, device})});
+                       .outside = trends.of({Counter::outside_bytes, device}),
+                       .objects = trends.of({Counter::cuda_objects, device}),
+                       .is_outside_decaying = trends.is_decaying({Counter::outside_bytes, device}),
+                       .are_objects_decaying = trends.is_decaying({Counter::cuda_objects, device})});
   }
   return growths;
 }

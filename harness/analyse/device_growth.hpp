@@ -12,19 +12,38 @@ namespace stepleak {
 /// the difference between two neighbours is a ledger of its own.
 struct DeviceGrowth {
   Device device;
-  Trend live;          ///< bytes of live tensors
-  Trend waiting;       ///< active - live: freed, and waiting for a stream
-  Trend reserved;      ///< what the caching allocator took from the driver
-  Trend private_pool;  ///< of that, in pools of graphs and of MemPools
-  Trend outside;       ///< process - reserved; noisy, in steps of 2 MiB
+  Trend live;                        ///< bytes of live tensors
+  Trend waiting;                     ///< active - live: freed, and waiting for a stream
+  Trend reserved;                    ///< what the caching allocator took from the driver
+  Trend private_pool;                ///< of that, in pools of graphs and of MemPools
+  Trend outside;                     ///< process - reserved; noisy, in steps of 2 MiB
+  Trend objects;                     ///< streams, events, raw allocations and so on, from when they are counted
+  bool is_outside_decaying = false;  ///< it rises ever more slowly, as what a library keeps for each shape does
+  bool are_objects_decaying = false;
 
   /// Reserved memory that grows though live tensors do not.
   [[nodiscard]] bool is_drifting() const { return reserved.is_growing() && !live.is_growing(); }
-  [[nodiscard]] bool is_leak() const { return is_drifting() || waiting.is_growing() || outside.is_growing(); }
-  /// None of these can turn into a leak any more, as far as this run shows. Waiting frees come and go with the device.
-  [[nodiscard]] bool is_settled() const {
-    return (reserved.is_flat() || live.is_growing()) && !waiting.is_growing() && outside.is_flat();
+  [[nodiscard]] bool is_leak() const {
+    return is_drifting() || waiting.is_growing() || is_outside_growing() || is_keeping_objects();
   }
+  [[nodiscard]] bool is_outside_growing() const { return outside.is_growing() && !is_outside_decaying; }
+  /// Fewer than kObjectFloor are a pool of torch's or of a library's that fills now and then.
+  [[nodiscard]] bool is_keeping_objects() const {
+    return objects.is_growing() && objects.per_step >= kObjectFloor && !are_objects_decaying;
+  }
+  /// None of these can turn into a leak any more, as far as this run shows. Waiting frees come and go with the device.
+  [[nodiscard]] bool is_settled() const { return is_allocator_settled() && outside.is_flat() && are_objects_settled(); }
+  /// Or it rises ever more slowly.
+  [[nodiscard]] bool is_settling() const {
+    return is_allocator_settled() && (outside.is_flat() || is_outside_decaying) &&
+           (are_objects_settled() || are_objects_decaying);
+  }
+
+ private:
+  [[nodiscard]] bool is_allocator_settled() const {
+    return (reserved.is_flat() || live.is_growing()) && !waiting.is_growing();
+  }
+  [[nodiscard]] bool are_objects_settled() const { return objects.is_flat() || objects.per_step < kObjectFloor; }
 };
 
 /// One entry a GPU that the run observed.

@@ -38,20 +38,22 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
   growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
-  growth.is_leak = (growth.heap.is_growing() && !trends.is_heap_decaying()) ||
-                   (growth.mapped.is_growing() && !trends.is_mapped_decaying()) ||
-                   (growth.blocks.is_growing() && !trends.are_blocks_decaying()) || are_objects_heavy;
+  growth.is_leak = (growth.heap.is_growing() && !trends.is_decaying({Counter::heap_bytes})) ||
+                   (growth.mapped.is_growing() && !trends.is_decaying({Counter::mapped_bytes})) ||
+                   (growth.blocks.is_growing() && !trends.is_decaying({Counter::python_blocks})) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
-  // What is too light to be a leak where it grows is so where it still moves.
-  const bool are_objects_light = growth.objects.per_step < kHeavyObjects && supported.is_flat();
+  const bool is_heap_decaying = trends.is_decaying({Counter::heap_bytes});
+  // What is too light to be a leak where it grows is so where it still moves; a record pass moves it by a few. A heap
+  // that rises ever more slowly is not theirs.
+  const bool are_objects_light = growth.objects.per_step < kHeavyObjects && (supported.is_flat() || is_heap_decaying);
   const bool are_objects_settled =
       !trace.has({Counter::python_objects}) || growth.objects.is_flat() || (are_objects_light && !are_objects_heavy);
   const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
   const bool are_blocks_settled = growth.blocks.is_flat() || !trace.has({Counter::python_blocks});
   const bool is_mapped_settled = growth.mapped.is_flat() || !trace.has({Counter::mapped_bytes});
-  growth.is_decaying = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || trends.is_heap_decaying()) &&
-                       (are_blocks_settled || trends.are_blocks_decaying()) &&
-                       (is_mapped_settled || trends.is_mapped_decaying());
+  growth.is_decaying = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || is_heap_decaying) &&
+                       (are_blocks_settled || trends.is_decaying({Counter::python_blocks})) &&
+                       (is_mapped_settled || trends.is_decaying({Counter::mapped_bytes}));
   growth.is_settled = (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled &&
                       are_blocks_settled && is_mapped_settled;
   return growth;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/analyse/ages.hpp"
+#include "harness/analyse/library_cache.hpp"
 #include "harness/analyse/suspects.hpp"
 
 namespace stepleak {
@@ -41,7 +42,7 @@ bool has_stopped(const Evidence& evidence) {
     if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes) continue;
     const bool is_bytes = key.counter == Counter::live_bytes || key.counter == Counter::live_blocks;
     const bool is_graph = key.counter == Counter::live_nodes || key.counter == Counter::live_tensors;
-    const bool is_object = key.counter == Counter::python_objects;
+    const bool is_object = key.counter == Counter::python_objects || key.counter == Counter::cuda_objects;
     if (!(is_bytes || is_object || is_graph) || !is_silent(evidence, key)) return false;
     has_grown = true;
   }
@@ -181,8 +182,9 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 
 bool is_proven(const Finding& finding) {
   if (finding.structure.type != StructureType::unbounded) return false;
-  // What a library keeps in the heap survives beside a list that grows.
-  return finding.kind == Kind::host_heap ? finding.has_gained : finding.kept_count > 1;
+  // What a library keeps in the heap, and CUDA objects of a pool's, survive beside a list that grows.
+  const bool is_weighed = finding.kind == Kind::host_heap || finding.counted == "cuda objects";
+  return is_weighed ? finding.has_gained : finding.kept_count > 1;
 }
 
 RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {
@@ -194,6 +196,10 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   for (const auto& finding : findings) {
     if (is_refuted(evidence, finding)) continue;
     is_any_left = true;
+    if (auto library = caching_library(evidence, finding); !library.empty()) {
+      latest = {.type = Type::caching, .holder = std::move(library)};
+      continue;
+    }
     const auto outcome = bounded_outcome(evidence, finding);
     if (outcome.type == Type::open) return outcome;
     const bool is_to_be_waited_for = outcome.type == Type::filling || outcome.type == Type::full;

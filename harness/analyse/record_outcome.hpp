@@ -21,9 +21,10 @@ struct RecordOutcome {
     bounded,       ///< it went on, in a container that fills up to a known length
     filling,       ///< it went on, in one that something bounds or empties, at a time that is not known
     full,          ///< it went on in bytes alone, in one that holds as many as it may: their sizes vary
+    caching,       ///< it went on in what a library keeps for each new shape
   };
   Type type = Type::open;
-  std::string holder;          ///< bounded, filling, full: the container
+  std::string holder;          ///< bounded, filling, full: the container; caching: the library
   Structure structure;         ///< bounded, filling, full: what bounds it
   bool has_repeated = false;   ///< filling, bounded: some steps, now one, now another, asked for old keys only
   bool is_decaying = false;    ///< filling: ever more slowly

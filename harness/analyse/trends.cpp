@@ -9,19 +9,31 @@
 namespace stepleak {
 namespace {
 
-// What the harness's own work around a record pass leaves in a ledger of the whole process is no step's: over the pass
-// the ledger is taken to have gone on as over as many steps before it.
-Ledger without_record_passes(const Ledger& ledger, const std::vector<Pass>& passes) {
+// The steps at which the harness does work of its own: a record pass begins, or CUPTI comes in.
+std::vector<std::int64_t> own_work(const Trace& trace) {
+  std::vector<std::int64_t> steps;
+  for (const auto& pass : trace.passes()) {
+    if (pass.type == PassType::record) steps.push_back(pass.first_step);
+  }
+  for (const auto& ledger : trace.ledgers()) {
+    const bool is_begun = ledger.key().counter == Counter::cuda_objects && !ledger.steps().empty();
+    if (is_begun) steps.push_back(ledger.steps().front());
+  }
+  return steps;
+}
+
+// What that leaves in a ledger of the whole process is no step's: over it the ledger is taken to have gone on as over
+// as many steps before it.
+Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& own_steps) {
   const auto& steps = ledger.steps();
   const auto& values = ledger.values();
   Ledger rest{ledger.key()};
   std::int64_t own = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const bool is_over_pass =
-        i > 0 && std::any_of(passes.begin(), passes.end(), [&](const Pass& pass) {
-          return pass.type == PassType::record && pass.first_step > steps[i - 1] && pass.first_step <= steps[i];
-        });
-    if (is_over_pass) {
+    const bool is_over_own = i > 0 && std::any_of(own_steps.begin(), own_steps.end(), [&](std::int64_t step) {
+                               return step > steps[i - 1] && step <= steps[i];
+                             });
+    if (is_over_own) {
       const auto gap = steps[i] - steps[i - 1];
       auto before = i - 1;
       while (before > 0 && steps[i - 1] - steps[before] < gap) --before;
@@ -46,7 +58,7 @@ Ledger process_ledger(const Trace& trace, const SeriesKey& key, const std::optio
     const auto at_step = known == nullptr ? std::vector<std::int64_t>() : known->held(step, step);
     rest.add(step, whole->values()[i] - (at_step.empty() ? 0 : at_step.front()));
   }
-  return without_record_passes(rest, trace.passes());
+  return without_own_work(rest, own_work(trace));
 }
 
 // What the process has in all, of which the harness's own work is a part.
@@ -149,11 +161,22 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions host{.period = period, .floor = kHeapFloorBytes, .is_exact = false};
   const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
+  const auto note_decay = [&](const Ledger& ledger, StepRange range) {
+    if (stepleak::is_decaying(ledger.held(range.first, range.last), longest_gap(ledger, range)))
+      decaying_.insert(ledger.key());
+  };
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_of_process(key.counter)) continue;
-    const auto& options = key.counter == Counter::outside_bytes ? noisy : exact;
-    ledgers_[key] = judged_trend(values_of(trace, key, judged), options, judged);
+    auto range = judged;
+    auto options = key.counter == Counter::outside_bytes ? noisy : exact;
+    if (key.counter == Counter::cuda_objects) {
+      if (ledger.steps().empty()) continue;
+      range.first = std::max(range.first, ledger.steps().front());
+      options.period = 0;  // of which the few steps that count at first hold no three
+    }
+    ledgers_[key] = judged_trend(ledger.held(range.first, range.last), options, range);
+    if (!is_exact(key.counter)) note_decay(ledger, range);
   }
   for (const auto& device : trace.devices()) {
     collected_[device] = judged_trend(collected_bytes(trace, device, judged), exact, judged);
@@ -161,25 +184,22 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
       waiting_[device] = judged_trend(waiting_bytes(trace, device, judged), noisy, judged);
     }
   }
-  const auto is_slowing = [&](const Ledger& ledger, std::int64_t gap) {
-    return is_decaying(ledger.held(judged.first, judged.last), gap);
-  };
   const auto heap = process_ledger(trace, {Counter::heap_bytes}, SeriesKey{Counter::live_bytes});
   heap_ = process_trend(heap, host, judged);
   supported_heap_ = process_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
-  is_heap_decaying_ = is_slowing(heap, longest_gap(heap, judged));
+  note_decay(heap, judged);
   // Page-locked memory is mapped, too.
   const SeriesKey pages{Counter::mapped_bytes};
   if (trace.has(pages)) {
     const auto rest = process_ledger(trace, pages, SeriesKey{Counter::pinned_bytes});
     ledgers_[pages] = process_trend(rest, mapped, judged);
-    is_mapped_decaying_ = is_slowing(rest, longest_gap(rest, judged));
+    note_decay(rest, judged);
   }
   const SeriesKey small_blocks{Counter::python_blocks};
   if (trace.has(small_blocks)) {
     const auto rest = process_ledger(trace, small_blocks);
     ledgers_[small_blocks] = process_trend(rest, blocks, judged);
-    are_blocks_decaying_ = is_slowing(rest, 1);
+    note_decay(rest, judged);
   }
   resident_ = process_trend(process_ledger(trace, {Counter::resident_bytes}), host, judged);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "harness/analyse/trend.hpp"
@@ -24,6 +25,9 @@ inline constexpr double kMappedFloorBytes = 4096;
 
 /// Blocks of Python's own allocator: at some 64 bytes each, the host heap's floor.
 inline constexpr double kBlockFloor = 8;
+
+/// CUDA objects: one in eight steps, the least that the eight steps before the first verdict can show.
+inline constexpr double kObjectFloor = 1.0 / kShortestSeries;
 
 /// What the driver hands device memory out by (cuMemGetAllocationGranularity).
 inline constexpr double kDriverPageBytes = 2 << 20;
@@ -48,14 +52,13 @@ class Trends {
 
   [[nodiscard]] StepRange judged() const { return judged_; }
   /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor,
-  /// mapped_bytes less page-locked ones with kMappedFloorBytes; heap_bytes is heap().
+  /// mapped_bytes less page-locked ones with kMappedFloorBytes; cuda_objects from its first reading on, by its exact
+  /// period; heap_bytes is heap().
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }
-  /// Whether it, python_blocks or mapped_bytes rises ever more slowly.
-  [[nodiscard]] bool is_heap_decaying() const { return is_heap_decaying_; }
-  [[nodiscard]] bool are_blocks_decaying() const { return are_blocks_decaying_; }
-  [[nodiscard]] bool is_mapped_decaying() const { return is_mapped_decaying_; }
+  /// Whether a noisy ledger, which libraries' caches move, rises ever more slowly. False of exact ones.
+  [[nodiscard]] bool is_decaying(const SeriesKey& key) const { return decaying_.contains(key); }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
   /// RSS with kHeapFloorBytes: a witness of a heap that malloc does not tell of.
@@ -74,9 +77,7 @@ class Trends {
   Trend heap_;
   Trend supported_heap_;
   Trend resident_;
-  bool is_heap_decaying_ = false;
-  bool are_blocks_decaying_ = false;  // Python's
-  bool is_mapped_decaying_ = false;
+  std::set<SeriesKey> decaying_;
 };
 
 /// Running total of what only a forced collection freed on a device, one value a step.

@@ -36,7 +36,7 @@ struct Options {
   double peer_timeout_seconds = 300;  ///< of several ranks: how long one waits for another
   /// When the process is ended, with its result or without: what is searched for late must not take all that is left.
   std::optional<std::chrono::steady_clock::time_point> ends_at;
-  bool with_cuda_objects = false;  ///< name raw CUDA memory, streams, events and graphs too; a torch.profiler that
+  bool with_cuda_objects = false;  ///< count and name raw CUDA memory, streams, events ...; a torch.profiler that
                                    ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
 };
 

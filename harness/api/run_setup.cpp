@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 
 #include "detectors/detectors.hpp"
+#include "harness/analyse/trend.hpp"
 #include "harness/api/check.hpp"
 #include "harness/api/policy_of.hpp"
 #include "harness/base/errors.hpp"
@@ -27,6 +29,9 @@ namespace {
 
 // As long as four recorded steps make a pass of 29, this costs less than torch's own memory history; a prime, too.
 constexpr std::int64_t kRecordStride = 7;
+
+// CUDA objects are counted over the last steps before the first verdict: as few as a trend needs.
+constexpr std::int64_t kCountedSteps = kShortestSeries;
 
 Device visible_device(const std::string& name, const CudaAnswer& cuda) {
   if (name == "auto") return cuda.names.empty() ? kHost : Device{DeviceType::cuda, 0};
@@ -112,13 +117,16 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);
   auto& probes = own.session.observer.probes;
   probes = {&own.host, &own.cpu_allocator, &own.graph, &own.heap};
-  if (is_on_gpu) own.cuda = watch_cuda(own.stacks, options.with_cuda_objects);
+  own.session.policy = policy_of(options);
+  if (is_on_gpu) {
+    const auto objects_from = own.session.policy.clean_steps - kCountedSteps + 1;
+    own.cuda = watch_cuda(own.stacks, options.with_cuda_objects ? std::optional(objects_from) : std::nullopt);
+  }
   for (const auto& probe : own.cuda) probes.push_back(probe.get());
   probes.insert(probes.end(), surroundings.probes.begin(), surroundings.probes.end());
   for (const auto& detector : own.detectors) own.session.detectors.push_back(detector.get());
   own.session.target = options.target;
   own.session.device = own.device;
-  own.session.policy = policy_of(options);
   own.session.facts = {.has_python = surroundings.collector != nullptr, .declared_period = options.period};
   own.session.observer.collector = surroundings.collector;
   own.session.observer.recorder = surroundings.recorder;

@@ -72,10 +72,23 @@ std::vector<std::string> notes_of_fills(const Trace& trace) {
   return {fmt::format("filled a container bounded at {} before it settled", bound)};
 }
 
-std::vector<std::string> notes_of_heap(const Trends& trends) {
-  if (!trends.is_heap_decaying() || trends.heap().is_flat() || trends.heap().per_step <= 0) return {};
-  return {fmt::format("the host heap still rose by {} a step, ever more slowly: it fills something",
-                      format_bytes(trends.heap().per_step))};
+// What libraries keep for each shape that they meet fills, and may still do so.
+std::vector<std::string> notes_of_decay(const Trends& trends) {
+  std::vector<std::string> notes;
+  const auto add = [&](const SeriesKey& key, const Trend& trend, const std::string& text) {
+    if (!trends.is_decaying(key) || trend.is_flat() || trend.per_step <= 0) return;
+    notes.push_back(fmt::format("{} a step, ever more slowly: it fills something", text));
+  };
+  const SeriesKey heap{Counter::heap_bytes};
+  add(heap, trends.heap(), fmt::format("the host heap still rose by {}", format_bytes(trends.heap().per_step)));
+  for (const auto& device : trends.devices()) {
+    const SeriesKey outside{Counter::outside_bytes, device};
+    const auto& trend = trends.of(outside);
+    add(outside, trend,
+        fmt::format("memory outside the allocator on {} still rose by {}", to_string(device),
+                    format_bytes(trend.per_step)));
+  }
+  return notes;
 }
 
 // Too light for a leak, as a log of one small record a step is, and never silently so.
@@ -126,6 +139,11 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
     case Outcome::full:
       return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
                          outcome.holder, outcome.bound);
+    case Outcome::caching:
+      return fmt::format(
+          "what grows is what {} keeps for shapes that it meets for the first time (plans, compiled code), which did "
+          "not end in {} steps: let it run longer, or let it meet fewer shapes (pad them, or sort them into buckets)",
+          outcome.holder, record.trace.step_count());
     case Outcome::open:
     case Outcome::proven:
     case Outcome::contradicted:
@@ -191,7 +209,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
       result.verdict = Verdict::clean;
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
-      for (auto& note : notes_of_heap(trends)) result.notes.push_back(note);
+      for (auto& note : notes_of_decay(trends)) result.notes.push_back(note);
       for (auto& note : notes_of_objects(trends)) result.notes.push_back(note);
       return;
     }

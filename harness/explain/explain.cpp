@@ -118,7 +118,9 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
     case Kind::pinned_host:
       return "pin buffers of few sizes and use them again";
     case Kind::raw_cuda:
-      return "destroy what the step creates outside the caching allocator";
+      return fix_of_container(finding, finding.has_gained
+                                           ? "bound or clear what keeps them: each is destroyed with its last reference"
+                                           : "destroy what the step creates outside the caching allocator");
     case Kind::growth:
       break;
   }

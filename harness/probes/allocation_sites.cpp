@@ -37,6 +37,7 @@ AllocationSites::Visit AllocationSites::visit(const void* caller, std::size_t by
     std::uint64_t found = 0;
     if (site.key.load(std::memory_order_relaxed) == key ||
         site.key.compare_exchange_strong(found, key, std::memory_order_relaxed) || found == key) {
+      site.caller.store(caller, std::memory_order_relaxed);
       return {index, std::min(site.count.fetch_add(1, std::memory_order_relaxed), kMostOrdinals - 1)};
     }
   }
@@ -59,6 +60,7 @@ bool AllocationSites::is_stack_wanted(const Visit& visit, std::int64_t step) noe
 void AllocationSites::restart() noexcept {
   for (auto& site : sites_) {
     site.key.store(0, std::memory_order_relaxed);
+    site.caller.store(nullptr, std::memory_order_relaxed);
     site.count.store(0, std::memory_order_relaxed);
     site.stride.store(1, std::memory_order_relaxed);
     site.latest.store(0, std::memory_order_relaxed);

@@ -38,6 +38,10 @@ class AllocationSites {
   void begin_step() noexcept;
   /// An allocation of an earlier step that is alive, of a site of which several steps left some.
   void suspect(const Visit& visit) noexcept;
+  /// Null where allocations of more than one caller are of that site.
+  [[nodiscard]] const void* caller_of(std::size_t site) const noexcept {
+    return sites_.at(site).caller.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool is_suspect(std::size_t site) const noexcept {
     return sites_.at(site).is_suspect.load(std::memory_order_relaxed);
   }
@@ -45,6 +49,7 @@ class AllocationSites {
  private:
   struct Site {
     std::atomic<std::uint64_t> key{0};
+    std::atomic<const void*> caller{nullptr};
     std::atomic<std::uint32_t> count{0};                // in this step
     std::atomic<std::uint32_t> stride{1};               // of those whose stacks are captured wherever they come
     std::atomic<std::uint32_t> latest{0};               // of the hints

@@ -123,16 +123,23 @@ std::string limit_of(const Result& result) {
     const auto floor = limit.floors.find(to_string(SeriesKey{counter}));
     if (floor != limit.floors.end()) text += fmt::format(", {:.0f} {}/step", floor->second, what);
   };
+  bool is_uncounted = false;
   add({Counter::heap_bytes}, "of host heap");
   add({Counter::mapped_bytes}, "of mapped memory");
   add_count(Counter::python_objects, "Python objects");
   add_count(Counter::python_blocks, "blocks of Python's allocator");
   for (const auto& device : result.trace.devices()) {
     add({Counter::outside_bytes, device}, fmt::format("outside the allocator on {}", to_string(device)));
+    const auto objects = limit.floors.find(to_string(SeriesKey{Counter::cuda_objects, device}));
+    if (objects != limit.floors.end()) {
+      text += fmt::format(", one CUDA object in {:.0f} steps on {}", 1 / objects->second, to_string(device));
+    }
+    is_uncounted = is_uncounted || (device.type == DeviceType::cuda && objects == limit.floors.end());
   }
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
-  return fmt::format("{}, or one block every {} steps{}", text, limit.period_steps,
-                     is_heap_unseen ? "; the host heap was not seen" : "");
+  return fmt::format("{}, or one block every {} steps{}{}", text, limit.period_steps,
+                     is_heap_unseen ? "; the host heap was not seen" : "",
+                     is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
 }
 
 void add_finding(const Finding& finding, ConsoleText& text) {

@@ -35,9 +35,13 @@ enum class Counter : std::uint8_t {
   python_blocks,  ///< small blocks that Python's own allocator has handed out (`sys.getallocatedblocks`); noisy:
                   ///< caches, free lists and interned strings move it too
   mapped_bytes,   ///< writable host memory that others than malloc have mapped, in whole pages; noisy
+  /// Raw memory, streams, events, graphs, modules and so on that were made since CUPTI counts them, less those that
+  /// were destroyed. Read from some steps before the first verdict on; its level says nothing, its rise does. Noisy:
+  /// torch and libraries fill their pools now and then.
+  cuda_objects,
 };
 
-inline constexpr int kCounterCount = static_cast<int>(Counter::mapped_bytes) + 1;
+inline constexpr int kCounterCount = static_cast<int>(Counter::cuda_objects) + 1;
 
 /// The enumerator's own spelling, as in JSON.
 [[nodiscard]] std::string_view to_string(Counter counter);

@@ -20,7 +20,7 @@ struct Finding {
   Device device = kHost;
   double bytes_per_step = 0;
   double count_per_step = 0;    ///< blocks, nodes or objects, as `counted` says
-  std::string counted;          ///< "blocks", "tensors", "autograd nodes", "python objects"
+  std::string counted;          ///< "blocks", "tensors", "autograd nodes", "python objects", "cuda objects"
   std::int64_t since_step = 0;  ///< first step whose survivors stay
   std::string what;             ///< one clause: "45 autograd nodes and 1 tensor (float32, 0-dim) survive every step"
   std::string op;               ///< operator that made the survivors; empty where unknown
@@ -32,7 +32,8 @@ struct Finding {
   Structure structure;          ///< what bounds the container that keeps it
   std::int64_t kept_count = 0;  ///< explained steps of which a survivor is alive
   std::int64_t explained_steps = 0;
-  bool has_gained = false;  ///< of host memory: its container gained the better part of it in the recorded steps
+  bool has_gained =
+      false;  ///< of host memory and CUDA objects: its container gained the better part in the recorded steps
   std::string fix;
   std::string fingerprint;              ///< 16 hex digits, stable over runs, machines and line shifts
   std::vector<SeriesKey> accounts_for;  ///< ledgers whose growth this finding explains

@@ -29,7 +29,8 @@ constexpr std::array kCounters{std::string_view("live_bytes"),
                                std::string_view("outside_bytes"),
                                std::string_view("shared_bytes"),
                                std::string_view("python_blocks"),
-                               std::string_view("mapped_bytes")};
+                               std::string_view("mapped_bytes"),
+                               std::string_view("cuda_objects")};
 static_assert(kCounters.size() == kCounterCount);
 
 constexpr std::array kKinds{std::string_view("growth"),
@@ -74,6 +75,7 @@ bool is_exact(Counter counter) {
     case Counter::shared_bytes:
     case Counter::python_blocks:
     case Counter::mapped_bytes:
+    case Counter::cuda_objects:
       return false;
     default:
       return true;

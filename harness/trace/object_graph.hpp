@@ -75,12 +75,13 @@ struct Holder {
   /// Of a held buffer (a string, an array) that grew in the record pass: its size after it, and by how much it grew.
   std::int64_t buffer_bytes = 0;
   std::int64_t buffer_growth = 0;
-  /// Of a container that grew in the record pass: what it gained then, in entries, in malloc's bytes and in small
-  /// blocks of Python's own allocator. More of these where it is not weighed: something in it does not say all that it
-  /// keeps.
+  /// Of a container that grew in the record pass: what it gained then, in entries, in malloc's bytes, in small blocks
+  /// of Python's own allocator, and in torch's events, streams and graphs. More of these where it is not weighed:
+  /// something in it does not say all that it keeps.
   std::int64_t gained_entries = 0;
   std::int64_t gained_bytes = 0;
   std::int64_t gained_blocks = 0;
+  std::int64_t gained_cuda_objects = 0;
   bool is_weighed = false;
 };
 

@@ -34,7 +34,8 @@ Json survivor_to_json(const Survivor& survivor) {
   for (std::size_t i = 0; i < kFlags.size(); ++i) flags |= survivor.*kFlags[i] ? 1U << i : 0U;
   return Json::array({kSurvivorTypes.at(static_cast<std::size_t>(survivor.type)), to_string(survivor.device),
                       survivor.birth_step, survivor.identity, survivor.storage, survivor.bytes, survivor.storage_bytes,
-                      survivor.dims, survivor.name, survivor.op, flags, survivor.stack, survivor.holder});
+                      survivor.dims, survivor.name, survivor.op, flags, survivor.stack, survivor.holder,
+                      survivor.library});
 }
 
 Survivor survivor_from_json(const Json& row, const Recording& recording) {
@@ -47,7 +48,8 @@ Survivor survivor_from_json(const Json& row, const Recording& recording) {
                     .storage_bytes = count_from(row.at(6)),
                     .dims = int_from(row.at(7)),
                     .name = row.at(8),
-                    .op = row.at(9)};
+                    .op = row.at(9),
+                    .library = row.size() > 13 ? row.at(13).get<std::string>() : std::string()};
   const auto flags = unsigned_from(row.at(10));
   for (std::size_t i = 0; i < kFlags.size(); ++i) survivor.*kFlags[i] = (flags >> i & 1U) != 0;
   survivor.stack = index_from(row.at(11), recording.stacks.size());
@@ -133,6 +135,7 @@ Json holder_to_json(const Holder& holder) {
           {"gained_entries", holder.gained_entries},
           {"gained_bytes", holder.gained_bytes},
           {"gained_blocks", holder.gained_blocks},
+          {"gained_cuda_objects", holder.gained_cuda_objects},
           {"is_weighed", holder.is_weighed}};
 }
 
@@ -151,6 +154,7 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .gained_entries = json.contains("gained_entries") ? count_from(json.at("gained_entries")) : 0,
           .gained_bytes = json.contains("gained_bytes") ? count_from(json.at("gained_bytes")) : 0,
           .gained_blocks = json.contains("gained_blocks") ? count_from(json.at("gained_blocks")) : 0,
+          .gained_cuda_objects = json.contains("gained_cuda_objects") ? count_from(json.at("gained_cuda_objects")) : 0,
           .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>()};
 }
 

@@ -72,6 +72,7 @@ struct Survivor {
   bool is_optimizer_state = false;  ///< tensor: an optimizer is on the path that keeps it
   bool is_pinned = false;           ///< tensor: its memory is page-locked host memory
   bool is_unreachable = false;      ///< no root of the program leads to it (known only where a search ran)
+  std::string library;              ///< handle, heap: "libcudnn.so.9", whose code asked for it; empty where unknown
   int stack = -1;                   ///< index into Recording::stacks
   int holder = -1;                  ///< index into Recording::holders
 };

@@ -15,6 +15,7 @@ import torch
 FAILURE = 3
 
 STEPS = """
+    import collections
     import ctypes
 
     import torch
@@ -23,6 +24,8 @@ STEPS = """
     WIDTH = 64
     model = torch.nn.Linear(WIDTH, WIDTH, device="cuda")
     kept = []
+    marks = []
+    latest_marks = collections.deque(maxlen=8)
 
     def clean():
         model(torch.randn(16, WIDTH, device="cuda")).square().mean().backward()
@@ -40,6 +43,22 @@ STEPS = """
         memory = ctypes.c_void_p()
         runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(2 << 20))
         kept.append(memory)
+
+    def keeps_an_event():
+        clean()
+        mark = torch.cuda.Event()
+        mark.record()
+        marks.append(mark)
+
+    def keeps_the_latest_events():
+        clean()
+        mark = torch.cuda.Event()
+        mark.record()
+        latest_marks.append(mark)
+
+    def takes_little_raw_memory():
+        memory = ctypes.c_void_p()
+        runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(40 << 10))
 
     def breaks_the_device():
         torch.zeros(3, device="cuda")[torch.tensor([5], device="cuda")]
@@ -174,8 +193,8 @@ def test_who_holds_cupti_is_told(steps: Any) -> None:
     leak = results["steps.py:takes_raw_memory"]
     assert [finding["kind"] for finding in leak["findings"]] == ["raw_cuda"]
     assert any(holds.search(note) for note in leak["notes"])
-    # Nothing had to be explained, and nothing was missed.
-    assert results["steps.py:clean"]["notes"] == []
+    assert any(holds.search(note) for note in results["steps.py:clean"]["notes"])
+    assert "cuda_objects@cuda:0" not in results["steps.py:clean"]["limit"]["floors"]
 
 
 def test_raw_memory_is_named_where_nobody_holds_cupti(steps: Any) -> None:
@@ -183,6 +202,25 @@ def test_raw_memory_is_named_where_nobody_holds_cupti(steps: Any) -> None:
     leak = steps.results("free.json")["steps.py:takes_raw_memory"]
     assert "runtime.cudaMalloc" in leak["findings"][0]["where"][0]["text"]
     assert leak["notes"] == []
+
+
+# --- objects that are too small for any ledger of bytes ---------------------------------------------------------------
+
+MOST_STEPS_TO_PROOF = 96
+
+
+def test_an_event_of_each_step_is_a_leak_and_a_ring_of_them_is_none(steps: Any) -> None:
+    names = ["keeps_an_event", "keeps_the_latest_events", "takes_little_raw_memory"]
+    outcome = steps("run", *(f"steps.py:{name}" for name in names), "--json", "objects.json")
+    leak, ring, raw = (steps.results("objects.json")[f"steps.py:{name}"] for name in names)
+    assert [finding["kind"] for finding in leak["findings"]] == ["raw_cuda"], outcome.text
+    assert leak["findings"][0]["holder"].startswith("steps.marks (list")
+    assert "marks.append(mark)" in str(leak["findings"][0]["kept_by"])
+    assert leak["steps"] <= MOST_STEPS_TO_PROOF
+    assert (ring["verdict"], ring["notes"]) == ("clean", []), outcome.text
+    assert ring["limit"]["floors"]["cuda_objects@cuda:0"] == pytest.approx(1 / 8)
+    assert [finding["kind"] for finding in raw["findings"]] == ["raw_cuda"], outcome.text
+    assert "runtime.cudaMalloc" in raw["findings"][0]["where"][0]["text"]
 
 
 # --- devices ----------------------------------------------------------------------------------------------------------

@@ -47,6 +47,23 @@ def test_raw_memory_is_seen_and_not_named_by_default(takes_raw_memory: Callable[
     assert result.findings[0]["where"] == []
 
 
+@pytest.mark.parametrize("with_cuda_objects", [False, True])
+def test_an_event_of_each_step_is_seen_where_objects_are_counted(with_cuda_objects: bool) -> None:
+    marks: list[torch.cuda.Event] = []
+
+    def step() -> None:
+        mark = torch.cuda.Event()
+        mark.record()
+        marks.append(mark)
+
+    result = stepleak.check(step, with_cuda_objects=with_cuda_objects, steps=128)
+    if with_cuda_objects:
+        assert [finding["kind"] for finding in result.findings] == ["raw_cuda"], result.report
+        assert "marks.append(mark)" in str(result.findings[0]["kept_by"])
+    else:
+        assert result.verdict != "clean" or "graphs and small raw allocations were not counted" in result.report
+
+
 def test_a_watched_loop_names_what_stays_on_the_device() -> None:
     layer = torch.nn.Linear(64, 64, device="cuda")
     kept: list[torch.Tensor] = []

@@ -120,9 +120,15 @@ def test_tensors_have_a_ledger_of_their_own() -> None:
     assert weigh([torch.zeros(LARGE) for _ in range(20)]).heap_bytes < GAINED * SLACK
 
 
+def test_events_and_what_else_keeps_an_object_of_cuda_are_counted() -> None:
+    assert weigh([(torch.cuda.Event(), torch.Event(), i) for i in range(20)]).cuda_objects == 2 * GAINED
+    shared = torch.cuda.Event()
+    assert weigh([(shared, i) for i in range(20)]).cuda_objects == 0
+
+
 def test_small_objects_are_blocks() -> None:
     weight = weigh([(0.5 + i, f"entry {i}") for i in range(20)])
-    assert weight == Weight(0, 3 * GAINED, is_complete=True)
+    assert weight == Weight(0, 3 * GAINED, 0, is_complete=True)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@
 
 #include "harness/analyse/decision.hpp"
 #include "harness/analyse/detector.hpp"
+#include "harness/analyse/record_outcome.hpp"
 
 namespace stepleak {
 
@@ -18,6 +19,9 @@ class Analysed {
   [[nodiscard]] Decision decision(const Policy& policy = {}) const { return decide(trace_, trends_, policy); }
   [[nodiscard]] std::vector<Finding> findings(const Detector& detector) const {
     return detector.detect({trace_, trends_, recording_after_look(trace_)});
+  }
+  [[nodiscard]] RecordOutcome outcome(const Detector& detector) const {
+    return outcome_of({trace_, trends_, recording_after_look(trace_)}, findings(detector));
   }
   [[nodiscard]] const Trends& trends() const { return trends_; }
 

@@ -41,10 +41,10 @@ TEST_P(RecordedTraceTest, GivesTheResultThatItsRunGave) {
   EXPECT_EQ(nlohmann::json::parse(to_json(judged_anew(GetParam()))), nlohmann::json::parse(stored));
 }
 
-TEST(RecordedTracesTest, AreOfLeaksAndOfHealthySteps) {
+TEST(RecordedTracesTest, AreOfLeaksOfHealthyStepsAndOfWhatALibraryKeeps) {
   std::set<Verdict> verdicts;
   for (const auto& name : recorded_names()) verdicts.insert(judged_anew(name).verdict);
-  EXPECT_EQ(verdicts, (std::set{Verdict::clean, Verdict::leak}));
+  EXPECT_EQ(verdicts, (std::set{Verdict::clean, Verdict::leak, Verdict::inconclusive}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, RecordedTraceTest, testing::ValuesIn(recorded_names()),

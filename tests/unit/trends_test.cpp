@@ -39,7 +39,7 @@ TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
     const auto trace = heap_of_run(kSteps, own);
     const Trends trends(trace);
     EXPECT_TRUE(trends.heap().is_growing()) << own;
-    EXPECT_FALSE(trends.is_heap_decaying()) << own;
+    EXPECT_FALSE(trends.is_decaying({Counter::heap_bytes})) << own;
     EXPECT_NEAR(trends.heap().per_step, kLeak, kLeak / 20.0) << own;
   }
 }

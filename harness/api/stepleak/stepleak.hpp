@@ -40,7 +40,7 @@ struct Options {
   double budget_seconds = 0;        ///< the most time to run, in all passes; 0: unlimited
   std::uint64_t seed = 0;           ///< of torch
   int threads = 0;                  ///< torch's intra-op threads; 0: as they are
-  bool with_cuda_objects = false;   ///< name raw CUDA memory, streams, events and graphs too; a torch.profiler that
+  bool with_cuda_objects = false;   ///< count and name raw CUDA memory, streams, events ...; a torch.profiler that
                                     ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
 };
 

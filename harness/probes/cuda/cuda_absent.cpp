@@ -20,7 +20,8 @@ bool has_context(Device /*device*/) { return false; }
 
 DeviceMemory memory_of(Device /*device*/) { return {}; }
 
-std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& /*stacks*/, bool /*with_objects*/) {
+std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& /*stacks*/,
+                                               std::optional<std::int64_t> /*objects_from*/) {
   return {};
 }
 

@@ -14,11 +14,13 @@
 
 namespace stepleak {
 
-std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& stacks, bool with_objects) {
+std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& stacks,
+                                               std::optional<std::int64_t> objects_from) {
+  const auto devices = ask_cuda().names.size();
   std::vector<std::unique_ptr<Probe>> probes;
   probes.push_back(std::make_unique<DeviceAllocatorProbe>(stacks));
-  probes.push_back(std::make_unique<OutsideProbe>(ask_cuda().names.size()));
-  if (with_objects) probes.push_back(std::make_unique<HandleProbe>(stacks));
+  probes.push_back(std::make_unique<OutsideProbe>(devices));
+  if (objects_from) probes.push_back(std::make_unique<HandleProbe>(stacks, devices, *objects_from));
   return probes;
 }
 
@@ -46,7 +48,8 @@ std::vector<std::pair<std::string, std::string>> cuda_facts() {
                      own ? "yes: by process (NVML), in steps of 2 MiB"
                          : "partly: of the whole device, other processes included; run where NVML knows this process");
   const auto blocker = HandleProbe::blocker();
-  facts.emplace_back("raw CUDA objects", blocker.empty() ? "yes: in the record pass, through CUPTI" : "no: " + blocker);
+  facts.emplace_back("raw CUDA objects", blocker.empty() ? "yes: before a verdict and in the record pass, through CUPTI"
+                                                         : "no: " + blocker);
   return facts;
 }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,11 @@ namespace stepleak {
 
 class StackTable;
 
-/// Everything that watches the GPUs of a run. Starts CUDA where it was not. `with_objects`: also raw memory, streams,
-/// events and graphs, through CUPTI (see HandleProbe for what that costs a profiler in the same process).
+/// Everything that watches the GPUs of a run. Starts CUDA where it was not. `objects_from`: the step from which raw
+/// memory, streams, events and so on are counted, through CUPTI (see HandleProbe for what that costs a profiler in the
+/// same process); none: they are not.
 [[nodiscard]] std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& stacks,
-                                                             bool with_objects);
+                                                             std::optional<std::int64_t> objects_from);
 
 /// What can be observed on the GPUs here, by name, for `doctor`; starts CUDA.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> cuda_facts();

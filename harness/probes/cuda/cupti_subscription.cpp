@@ -31,7 +31,9 @@ bool CuptiSubscription::load() {
   if (library == nullptr) return false;
   enable_ = reinterpret_cast<decltype(enable_)>(::dlsym(library, "cuptiEnableCallback"));
   unsubscribe_ = reinterpret_cast<decltype(unsubscribe_)>(::dlsym(library, "cuptiUnsubscribe"));
-  if (enable_ != nullptr && unsubscribe_ != nullptr) subscribe_ = ::dlsym(library, kSubscribe);
+  get_device_ = reinterpret_cast<decltype(get_device_)>(::dlsym(library, "cuptiGetDeviceId"));
+  if (enable_ != nullptr && unsubscribe_ != nullptr && get_device_ != nullptr)
+    subscribe_ = ::dlsym(library, kSubscribe);
   return subscribe_ != nullptr;
 }
 
@@ -49,7 +51,7 @@ CUptiResult CuptiSubscription::take(std::string& other) {
 #endif
 }
 
-std::string CuptiSubscription::subscribe(std::span<const CUpti_driver_api_trace_cbid> calls) {
+std::string CuptiSubscription::subscribe() {
   unsubscribe();
   if (!load()) {
     return fmt::format("CUPTI cannot be loaded (libcupti.so.{}): install nvidia-cuda-cupti of torch's CUDA version",
@@ -58,14 +60,16 @@ std::string CuptiSubscription::subscribe(std::span<const CUpti_driver_api_trace_
   std::string other;
   const auto status = take(other);
   if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    // Kineto's older ones give no name, and CUPTI then writes "CUPTI for <not provided>".
+    const bool is_named = !other.empty() && other.find("<not provided>") == std::string::npos;
     return fmt::format("{} holds CUPTI's only subscription: run without it",
-                       other.empty() ? "another tool (a profiler, nsys, cuda-gdb, compute-sanitizer)" : other);
+                       is_named ? other : "another tool (torch.profiler, nsys, cuda-gdb, compute-sanitizer)");
   }
   if (status != CUPTI_SUCCESS) {
     return fmt::format("CUPTI refused a subscription (error {})", static_cast<int>(status));
   }
-  for (const auto call : calls) {
-    (void)enable_(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call));
+  for (const auto& call : watched_calls()) {
+    (void)enable_(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call.id));
   }
   return {};
 }
@@ -73,6 +77,11 @@ std::string CuptiSubscription::subscribe(std::span<const CUpti_driver_api_trace_
 void CuptiSubscription::unsubscribe() {
   if (subscriber_ != nullptr) (void)unsubscribe_(subscriber_);
   subscriber_ = nullptr;
+}
+
+std::size_t CuptiSubscription::device_of(CUcontext context) const {
+  std::uint32_t device = 0;
+  return get_device_(context, &device) == CUPTI_SUCCESS ? device : 0;
 }
 
 }  // namespace stepleak

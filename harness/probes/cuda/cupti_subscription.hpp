@@ -4,8 +4,9 @@
 
 #include <cupti.h>
 
-#include <span>
 #include <string>
+
+#include "harness/probes/cuda/cupti_calls.hpp"
 
 namespace stepleak {
 
@@ -16,10 +17,13 @@ class CuptiSubscription {
  public:
   explicit CuptiSubscription(CUpti_CallbackFunc callback) : callback_(callback) {}
 
-  /// Empty where `callback` is called from now on, before and after each of `calls`; else why not. Made once, also
-  /// where an earlier pass did not end.
-  [[nodiscard]] std::string subscribe(std::span<const CUpti_driver_api_trace_cbid> calls);
+  /// Empty where `callback` is called from now on, before and after each of watched_calls(); else why not.
+  [[nodiscard]] std::string subscribe();
   void unsubscribe();
+
+  /// The GPU of a context, of the calling thread's where it is null; 0 where CUPTI does not know it. From within a
+  /// callback, too.
+  [[nodiscard]] std::size_t device_of(CUcontext context) const;
 
  private:
   [[nodiscard]] bool load();
@@ -30,6 +34,7 @@ class CuptiSubscription {
   void* subscribe_ = nullptr;
   decltype(&cuptiEnableCallback) enable_ = nullptr;
   decltype(&cuptiUnsubscribe) unsubscribe_ = nullptr;
+  decltype(&cuptiGetDeviceId) get_device_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
 };
 

@@ -6,16 +6,21 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda.h>
 #include <cupti.h>
+#include <execinfo.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "harness/probes/cuda/cuda_devices.hpp"
+#include "harness/probes/cuda/cupti_calls.hpp"
 #include "harness/probes/cuda/cupti_subscription.hpp"
 #include "harness/probes/fork_guard.hpp"
+#include "harness/probes/loaded_library.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/compat/allocator_snapshot.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
@@ -23,13 +28,12 @@
 namespace stepleak {
 namespace {
 
-enum class HandleType : std::uint8_t { device_memory, pinned_memory, stream, event, graph };
-constexpr std::array kNames{"device memory", "pinned memory", "stream", "event", "graph"};
-
 struct Handle {
+  std::size_t device = 0;
   std::int64_t birth_step = 0;
   std::int64_t bytes = 0;
   StackCapture capture;
+  std::vector<void*> callers;  // innermost first; in a record pass
 };
 
 using HandleKey = std::pair<HandleType, std::uintptr_t>;
@@ -38,6 +42,12 @@ using HandleKey = std::pair<HandleType, std::uintptr_t>;
 struct HandleRecord {
   std::mutex mutex;  // a leaf: nothing else is locked under it
   std::map<HandleKey, Handle> handles;
+  std::map<std::size_t, std::int64_t> older_gone;  // by device: destroyed, and made before counting began
+  std::set<std::uintptr_t> segments;               // of torch's allocator: its own raw memory
+  bool has_segments = false;                       // else tensors lie in raw memory, or in a pool of the driver's
+  bool has_expandable_segments = false;            // their memory is virtual, and cannot be told from another's
+  std::atomic<bool> has_unsorted_memory{false};    // made since it was last told from segments
+  std::atomic<bool> is_recording{false};
 };
 
 HandleRecord& handle_record() {
@@ -45,109 +55,87 @@ HandleRecord& handle_record() {
   return *instance;
 }
 
-template <typename Pointer>
-std::uintptr_t address_of(Pointer pointer) {
-  if constexpr (std::is_pointer_v<Pointer>) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-  } else {
-    return static_cast<std::uintptr_t>(pointer);
+CuptiSubscription& cupti();
+
+// Page-locked memory has a ledger of torch's own, and is mapped besides; of device memory what is told from tensors.
+bool is_counted(const HandleRecord& record, HandleType type) {
+  switch (type) {
+    case HandleType::pinned_memory:
+      return false;
+    case HandleType::device_memory:
+      return record.has_segments;
+    case HandleType::virtual_memory:
+      return !record.has_expandable_segments;
+    default:
+      return true;
   }
 }
 
-// What is known, destroyed by the caller without the lock.
-std::map<HandleKey, Handle> take_handles() {
-  const std::scoped_lock lock(handle_record().mutex);
-  return std::exchange(handle_record().handles, {});
+bool is_memory(HandleType type) { return type == HandleType::device_memory || type == HandleType::virtual_memory; }
+
+// The return addresses of this thread. The unwinder takes no lock but the loader's.
+std::vector<void*> callers_here() {
+  constexpr int kMostFrames = 32;
+  std::vector<void*> callers(kMostFrames);
+  callers.resize(static_cast<std::size_t>(::backtrace(callers.data(), kMostFrames)));
+  return callers;
+}
+
+// Whose code made it: the first below CUDA's own libraries, and ours.
+std::string maker_of(const std::vector<void*>& callers) {
+  static const auto kOurs = library_of(reinterpret_cast<const void*>(&maker_of));
+  for (const auto* caller : callers) {
+    auto library = library_of(caller);
+    const bool is_cuda = library.starts_with("libcuda.") || library.starts_with("libcudart.") ||
+                         library.starts_with("libcupti.") || library == kOurs;
+    if (!is_cuda && !library.empty()) return library;
+  }
+  return {};
 }
 
 // torch calls CUDA under locks of its allocators, so the stack must be one that waits for nobody.
-template <typename Pointer>
-void add(HandleType type, Pointer pointer, std::size_t bytes = 0) {
-  Handle handle{current_step.load(std::memory_order_relaxed), static_cast<std::int64_t>(bytes),
-                capture_operator_stack()};
+void add(const WatchedCall& call, const CUpti_CallbackData& data) {
+  const auto address = call.handle(data.functionParams);
+  if (address == 0) return;
+  Handle handle{.device = cupti().device_of(data.context),
+                .birth_step = current_step.load(std::memory_order_relaxed),
+                .bytes = call.bytes == nullptr ? 0 : call.bytes(data.functionParams)};
+  if (handle_record().is_recording) {
+    handle.capture = capture_operator_stack();
+    handle.callers = callers_here();
+  }
   const std::scoped_lock lock(handle_record().mutex);
-  std::swap(handle_record().handles[{type, address_of(pointer)}], handle);  // an old one is destroyed without the lock
+  if (is_memory(call.type)) handle_record().has_unsorted_memory = true;
+  std::swap(handle_record().handles[{call.type, address}], handle);  // an old one is destroyed without the lock
 }
 
-template <typename Pointer>
-void remove(HandleType type, Pointer pointer) {
+void remove(const WatchedCall& call, const CUpti_CallbackData& data) {
+  const auto address = call.handle(data.functionParams);
+  if (address == 0) return;
+  const auto device = cupti().device_of(data.context);
   Handle removed;  // destroyed after the lock was left
   const std::scoped_lock lock(handle_record().mutex);
-  const auto found = handle_record().handles.find({type, address_of(pointer)});
-  if (found == handle_record().handles.end()) return;
-  removed = std::move(found->second);
-  handle_record().handles.erase(found);
-}
-
-// After the call: what it made is known.
-void on_made(CUpti_CallbackId id, const void* given) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2: {
-      const auto& call = *static_cast<const cuMemAlloc_v2_params*>(given);
-      return add(HandleType::device_memory, *call.dptr, call.bytesize);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged: {
-      const auto& call = *static_cast<const cuMemAllocManaged_params*>(given);
-      return add(HandleType::device_memory, *call.dptr, call.bytesize);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc: {
-      const auto& call = *static_cast<const cuMemHostAlloc_params*>(given);
-      return add(HandleType::pinned_memory, *call.pp, call.bytesize);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:
-      return add(HandleType::stream, *static_cast<const cuStreamCreate_params*>(given)->phStream);
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority:
-      return add(HandleType::stream, *static_cast<const cuStreamCreateWithPriority_params*>(given)->phStream);
-    case CUPTI_DRIVER_TRACE_CBID_cuEventCreate:
-      return add(HandleType::event, *static_cast<const cuEventCreate_params*>(given)->phEvent);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
-      return add(HandleType::graph, *static_cast<const cuGraphInstantiateWithFlags_params*>(given)->phGraphExec);
-    default:
-      return;
+  auto& record = handle_record();
+  const auto found = record.handles.find({call.type, address});
+  if (found != record.handles.end()) {
+    removed = std::move(found->second);
+    record.handles.erase(found);
+  } else if (is_counted(record, call.type) && record.segments.erase(address) == 0) {
+    ++record.older_gone[device];
   }
 }
 
-// Before the call: afterwards the address may be another's.
-void on_destroying(CUpti_CallbackId id, const void* given) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
-      return remove(HandleType::device_memory, static_cast<const cuMemFree_v2_params*>(given)->dptr);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
-      return remove(HandleType::pinned_memory, static_cast<const cuMemFreeHost_params*>(given)->p);
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2:
-      return remove(HandleType::stream, static_cast<const cuStreamDestroy_v2_params*>(given)->hStream);
-    case CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2:
-      return remove(HandleType::event, static_cast<const cuEventDestroy_v2_params*>(given)->hEvent);
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy:
-      return remove(HandleType::graph, static_cast<const cuGraphExecDestroy_params*>(given)->hGraphExec);
-    default:
-      return;
-  }
-}
-
-constexpr std::array kWatched{
-    CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged,
-    CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc,
-    CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamCreate,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuEventCreate,
-    CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy,
-};
-
+// What a call made is known after it. What it destroys is asked before: afterwards the address may be another's.
 void CUPTIAPI on_call(void* /*context*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId id, const void* given) {
   if (!is_observing_here()) return;
-  const auto& call = *static_cast<const CUpti_CallbackData*>(given);
-  if (call.callbackSite == CUPTI_API_ENTER) {
-    on_destroying(id, call.functionParams);
-  } else if (call.functionReturnValue != nullptr &&
-             *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS) {
-    on_made(id, call.functionParams);
+  const auto* call = find_call(id);
+  if (call == nullptr) return;
+  const auto& data = *static_cast<const CUpti_CallbackData*>(given);
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    if (!call->is_making) remove(*call, data);
+  } else if (call->is_making && data.functionReturnValue != nullptr &&
+             *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS) {
+    add(*call, data);
   }
 }
 
@@ -156,53 +144,136 @@ CuptiSubscription& cupti() {
   return instance;
 }
 
-// The segments of torch's own allocator are raw allocations too.
-bool is_segment(std::uintptr_t address) {
-  namespace allocator = c10::cuda::CUDACachingAllocator;
-  if (is_uncached() || allocator::name() != "native") return false;
+// The segments of torch's own allocator are raw allocations too. The allocator may not be asked under our lock.
+void sort_out_segments() {
+  const bool has_segments = !is_uncached() && c10::cuda::CUDACachingAllocator::name() == "native";
+  if (!has_segments) return;
   const auto segments = allocator_segments();
-  return std::any_of(segments.begin(), segments.end(), [&](const auto& segment) { return segment.address == address; });
+  std::vector<Handle> removed;  // destroyed after the lock was left
+  const std::scoped_lock lock(handle_record().mutex);
+  auto& record = handle_record();
+  record.has_segments = true;
+  record.has_unsorted_memory = false;
+  record.segments.clear();
+  const auto drop = [&](std::map<HandleKey, Handle>::iterator handle) {
+    removed.push_back(std::move(handle->second));
+    return record.handles.erase(handle);
+  };
+  for (const auto& segment : segments) {
+    record.has_expandable_segments = record.has_expandable_segments || segment.is_expandable;
+    if (segment.is_expandable) continue;
+    record.segments.insert(segment.address);
+    const auto own = record.handles.find({HandleType::device_memory, segment.address});
+    if (own != record.handles.end()) drop(own);
+  }
+  if (!record.has_expandable_segments) return;
+  for (auto handle = record.handles.begin(); handle != record.handles.end();) {
+    handle = handle->first.first == HandleType::virtual_memory ? drop(handle) : std::next(handle);
+  }
+}
+
+void forget_all() {
+  std::map<HandleKey, Handle> forgotten;  // destroyed after the lock was left
+  const std::scoped_lock lock(handle_record().mutex);
+  auto& record = handle_record();
+  forgotten = std::exchange(record.handles, {});
+  record.older_gone.clear();
+  record.segments.clear();
+  record.has_segments = record.has_expandable_segments = false;
+  record.has_unsorted_memory = record.is_recording = false;
 }
 
 }  // namespace
 
-HandleProbe::HandleProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {}
+HandleProbe::HandleProbe(std::shared_ptr<StackTable> stacks, std::size_t device_count, std::int64_t first_counted)
+    : stacks_(std::move(stacks)), device_count_(device_count), first_counted_(first_counted) {}
 
-HandleProbe::~HandleProbe() {
-  cupti().unsubscribe();
-  (void)take_handles();
-}
+HandleProbe::~HandleProbe() { stop(); }
 
 std::string HandleProbe::blocker() {
-  auto reason = cupti().subscribe(kWatched);
+  auto reason = cupti().subscribe();
   cupti().unsubscribe();
   return reason;
 }
 
 std::string HandleProbe::gap() const {
-  return blocker_.empty() ? "" : "raw CUDA memory, streams, events and graphs are not named: " + blocker_;
+  return blocker_.empty() ? ""
+                          : "CUDA objects (raw memory, streams, events, graphs, modules, textures) are neither counted "
+                            "nor named: " +
+                                blocker_;
+}
+
+std::vector<SeriesKey> HandleProbe::keys() const {
+  std::vector<SeriesKey> keys;
+  for (std::size_t i = 0; i < device_count_; ++i) keys.push_back({Counter::cuda_objects, device_at(i)});
+  return keys;
+}
+
+void HandleProbe::begin_step(std::int64_t step) {
+  if (step >= first_counted_) begin_counting();
+}
+
+void HandleProbe::begin_counting() {
+  if (std::exchange(is_begun_, true)) return;
+  forget_all();  // of an earlier run that failed
+  start_observing_here();
+  blocker_ = cupti().subscribe();
+  sort_out_segments();
+}
+
+void HandleProbe::read(Moment moment, std::span<std::int64_t> row) {
+  if (moment != Moment::after_collection || !is_begun_ || !blocker_.empty()) return;
+  // A step that makes no raw memory pays for no list of segments.
+  if (handle_record().has_unsorted_memory) sort_out_segments();
+  std::fill(row.begin(), row.end(), 0);
+  const std::scoped_lock lock(handle_record().mutex);
+  const auto count = [&](std::size_t device, std::int64_t number) {
+    if (device < row.size()) row[device] += number;
+  };
+  const auto& record = handle_record();
+  for (const auto& [key, handle] : record.handles) {
+    if (is_counted(record, key.first)) count(handle.device, 1);
+  }
+  for (const auto& [device, gone] : record.older_gone) count(device, -gone);
 }
 
 void HandleProbe::begin_record(const Pass& /*pass*/) {
-  (void)take_handles();  // of an earlier pass that failed
-  start_observing_here();
-  blocker_ = cupti().subscribe(kWatched);
+  begin_counting();
+  handle_record().is_recording = true;
 }
 
 void HandleProbe::end_record(Recording& recording) {
-  cupti().unsubscribe();
-  for (const auto& [key, handle] : take_handles()) {
+  handle_record().is_recording = false;
+  sort_out_segments();
+  std::vector<std::pair<HandleKey, Handle>> born;
+  {
+    const std::scoped_lock lock(handle_record().mutex);
+    for (auto& [key, handle] : handle_record().handles) {
+      if (handle.birth_step < recording.pass.first_step) continue;
+      born.emplace_back(key, handle);
+      handle.capture.reset();
+      handle.callers.clear();
+    }
+  }
+  for (const auto& [key, handle] : born) {
     const auto& [type, address] = key;
-    if (type == HandleType::device_memory && is_segment(address)) continue;
     Survivor survivor;
     survivor.type = SurvivorType::handle;
+    survivor.device = device_at(handle.device);
     survivor.identity = address;
     survivor.birth_step = handle.birth_step;
     survivor.bytes = survivor.storage_bytes = handle.bytes;
-    survivor.name = kNames.at(static_cast<std::size_t>(type));
+    survivor.name = to_string(type);
+    survivor.library = maker_of(handle.callers);
     survivor.stack = stacks_->index_of(handle.capture);
     recording.survivors.push_back(std::move(survivor));
   }
+}
+
+void HandleProbe::stop() noexcept {
+  if (!std::exchange(is_begun_, false)) return;
+  cupti().unsubscribe();
+  forget_all();
 }
 
 }  // namespace stepleak

@@ -16,6 +16,7 @@
 #include "harness/probes/allocation_sites.hpp"
 #include "harness/probes/block_table.hpp"
 #include "harness/probes/fork_guard.hpp"
+#include "harness/probes/loaded_library.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/block_stacks.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
@@ -173,7 +174,8 @@ void HeapProbe::end_record(Recording& recording) {
   suspect_sites(record);
   const auto captures = record.stacks.take();
   std::map<std::string, int> stacks;
-  std::map<std::tuple<std::int64_t, int, std::size_t>, Survivor> groups;
+  std::map<std::size_t, std::string> libraries;
+  std::map<std::tuple<std::int64_t, int, std::string>, Survivor> groups;
   record.blocks.for_each([&](const Block& block) {
     const auto [step, visit] = birth_of(block);
     const auto site = visit.site;
@@ -185,7 +187,10 @@ void HeapProbe::end_record(Recording& recording) {
       if (is_new) known->second = stacks_->index_of(found->second.capture);
       stack = known->second;
     }
-    auto& group = groups[{step, stack, stack < 0 ? site : 0}];
+    const auto [library, is_new_site] = libraries.try_emplace(site);
+    if (is_new_site) library->second = library_of(record.sites.caller_of(site));
+    auto& group = groups[{step, stack, library->second}];
+    group.library = library->second;
     group.type = SurvivorType::heap;
     group.birth_step = step;
     group.identity = block.address;

@@ -96,8 +96,8 @@ def check(
     loop, which must not be the caller's own. `effort`: "quick" (clean from 16 steps on), "standard" (64) or
     "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `budget`: the most seconds to run steps, 0 for
     no limit. `period`: steps after which yours repeats (accumulation, evaluation), 0 to find it. `with_cuda_objects`:
-    name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts later in this process then
-    sees no GPU events (CUPTI has one subscriber).
+    count and name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts later in this process
+    then sees no GPU events (CUPTI has one subscriber).
     Where torch.distributed has initialised several ranks, each calls check() and all run the same steps; each gets the
     worst verdict, and the findings of all with their `rank`; `peer_timeout`: seconds that one waits for another.
     An exception of the step gives the verdict "failure", unless a verdict stood before it.

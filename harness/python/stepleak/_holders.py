@@ -195,7 +195,8 @@ class _Found:
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
         holder |= {"gained_entries": self._growth(chain[-1]) if chain else 0}
-        holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks, "is_weighed": weight.is_complete}
+        holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks}
+        holder |= {"gained_cuda_objects": weight.cuda_objects, "is_weighed": weight.is_complete}
         self._holders.append(holder)
 
     def add_buffer(self, paths: Paths, buffer: Buffer) -> None:

@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at tensors without `__torch_function__`, neither of their class nor of a mode, and without warnings."""
+"""Looks at tensors without `__torch_function__`, neither of their class nor of a mode, and without warnings.
+
+Tells what else of torch's keeps an object of CUDA's.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,21 @@ _HOOKS: dict[str, Any] = {
     name: TensorBase.__dict__[name].__get__ for name in ("_backward_hooks", "_post_accumulate_grad_hooks")
 }
 
+_KEEPERS_OF_CUDA = tuple(
+    getattr(torch._C, name)
+    for name in ("_CudaEventBase", "_CudaStreamBase", "_CUDAGraph", "Event", "Stream")
+    if hasattr(torch._C, name)
+)
+
 
 def is_tensor(item: Any) -> bool:
     """By type: a proxy or a lazy module is asked nothing."""
     return is_a(item, torch.Tensor)
+
+
+def keeps_cuda_object(kind: type) -> bool:
+    """Whether things of this type keep an event, a stream or a graph of CUDA's; without a GPU they are nothing."""
+    return issubclass(kind, _KEEPERS_OF_CUDA)
 
 
 def address_of(tensor: Any) -> int:

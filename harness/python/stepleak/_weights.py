@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weighs what a container has gained: bytes that came from malloc, and small blocks of Python's own allocator.
 
+Events, streams and graphs of torch, which keep an object of CUDA's, are counted.
+
 An entry weighs what it alone leads to. What an older entry of the same container leads to as well (a model, a
 configuration) is not its own. Tensors weigh nothing, since they have a ledger of their own. Runs no code of the user's.
 """
@@ -72,6 +74,7 @@ class Weight:
 
     heap_bytes: int = 0
     blocks: int = 0
+    cuda_objects: int = 0
     is_complete: bool = False
 
 
@@ -93,7 +96,12 @@ def weight_of_gain(container: Any, growth: int, limit: TimeLimit) -> Weight:
         return (after - before) * growth // len(newest)
 
     heap_bytes = share(common.heap_bytes, with_newest.heap_bytes)
-    return Weight(heap_bytes, share(common.blocks, with_newest.blocks), with_newest.is_complete)
+    return Weight(
+        heap_bytes,
+        share(common.blocks, with_newest.blocks),
+        share(common.cuda_objects, with_newest.cuda_objects),
+        with_newest.is_complete,
+    )
 
 
 def _newest_entries(container: Any, count: int) -> tuple[list[list[Any]], list[Any] | None]:
@@ -119,6 +127,7 @@ class _Scale:
         self._largest_small = _LARGEST_SMALL if sys.getallocatedblocks() > 0 else 0
         self._heap_bytes = 0
         self._blocks = 0
+        self._cuda_objects = 0
 
     def add(self, items: list[Any]) -> Weight | None:
         """The weight of all so far, with these and what they lead to; complete where these were. None: too many."""
@@ -141,11 +150,12 @@ class _Scale:
                 continue
             if array_type() in mro_of(kind):
                 self._add_buffers(item)
+            self._cuda_objects += _tensors.keeps_cuda_object(kind)
             self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
             is_complete = is_complete and _is_known(kind)
             if kind not in _INLINE_TYPES:
                 waiting.extend(_contents_of(item))
-        return Weight(self._heap_bytes, self._blocks, is_complete)
+        return Weight(self._heap_bytes, self._blocks, self._cuda_objects, is_complete)
 
     def _add_buffers(self, array: Any) -> None:
         """Its items, where they are its own, and its shape and strides: never of Python's allocator."""

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyse/library_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "harness/analyse/suspects.hpp"
+
+namespace stepleak {
+namespace {
+
+// They make plans and load code on their own account. CUDA's driver does so for all of them.
+bool is_computing(std::string_view library) {
+  constexpr std::array<std::string_view, 15> kPrefixes{
+      "libcuda.",    "libcudart.", "libcudnn", "libcublas",  "libcufft", "libcurand", "libcusolver", "libcusparse",
+      "libcutensor", "libnvrtc",   "libnvJit", "libnvidia-", "libnccl",  "libmkl",    "libdnnl"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](auto prefix) { return library.starts_with(prefix); });
+}
+
+// Code is loaded for what is computed for the first time, whoever asks for that.
+bool is_code(const Survivor& survivor) { return survivor.name == "module" || survivor.name == "library"; }
+
+// The heaviest of those by whom more than the half of `whole` was made; empty where there is less.
+std::string heaviest_of(const std::map<std::string, double>& shares, double whole) {
+  double sum = 0;
+  for (const auto& [library, share] : shares) sum += share;
+  if (shares.empty() || 2 * sum < whole) return {};
+  return std::max_element(shares.begin(), shares.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+// Whether most of the steps left the same number of bytes.
+bool is_alike(const std::map<std::int64_t, std::int64_t>& bytes_of_steps, std::int64_t proof_steps) {
+  std::map<std::int64_t, std::int64_t> steps_of_bytes;
+  std::int64_t most = 0;
+  for (const auto& [step, bytes] : bytes_of_steps) most = std::max(most, ++steps_of_bytes[bytes]);
+  return 2 * most > proof_steps;
+}
+
+std::string heap_library(const Evidence& evidence, const Finding& finding) {
+  const auto& recording = evidence.recording;
+  const auto kept = survivors_where(recording, [&](const Survivor& s) {
+    return s.type == SurvivorType::heap && is_old(recording, s) && is_computing(s.library);
+  });
+  std::map<std::string, double> shares;
+  std::map<std::int64_t, std::int64_t> bytes_of_steps;
+  for (const auto* survivor : kept) {
+    shares[survivor->library] += static_cast<double>(survivor->bytes);
+    bytes_of_steps[survivor->birth_step] += survivor->bytes;
+  }
+  if (is_alike(bytes_of_steps, recording.proof_steps())) return {};
+  return heaviest_of(shares, finding.bytes_per_step * static_cast<double>(recording.proof_steps()));
+}
+
+std::string object_library(const Evidence& evidence, const Finding& finding) {
+  const auto& recording = evidence.recording;
+  if (evidence.trends.of({Counter::cuda_objects, finding.device}).period > 0) return {};
+  double all = 0;
+  std::map<std::string, double> shares;
+  for (const auto& survivor : recording.survivors) {
+    // torch's own: its segments and page-locked blocks.
+    const bool is_known = !survivor.library.empty() || is_code(survivor);
+    if (survivor.type != SurvivorType::handle || !is_known || !is_old(recording, survivor)) continue;
+    if (survivor.name == "pinned memory") continue;
+    ++all;
+    if (!is_code(survivor) && !is_computing(survivor.library)) continue;
+    ++shares[survivor.library.empty() ? "CUDA" : survivor.library];
+  }
+  return heaviest_of(shares, all);
+}
+
+}  // namespace
+
+std::string caching_library(const Evidence& evidence, const Finding& finding) {
+  if (finding.holder_index >= 0) return {};
+  if (finding.kind == Kind::raw_cuda) return object_library(evidence, finding);
+  return finding.kind == Kind::host_heap && finding.counted.empty() ? heap_library(evidence, finding) : std::string();
+}
+
+}  // namespace stepleak

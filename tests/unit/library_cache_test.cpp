@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// What libraries keep for each shape that they meet, and what is left through them in each step.
+
+#include <gtest/gtest.h>
+
+#include "detectors/host_heap/host_heap_detector.hpp"
+#include "detectors/raw_cuda/raw_cuda_detector.hpp"
+#include "tests/support/analysed.hpp"
+#include "tests/support/draws.hpp"
+#include "tests/support/trace_builder.hpp"
+
+namespace stepleak {
+namespace {
+
+using Type = RecordOutcome::Type;
+using PerStep = std::function<std::int64_t(std::int64_t)>;
+
+constexpr Device kGpu{DeviceType::cuda, 0};
+constexpr std::int64_t kSteps = 512;
+constexpr std::int64_t kRecorded = 18;
+constexpr std::int64_t kKiBi = 1024;
+
+PerStep now_and_then() {
+  return [draws = Draws(1)](std::int64_t) mutable { return draws.between(0, 3); };
+}
+
+PerStep alike() {
+  return [](std::int64_t) { return 1; };
+}
+
+void keep(TraceBuilder& builder, const PerStep& count, const Survivor& survivor) {
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+    auto kept = survivor;
+    kept.birth_step = step;
+    const auto copies = count(step);
+    kept.bytes = kept.storage_bytes = survivor.bytes * copies;
+    if (survivor.type == SurvivorType::heap && copies > 0) builder.with_survivor(kept);
+    for (std::int64_t i = 0; survivor.type == SurvivorType::handle && i < copies; ++i) builder.with_survivor(kept);
+  }
+}
+
+RecordOutcome heap_outcome(const std::string& library, const PerStep& count) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return kKiBi * step; })
+      .recorded(kRecorded)
+      .with_stack({});
+  keep(builder, count, {.type = SurvivorType::heap, .bytes = kKiBi, .library = library, .stack = 0});
+  return Analysed(builder.build()).outcome(HostHeapDetector());
+}
+
+TEST(LibraryCacheTest, IsWhatALibraryKeepsNowAndThen) {
+  const auto outcome = heap_outcome("libcudnn_graph.so.9", now_and_then());
+  EXPECT_EQ(outcome.type, Type::caching);
+  EXPECT_EQ(outcome.holder, "libcudnn_graph.so.9");
+}
+
+TEST(LibraryCacheTest, IsNotWhatEachStepLeavesAlike) {
+  EXPECT_EQ(heap_outcome("libcudnn_graph.so.9", alike()).type, Type::open);
+}
+
+TEST(LibraryCacheTest, IsNotWhatAUsersLibraryKeeps) {
+  EXPECT_EQ(heap_outcome("libdecoder.so.1", now_and_then()).type, Type::open);
+  EXPECT_EQ(heap_outcome("", now_and_then()).type, Type::open);
+}
+
+RecordOutcome object_outcome(const Survivor& kept, const PerStep& count) {
+  std::int64_t objects = 0;
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes, kGpu}, [](auto) { return 4096; })
+      .with({Counter::cuda_objects, kGpu}, [=](auto step) mutable { return objects += count(step); })
+      .recorded(kRecorded);
+  keep(builder, count, kept);
+  return Analysed(builder.build()).outcome(RawCudaDetector());
+}
+
+Survivor handle(const std::string& name, const std::string& library) {
+  return {.type = SurvivorType::handle, .device = kGpu, .name = name, .library = library};
+}
+
+TEST(LibraryCacheTest, IsCodeThatIsLoadedNowAndThen) {
+  EXPECT_EQ(object_outcome(handle("module", "libtorch_cuda.so"), now_and_then()).type, Type::caching);
+}
+
+TEST(LibraryCacheTest, IsNotCodeThatEachStepLoads) {
+  EXPECT_EQ(object_outcome(handle("module", "libtorch_cuda.so"), alike()).type, Type::open);
+}
+
+TEST(LibraryCacheTest, IsRawMemoryThatALibraryTakesNowAndThen) {
+  EXPECT_EQ(object_outcome(handle("device memory", "libcufft.so.12"), now_and_then()).type, Type::caching);
+  EXPECT_EQ(object_outcome(handle("device memory", "libdecoder.so.1"), now_and_then()).type, Type::open);
+}
+
+}  // namespace
+}  // namespace stepleak
