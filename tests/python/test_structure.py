@@ -57,6 +57,14 @@ def step():
 """
 
 
+def in_context(step: str, first: str = "var.set([])") -> str:
+    """A program whose container is the value of a context variable."""
+    return (
+        f"import contextvars\nvar = contextvars.ContextVar('var', default=None)\n{first}\ndef step():\n"
+        + textwrap.indent(textwrap.dedent(step), "    ")
+    )
+
+
 def owned(following: str) -> str:
     """A program whose list is in an object of an epoch, and another object follows it."""
     return f"""
@@ -163,6 +171,21 @@ QUEUES = [
 ]
 
 BOUNDED_BY_SOURCE = [
+    Case(
+        "attribute of a threading.local, popped when long",
+        "import threading\nlocal = threading.local()\nlocal.kept = []\ndef step():\n    local.kept.append([1])\n"
+        "    if len(local.kept) > 300: local.kept.pop(0)\n",
+        "local.kept",
+        "bounded",
+        300,
+    ),
+    Case(
+        "context variable, popped when long",
+        in_context("var.get().append([1])\nif len(var.get()) > 300: var.get().pop(0)"),
+        "var.get()",
+        "bounded",
+        300,
+    ),
     Case(
         "ring by pop(0)",
         keeper(appending("if len(self.kept) > 64:\n    self.kept.pop(0)")),
@@ -576,6 +599,23 @@ EXPIRING = [
 
 RESET = [
     Case(
+        "context variable that is set anew",
+        in_context(
+            "global count\ncount += 1\nvar.get().append([1])\nif count % 200 == 0: var.set([])",
+            "var.set([])\ncount = 0",
+        ),
+        "var.get()",
+        "reset",
+        line="var.set([])",
+    ),
+    Case(
+        "context variable that gets back what it was",
+        in_context("token = var.set(var.get())\nvar.get().append([1])\nvar.reset(token)"),
+        "var.get()",
+        "reset",
+        line="var.reset(token)",
+    ),
+    Case(
         "cleared at the end of an epoch",
         keeper(appending("self.count += 1\nif self.count % 1000 == 0:\n    self.kept.clear()")),
         "keeper.kept",
@@ -865,6 +905,38 @@ KEYED = [
 ]
 
 UNBOUNDED = [
+    Case(
+        "attribute of a threading.local",
+        "import threading\nlocal = threading.local()\nlocal.kept = []\ndef step():\n    local.kept.append([1])\n",
+        "local.kept",
+        "unbounded",
+    ),
+    Case(
+        "attribute of a class that is local to threads",
+        """
+import threading
+class Store(threading.local):
+    def __init__(self, name): self.kept = []
+    def add(self, x): self.kept.append(x)
+store = Store(name="spans")
+def step(): store.add([1])
+""",
+        "store.kept",
+        "unbounded",
+    ),
+    Case("value of a context variable", in_context("var.get().append([1])"), "var.get()", "unbounded"),
+    Case(
+        "value of a context variable, made when first wanted",
+        in_context("if var.get() is None: var.set([])\nvar.get().append([1])", ""),
+        "var.get()",
+        "unbounded",
+    ),
+    Case(
+        "dict in a context variable, under another name",
+        in_context("kept = var.get()\nkept[len(kept)] = [1]", "var.set({})"),
+        "var.get()",
+        "unbounded",
+    ),
     Case(
         "once enough others are there",
         keeper(

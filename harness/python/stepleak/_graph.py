@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import types
 from collections.abc import Callable
 from typing import Any
@@ -206,7 +207,7 @@ def _label_of_plain(parent: Any, child: Any) -> Edge | None:
     """Of the steps that a person does not see."""
     kind = type(parent)
     is_hidden = (
-        kind is types.CellType
+        kind in (types.CellType, contextvars.ContextVar)
         or (kind is types.FunctionType and bool(_variables_in(parent, child)))
         or (kind is types.MethodType and parent.__self__ is child)
     )

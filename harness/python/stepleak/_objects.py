@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gc
 import sys
+import threading
 import types
 from collections import deque
 from typing import Any
@@ -92,8 +93,14 @@ def bound_of(item: Any) -> int:
 
 
 def namespace_of(item: Any) -> dict[Any, Any] | None:
-    """The dict behind an object's attributes; None where it has none, or where a property hides it."""
+    """The dict behind an object's attributes; None where it has none, or where a property hides it.
+
+    Of a `threading.local` that of its one thread: to be asked it would make one for the thread that asks.
+    """
     kind = type(item)
+    if issubclass(kind, threading.local):
+        table = [d for d in gc.get_referents(item) if type(d) is dict][-1]  # after its class's keyword arguments
+        return next(iter(table.values())) if len(table) == 1 else None
     if issubclass(kind, type):
         # A class shows a view of its dict; the view's one referent is the dict itself.
         return next((d for d in gc.get_referents(class_namespace_of(item)) if type(d) is dict), None)

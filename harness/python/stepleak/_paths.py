@@ -9,6 +9,7 @@ import enum
 import gc
 import math
 import sys
+import threading
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import callable_name, is_a, is_optimizer, module_namespace, namespace_of, type_name
 from stepleak._tensors import held_by_autograd
-from stepleak._unseen import contents_of, unseen_holders
+from stepleak._unseen import contents_of, context_variables, unseen_holders
 
 _MOST_VISITED = 4000
 _MOST_DEPTH = 24
@@ -77,7 +78,9 @@ class Paths:
         for namespace, name in self._frames.namespaces.items():
             self._roots.setdefault(namespace, name)
         self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self.__dict__)}
-        self._unseen: dict[int, list[Any]] | None = None
+        self._unseen = context_variables()
+        self._is_all_known = False
+        self._ignore_unseen()
 
     def to(self, target: Any) -> Search:
         """The shortest path from a root, or why there is none."""
@@ -101,12 +104,16 @@ class Paths:
 
     def _is_held_unseen(self, objects: list[Any]) -> bool:
         """Whether something holds one of them unseen: what does is found out when first asked, for all searches."""
-        if self._unseen is None:
-            self._unseen = {}
+        if not self._is_all_known:
+            self._is_all_known = True
             with contextlib.suppress(OutOfTimeError):
-                self._unseen = unseen_holders(self._limit)
-            self._ignored |= {id(self._unseen), *map(id, self._unseen.values())}
+                for item, holders in unseen_holders(self._limit).items():
+                    self._unseen.setdefault(item, []).extend(holders)
+            self._ignore_unseen()
         return any(id(item) in self._unseen for item in objects)
+
+    def _ignore_unseen(self) -> None:
+        self._ignored |= {id(self._unseen), *map(id, self._unseen.values())}
 
     def _search(self, target: Any) -> Search:
         came_from: dict[int, Any] = {id(target): None}
@@ -126,7 +133,7 @@ class Paths:
             if not self._add_referrers(layer, referrers):
                 following = layer
                 break
-            referrers += (holder for child in children for holder in (self._unseen or {}).get(child, ()))
+            referrers += (holder for child in children for holder in self._unseen.get(child, ()))
             for referrer in referrers:
                 if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer):
                     continue
@@ -169,12 +176,12 @@ class Paths:
         return root is not self._root, self._roots[id(root)], _types(root, came_from)
 
     def _found(self, root: Any, came_from: dict[int, Any]) -> Search:
-        objects = _by_group(_chain(root, came_from))
+        objects = _as_written(_chain(root, came_from))
         return Search(End.FOUND, self._roots[id(root)], objects, is_namespace=root is not self._root)
 
     def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
         function, name = self._frames.names[id(held)]
-        return Search(End.FOUND, f"local of {function}", _by_group(_chain(held, came_from)), variable=name)
+        return Search(End.FOUND, f"local of {function}", _as_written(_chain(held, came_from)), variable=name)
 
     def _found_suspended(self, item: Any, came_from: dict[int, Any]) -> Search:
         """A generator or coroutine that something unseen drives is as good as a running function."""
@@ -218,6 +225,21 @@ def _chain(first: Any, came_from: dict[int, Any]) -> list[Any]:
     while came_from[id(objects[-1])] is not None:
         objects.append(came_from[id(objects[-1])])
     return objects
+
+
+def _as_written(objects: list[Any]) -> list[Any]:
+    """The same way as a source would write it."""
+    return _without_tables_of_threads(_by_group(objects))
+
+
+def _without_tables_of_threads(objects: list[Any]) -> list[Any]:
+    """A `threading.local` leads to its attributes by a table of all threads' ones, which nobody writes."""
+    tables = {
+        at + 1
+        for at, owner in enumerate(objects[:-2])
+        if is_a(owner, threading.local) and type(objects[at + 1]) is dict and namespace_of(owner) is objects[at + 2]
+    }
+    return [item for at, item in enumerate(objects) if at not in tables]
 
 
 def _by_group(objects: list[Any]) -> list[Any]:

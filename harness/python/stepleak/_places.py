@@ -214,6 +214,8 @@ class Places:
         statement = module.statement(node)
         while isinstance(node, ast.Subscript):
             node = node.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # a context variable's `set()`
+            node = node.func.value
         if is_lazy(module, statement):
             return True
         scope, loops = module.scope(statement), module.loops(statement)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import contextvars
 import sys
 import types
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from stepleak._frames import frame_of
 from stepleak._objects import all_class_names, attributes_of, container_kind, is_a, module_namespace, namespace_of
 from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
 from stepleak._user_code import UserCode
-from stepleak._uses import Keys, Name
+from stepleak._uses import VALUE, Keys, Name
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class Slots:
                 return self._closed_over(function, parent, keys), max(index - 3, 0)
             if is_a(parent, tuple) and type(before) is types.FunctionType:
                 return self._default(before, parent, child, keys), index - 2
+            if type(parent) is contextvars.ContextVar:
+                keys, index = (VALUE, *keys), index - 1
+                continue
             if container_kind(parent) is not None or is_a(parent, tuple):
                 key = _key_in(parent, child) if is_a(parent, dict) else None
                 keys, index = (key if type(key) in (str, int) else None, *keys), index - 1

@@ -4,11 +4,12 @@
 
 NumPy arrays: the collector knows nothing of them, and `tensor.numpy()` keeps the tensor, as its `base`. Tasks of
 asyncio: they tell what they refer to, and drop the collector's answer (`TaskObj_traverse` of CPython's
-_asynciomodule.c).
+_asynciomodule.c). Context variables: their values are the thread's, which the collector does not know.
 """
 
 from __future__ import annotations
 
+import contextvars
 import gc
 import sys
 from typing import Any
@@ -33,12 +34,24 @@ def base_of(array: Any) -> Any:
 
 
 def contents_of(item: Any) -> list[Any]:
-    """What an object refers to, in its own order; of an array its items where they are objects, and its `base`."""
+    """What an object refers to, in its own order; of an array its items where they are objects, and its `base`; of a
+    context variable its value on this thread.
+    """
+    if type(item) is contextvars.ContextVar:
+        return [*gc.get_referents(item), item.get(None)]
     if not is_array(item):
         return gc.get_referents(item)
     base = base_of(item)
     items = list(item.flat) if class_namespace_of(array_type())["dtype"].__get__(item).kind == "O" else []
     return items if base is None else [*items, base]
+
+
+def context_variables() -> dict[int, list[Any]]:
+    """Those that have a value on this thread, by its `id`."""
+    found: dict[int, list[Any]] = {}
+    for variable, value in contextvars.copy_context().items():
+        found.setdefault(id(value), []).append(variable)
+    return found
 
 
 def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:

@@ -28,6 +28,9 @@ from stepleak._user_code import UserCode
 Keys = tuple[object, ...]
 """Keys of the items between what is named and the container; None where any may be it."""
 
+VALUE = object()
+"""In the place of a key: what is named is a context variable, whose `get()` is what it has."""
+
 ADDING = frozenset(
     {"append", "add", "extend", "insert", "appendleft", "extendleft", "update", "setdefault", "__setitem__"}
     | {"put", "put_nowait"}
@@ -424,8 +427,22 @@ class Uses:
             elif name in ("__len__", "qsize"):
                 self._length(module, call)
 
+    def _context_variable(self, module: Module, call: ast.Call, keys: Keys, sure: bool) -> None:
+        name = called_name(call)
+        if name == "get":
+            self._walk(module, call, keys[1:], sure)
+        elif name == "reset":
+            self._add("reset", module, call, None, sure)
+        elif name == "set" and len(keys) == 1 and call.args:
+            self._add("assign", module, call, call.args[0], sure)
+            self.origin(module, call.args[0], ())
+        elif name == "set":
+            self._add("escape", module, call)
+
     def _outer_method(self, module: Module, call: ast.Call, name: str, keys: Keys, sure: bool) -> None:
-        if name in ("get", "setdefault", "__getitem__"):
+        if keys[0] is VALUE:
+            self._context_variable(module, call, keys, sure)
+        elif name in ("get", "setdefault", "__getitem__"):
             if _may_be(call.args[0] if call.args else None, keys[0]):
                 self._walk(module, call, keys[1:], sure)
         elif name in ("values", "items", "copy"):
