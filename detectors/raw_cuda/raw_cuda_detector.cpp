@@ -19,12 +19,12 @@
 namespace stepleak {
 namespace {
 
-// CUDA objects made in the record pass and not destroyed, whatever kept them.
-std::vector<const Survivor*> old_objects(const Recording& recording) {
+// CUDA objects of a GPU that were made in the record pass and not destroyed, whatever kept them.
+std::vector<const Survivor*> old_objects(const Recording& recording, Device device) {
   return survivors_where(recording, [&](const Survivor& s) {
     static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "private segment",
                                                              "waiting block"};
-    return s.type == SurvivorType::handle && !kOfTorch.contains(s.name) && is_old(recording, s);
+    return s.type == SurvivorType::handle && s.device == device && !kOfTorch.contains(s.name) && is_old(recording, s);
   });
 }
 
@@ -90,6 +90,18 @@ std::optional<Finding> growth_found(const DeviceGrowth& growth) {
   return finding;
 }
 
+// Before objects are counted a record pass may show that of most steps some are left, where the heap leaks as well.
+std::optional<Finding> uncounted_growth(const Evidence& evidence, Device device,
+                                        const std::vector<const Survivor*>& objects) {
+  const auto host = host_growth_of(evidence.trace, evidence.trends);
+  if (!host.is_leak || objects.empty() || !is_in_most_steps(evidence.recording, objects)) return std::nullopt;
+  Finding finding{.kind = Kind::raw_cuda, .device = device};
+  finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(evidence.recording.proof_steps());
+  finding.counted = "cuda objects";
+  finding.since_step = host.heap.since_step;
+  return finding;
+}
+
 // The driver keeps host memory for each object, and Python one for its wrapper.
 void account_for_objects(Finding& finding) {
   finding.accounts_for.push_back({Counter::cuda_objects, finding.device});
@@ -102,36 +114,26 @@ void account_for_objects(Finding& finding) {
 
 std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
   const auto& recording = evidence.recording;
-  const auto objects = old_objects(recording);
-  const auto text = objects_text(recording, objects);
-  const auto growths = device_growths_of(evidence.trends);
   std::vector<Finding> findings;
-  for (const auto& growth : growths) {
+  for (const auto& growth : device_growths_of(evidence.trends)) {
+    const auto objects = old_objects(recording, growth.device);
     auto finding = growth_found(growth);
+    if (!finding) finding = uncounted_growth(evidence, growth.device, objects);
     if (!finding) continue;
-    if (!text.empty() && finding->counted.empty()) finding->what += fmt::format(" ({})", text);
-    if (!text.empty() && !finding->counted.empty()) finding->what = fmt::format("never destroyed: {}", text);
+    const bool is_of_objects = !finding->counted.empty();
+    if (const auto text = objects_text(recording, objects); !text.empty()) {
+      finding->what =
+          is_of_objects ? fmt::format("never destroyed: {}", text) : fmt::format("{} ({})", finding->what, text);
+    }
+    if (is_of_objects) finding->bytes_per_step = heap_bytes_lost(evidence.trends);
     account_for_objects(*finding);
     add_suspects(recording, objects.empty() ? handles_named(recording, "private segment") : objects, *finding);
-    if (growth.is_keeping_objects()) {
-      finding->bytes_per_step += finding->counted.empty() ? 0 : heap_bytes_lost(evidence.trends);
+    if (is_of_objects) {
+      set_holder_of_objects(recording, finding->count_per_step, *finding);
+    } else if (growth.is_keeping_objects()) {
       set_holder_of_objects(recording, growth.objects.per_step, *finding);
     }
     findings.push_back(*std::move(finding));
-  }
-  // Before objects are counted a record pass may have shown that of every step some are left.
-  if (!findings.empty() || growths.empty() || objects.empty() || !is_in_most_steps(recording, objects)) return findings;
-  if (const auto host = host_growth_of(evidence.trace, evidence.trends); host.is_leak) {
-    Finding finding{.kind = kind(), .device = growths.front().device};
-    finding.bytes_per_step = heap_bytes_lost(evidence.trends);
-    finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(recording.proof_steps());
-    finding.counted = "cuda objects";
-    finding.since_step = host.heap.since_step;
-    finding.what = fmt::format("never destroyed: {}", text);
-    account_for_objects(finding);
-    add_suspects(recording, objects, finding);
-    set_holder_of_objects(recording, finding.count_per_step, finding);
-    findings.push_back(std::move(finding));
   }
   return findings;
 }

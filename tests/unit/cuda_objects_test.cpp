@@ -132,6 +132,20 @@ TEST(RawCudaDetectorTest, NamesTheContainerThatGainedTheObjects) {
   EXPECT_EQ(run.outcome(RawCudaDetector()).type, RecordOutcome::Type::proven);
 }
 
+TEST(RawCudaDetectorTest, NamesObjectsOfTheGpuThatGrows) {
+  constexpr Device kOther{DeviceType::cuda, 1};
+  auto builder = counting(156, [](auto step) { return step; });
+  builder.with({Counter::live_bytes, kOther}, [](auto) { return 4096; }).recorded(kRecorded);
+  for (std::int64_t step = 139; step <= 156; ++step) {
+    builder.with_survivor({.type = SurvivorType::handle, .device = kGpu, .birth_step = step, .name = "stream"});
+    builder.with_survivor({.type = SurvivorType::handle, .device = kOther, .birth_step = step, .name = "event"});
+  }
+  const auto findings = Analysed(builder.build()).findings(RawCudaDetector());
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings.front().device, kGpu);
+  EXPECT_EQ(findings.front().what, "never destroyed: 1 stream of every step");
+}
+
 TEST(RawCudaDetectorTest, NamesNoContainerThatGainedOnlyFewOfThem) {
   const auto run = recorded_events(kRecorded / 3);
   const auto findings = run.findings(RawCudaDetector());
