@@ -93,16 +93,23 @@ bool is_replacing(const Evidence& evidence, const Finding& finding) {
   return 2 * finding.bytes_per_step * static_cast<double>(evidence.recording.proof_steps()) < taken;
 }
 
+// Entries a step.
+double rate_of(std::int64_t entries, std::int64_t steps) {
+  return static_cast<double>(entries) / static_cast<double>(std::max<std::int64_t>(1, steps));
+}
+
+// In the recorded steps.
+double recorded_rate(const Recording& recording, const Finding& finding) {
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  return rate_of(holder.gained_entries, recording.steps);
+}
+
 // Entries a step at which a container fills: the mean of all steps so far, and that of the recorded ones where it is
 // higher: the container may have been emptied meanwhile. Set-up may have put more in at once: of a rate of more than
 // one entry a step, half is counted on.
 double filling_rate(const Recording& recording, const Finding& finding, std::int64_t held) {
-  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
-  const auto share = [](std::int64_t entries, std::int64_t steps) {
-    return static_cast<double>(entries) / static_cast<double>(std::max<std::int64_t>(1, steps));
-  };
-  const auto rate = std::max(share(std::max<std::int64_t>(1, held), end_of(recording)),
-                             share(holder.gained_entries, recording.steps));
+  const auto mean = rate_of(std::max<std::int64_t>(1, held), end_of(recording));
+  const auto rate = std::max(mean, recorded_rate(recording, finding));
   return rate <= 1 ? rate : std::max(1.0, rate / 2);
 }
 
@@ -135,6 +142,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     return outcome;
   }
   outcome.type = RecordOutcome::Type::bounded;
+  outcome.was_emptied = 2 * rate_of(outcome.held, end) < recorded_rate(evidence.recording, finding);
   outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / rate));
   outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
   return outcome;

@@ -28,6 +28,7 @@ struct RecordOutcome {
   Structure structure;         ///< bounded, filling, full: what bounds it
   bool has_repeated = false;   ///< filling, bounded: some steps, now one, now another, asked for old keys only
   bool is_decaying = false;    ///< filling: ever more slowly
+  bool was_emptied = false;    ///< bounded: it holds far fewer than it took so far
   std::int64_t bound = 0;      ///< bounded, full: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held
   std::int64_t full_at = 0;    ///< bounded: the step by which it will be full at the rate so far

@@ -66,6 +66,27 @@ bool has_paused(Values values, double per_step) {
   return rise < kShare * per_step * static_cast<double>(newest);
 }
 
+// A list that is emptied at each epoch's end: it rises, and falls at once by the better part of what it rose by. Where
+// that was seen three times, what it falls to tells what windows shorter than its tooth do not.
+bool has_level_troughs(Values values, double floor) {
+  constexpr std::size_t kFewest = 3;
+  constexpr std::int64_t kSmallest = 8;  // of a tooth: what falls by less in between is its noise
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  const auto tooth = *highest - *lowest;
+  std::vector<std::size_t> troughs;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const auto fall = values[i - 1] - values[i];
+    if (2 * fall >= tooth && tooth > 0) {
+      troughs.push_back(i);
+    } else if (kSmallest * fall > tooth) {
+      return false;
+    }
+  }
+  if (troughs.size() < kFewest) return false;
+  const auto rise = static_cast<double>(values[troughs.back()] - values[troughs.front()]);
+  return rise <= floor * static_cast<double>(troughs.back() - troughs.front());
+}
+
 struct Windows {
   std::array<std::int64_t, kWindows> lowest{};
   std::array<std::int64_t, kWindows> highest{};
@@ -131,6 +152,9 @@ Trend trend_of(Values values, const TrendOptions& options) {
         static_cast<double>(windows.lowest[3] - windows.lowest[0]) / static_cast<double>((kWindows - 1) * trend.window);
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
     if (options.is_exact && !trend.is_growing() && is_full(values)) trend.state = TrendState::flat;
+    if (trend.state == TrendState::undecided && has_level_troughs(values, options.floor)) {
+      trend.state = TrendState::flat;
+    }
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
     }

@@ -23,23 +23,28 @@ std::vector<std::int64_t> own_work(const Trace& trace) {
 }
 
 // What that leaves in a ledger of the whole process is no step's: over it the ledger is taken to have gone on as over
-// as many steps before it.
+// as many steps before it. A fall such as there was before is the step's: an epoch may end there.
 Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& own_steps) {
   const auto& steps = ledger.steps();
   const auto& values = ledger.values();
   Ledger rest{ledger.key()};
   std::int64_t own = 0;
+  std::int64_t deepest_fall = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto change = i == 0 ? 0 : values[i] - values[i - 1];
     const bool is_over_own = i > 0 && std::any_of(own_steps.begin(), own_steps.end(), [&](std::int64_t step) {
                                return step > steps[i - 1] && step <= steps[i];
                              });
-    if (is_over_own) {
+    const bool is_known_fall = change < 0 && -change <= 2 * deepest_fall;
+    if (is_over_own && !is_known_fall) {
       const auto gap = steps[i] - steps[i - 1];
       auto before = i - 1;
       while (before > 0 && steps[i - 1] - steps[before] < gap) --before;
       const auto known = steps[i - 1] - steps[before];
       const auto usual = known == 0 ? 0 : (values[i - 1] - values[before]) * gap / known;
-      own += values[i] - values[i - 1] - usual;
+      own += change - usual;
+    } else {
+      deepest_fall = std::max(deepest_fall, -change);
     }
     rest.add(steps[i], values[i] - own);
   }

@@ -149,7 +149,10 @@ Move Session::move_after(const Judgement& judgement) const {
       const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at + apart - trace_.step_count());
       const bool is_in_reach = missing + policy_.clean_steps <= steps_left();
       const bool may_rest = judgement.outcome.has_repeated && policy_.clean_steps <= steps_left();
-      if (!is_in_reach && !may_rest) return {.next = Next::stop};
+      // What fills and is emptied shows by its troughs that nothing is left of it.
+      if (!is_in_reach && !may_rest) {
+        return {.next = judgement.outcome.was_emptied && steps_left() > 0 ? Next::go_on : Next::stop};
+      }
       return {Next::fill, {.type = PassType::fill, .planned_steps = std::min(missing, steps_left())}};
     }
     case Outcome::proven:

@@ -82,15 +82,15 @@ TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereSomethingEmptiesTheConta
   EXPECT_GE(result_of(StructureType::reset, kStepBytes).trace.step_count(), 512);
 }
 
-/// Finds a short list that may hold a hundred, and gained so many entries in each recorded step.
+/// Finds a short list that may hold so many, and gained so many entries in each recorded step.
 class EmptiedListSearch final : public HolderSearch {
  public:
-  explicit EmptiedListSearch(std::int64_t entries) : entries_(entries) {}
+  explicit EmptiedListSearch(std::int64_t entries, std::int64_t bound = 100) : entries_(entries), bound_(bound) {}
   void search(Recording& recording) override {
     recording.objects.nodes.push_back({.type = "list", .name = "train.rows", .length = 2});
     recording.holders.push_back({.held = 0,
                                  .container = 0,
-                                 .structure = {.type = StructureType::bounded, .bound = 100},
+                                 .structure = {.type = StructureType::bounded, .bound = bound_},
                                  .gained_entries = entries_ * recording.steps,
                                  .gained_bytes = kStepBytes * recording.steps,
                                  .is_weighed = true});
@@ -98,6 +98,7 @@ class EmptiedListSearch final : public HolderSearch {
 
  private:
   std::int64_t entries_;
+  std::int64_t bound_;
 };
 
 bool is_filled(std::int64_t entries) {
@@ -111,6 +112,13 @@ TEST(HeapSessionTest, FillsAContainerAtTheRateOfTheRecordedStepsWhereItHasBeenEm
   EXPECT_TRUE(is_filled(1));
   // At that of all steps it would be full long after the budget.
   EXPECT_FALSE(is_filled(0));
+}
+
+TEST(HeapSessionTest, RunsOnToTheBudgetWhereAContainerThatItCannotFillHasBeenEmptied) {
+  EmptiedListSearch emptied(1, 5000);
+  EXPECT_EQ(result_of(emptied).trace.step_count(), Policy{}.budget_steps);
+  EmptiedListSearch filling(0, 5000);
+  EXPECT_LT(result_of(filling).trace.step_count(), Policy{}.budget_steps);
 }
 
 TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereNoContainerGainedIt) {

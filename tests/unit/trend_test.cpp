@@ -49,6 +49,23 @@ TEST(TrendTest, SeesALeakOfEveryTenthStep) {
   EXPECT_EQ(state_of(256, [](auto step) { return step / 10 * 64; }), TrendState::growing);
 }
 
+TEST(TrendTest, SettlesOnTheTroughsOfALongSawTooth) {
+  const TrendOptions noisy{.floor = 512, .is_exact = false};
+  const auto tooth = [](auto step) { return step % 180 * 12'000; };
+  const auto sampled = [&](auto step) { return tooth(step / 8 * 8) + 1'000 * (step / 8 % 7); };
+  const auto remainder = [&](auto step) { return tooth(step) + step / 180 * 8; };
+  EXPECT_EQ(state_of(564, tooth), TrendState::flat);
+  EXPECT_EQ(trend_of(series(564, sampled), noisy).state, TrendState::flat);
+  EXPECT_EQ(state_of(564, remainder), TrendState::undecided);
+  EXPECT_EQ(state_of(500, tooth), TrendState::undecided);  // two troughs
+}
+
+TEST(TrendTest, DoesNotTakeRandomLoadForASawTooth) {
+  std::mt19937 draws(1);
+  const auto load = [&](auto step) { return step * 2 + static_cast<std::int64_t>(draws() % 1000); };
+  EXPECT_NE(state_of(512, load), TrendState::flat);
+}
+
 TEST(TrendTest, SettlesOnACacheThatIsFull) {
   EXPECT_EQ(state_of(768, [](auto step) { return std::min<std::int64_t>(step, 350); }), TrendState::flat);
   EXPECT_EQ(state_of(640, [](auto step) { return std::min<std::int64_t>(step, 350); }), TrendState::undecided);

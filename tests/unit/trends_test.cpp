@@ -50,6 +50,27 @@ TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
   }
 }
 
+// An epoch ends in the record pass, too.
+TEST(TrendsTest, KeepAFallOfTheStepsInTheRecordPass) {
+  constexpr std::int64_t kEpoch = 88;
+  static_assert(kScreened / kEpoch != (kScreened + kRecorded) / kEpoch);
+  Trace trace({}, {{Counter::heap_bytes}});
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    const bool is_recorded = step > kScreened && step <= kScreened + kRecorded;
+    if (step == kScreened + 1) {
+      trace.add_look({});
+      trace.begin_pass({.type = PassType::record, .planned_steps = kRecorded});
+    }
+    if (step == kScreened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
+    const auto heap = kLeftBehind * (step > kScreened ? 1 : 0) + 100'000 * (step % kEpoch);
+    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? heap : kUnread});
+  }
+  trace.add_look({});
+  const Trends trends(trace);
+  EXPECT_FALSE(trends.heap().is_growing());
+  EXPECT_LT(trends.heap().per_step, 10'000);
+}
+
 TEST(TrendsTest, SeeGrowthEndInTheRecordPass) {
   const Trends trends(heap_of_run(kScreened + kRecorded, kLeftBehind));
   EXPECT_FALSE(trends.heap().is_growing());
