@@ -57,6 +57,7 @@ TEST(HeapProbeTest, FindsWhatEachStepLeavesWithItsStack) {
   for (const auto& survivor : recorded.recording.survivors) {
     EXPECT_EQ(survivor.type, SurvivorType::heap);
     if (survivor.bytes >= 300) bytes += survivor.bytes;
+    EXPECT_NE(survivor.library, "");
     stacks += survivor.stack >= 0 ? 1 : 0;
   }
   // A string of 300 characters is a block of 320 with malloc's own word.

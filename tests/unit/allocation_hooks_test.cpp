@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -19,6 +20,7 @@
 
 #include "harness/probes/allocation_sites.hpp"
 #include "harness/probes/fork_guard.hpp"
+#include "harness/probes/loaded_library.hpp"
 
 namespace stepleak {
 namespace {
@@ -176,6 +178,24 @@ TEST(AllocationSitesTest, TellsCallersAndSizesApart) {
   EXPECT_NE(sites->visit(&other, 40).site, first.site);
   // Of large blocks the sizes vary with the data.
   EXPECT_EQ(sites->visit(&one, 70000).site, sites->visit(&one, 80000).site);
+}
+
+TEST(AllocationSitesTest, KnowTheirCallersUntilTheyAreForgotten) {
+  auto sites = std::make_unique<AllocationSites>();
+  int one = 0;
+  const auto site = sites->visit(&one, 40).site;
+  EXPECT_EQ(sites->caller_of(site), &one);
+  EXPECT_EQ(sites->caller_of(0), nullptr);
+  sites->restart();
+  EXPECT_EQ(sites->caller_of(site), nullptr);
+}
+
+TEST(LoadedLibraryTest, IsTheOneThatTheCodeIsOf) {
+  EXPECT_TRUE(library_of(reinterpret_cast<const void*>(&std::fclose)).starts_with("libc.so."));
+  EXPECT_EQ(library_of(reinterpret_cast<const void*>(&library_of)), "unit_tests");
+  EXPECT_EQ(library_of(nullptr), "");
+  const auto made_at_run_time = std::make_unique<int>();
+  EXPECT_EQ(library_of(made_at_run_time.get()), "");
 }
 
 constexpr int kCaller = 0;
