@@ -1,0 +1,371 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that something empties, or drops the old from."""
+
+# ruff: noqa: E501 - a table: each program stands on the line of what is expected of it
+
+from __future__ import annotations
+
+from structure_programs import Case, appending, in_context, keeper, method
+
+EXPIRING = [
+    Case(
+        "filtered",
+        keeper(appending("self.kept = [x for x in self.kept if x]")),
+        "keeper.kept",
+        "expiring",
+        line="if x]",
+    ),
+    Case(
+        "close that a program calls",
+        keeper(
+            appending() + method("close", "self.kept.clear()"),
+            after="def train():\n    keeper.close()\nif CAPACITY < 0:\n    train()",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "close that only an uncalled function calls",
+        keeper(appending() + method("close", "self.kept.clear()"), after="def train():\n    keeper.close()"),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "hook that a library calls",
+        keeper(appending() + method("run", "self.kept.clear()"))
+        .replace("Keeper:", "Keeper(threading.Thread):")
+        .replace("weakref", "weakref, threading", 1)
+        .replace("capacity=40):", "capacity=40):\n        super().__init__()"),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "method of which no library knows",
+        keeper(appending() + method("flush", "self.kept.clear()"), "super().__init__(); self.kept = []").replace(
+            "Keeper:", "Keeper(dict):"
+        ),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "twin that is not made",
+        keeper(appending() + method("flush", "self.kept.clear()"))
+        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\ndef train():\n    hooks = [Twin().step]\n",
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "twin that is made",
+        keeper(appending() + method("flush", "self.kept.clear()"))
+        + "\nclass Twin:\n    def step(self):\n        keeper.flush()\n        optimizer.step()\nhooks = [Twin().step]\n",
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "switched off for good",
+        keeper(appending("if not self.is_leaky:\n    self.kept.clear()"), "self.is_leaky, self.kept = True, []"),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "switched off for now",
+        keeper(
+            appending("if not self.is_leaky:\n    self.kept.clear()\nself.is_leaky = self.count < 900"),
+            "self.is_leaky, self.kept = True, []",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "bounded where it is switched on",
+        keeper(
+            appending("if self.is_bounded and len(self.kept) > 64:\n    self.kept.pop(0)"),
+            "self.is_bounded, self.kept = False, []",
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "cleared by another test",
+        keeper(
+            appending(),
+            after="import pytest\n@pytest.mark.filterwarnings('error')\ndef test_other():\n    keeper.kept.clear()",
+        ),
+        "keeper.kept",
+        "uncalled",
+        line="clear()",
+    ),
+    Case(
+        "cleared by what a decorator may call",
+        keeper(
+            appending(),
+            after="import functools\n@functools.cache\ndef clear():\n    keeper.kept.clear()",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "cleared by a class of which no object is made",
+        keeper(
+            appending(),
+            after="class All:\n    @staticmethod\n    def reset():\n        keeper.kept.clear()\nif CAPACITY < 0:\n    All.reset()",
+        ),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "method that is handed on",
+        keeper(appending() + method("flush", "self.kept.clear()"), after="hooks = [keeper.flush]"),
+        "keeper.kept",
+        "reset",
+        line="clear()",
+    ),
+    Case(
+        "window of the newest counts",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count] = x\n    self.kept.pop(self.count - 400, None)",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "bounded",
+        400,
+        "- 400",
+    ),
+    Case(
+        "window of unknown width",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count] = x\n    self.kept.pop(self.count - uuid.getnode(), None)",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "expiring",
+        line="getnode",
+    ),
+    Case(
+        "what is too old is deleted",
+        keeper(
+            "def add(self, x):\n    self.kept[time.time()] = x\n    for t in list(self.kept):\n        if t < time.time() - 60:\n            del self.kept[t]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "expiring",
+        line="del self.kept[t]",
+    ),
+    Case(
+        "the oldest goes once its time has come",
+        keeper(appending("if time.time() > CAPACITY ** 9:\n    self.kept.pop(0)")),
+        "keeper.kept",
+        "expiring",
+        line="pop(0)",
+    ),
+    Case(
+        "the newest is taken back where it fails",
+        keeper(appending("if time.time() < 0:\n    self.kept.pop()")),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "what has been done is taken out by its own key",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count] = x\n    if x is None:\n        self.kept.pop(self.count)",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+]
+
+RESET = [
+    Case(
+        "context variable that is set anew",
+        in_context(
+            "global count\ncount += 1\nvar.get().append([1])\nif count % 200 == 0: var.set([])",
+            "var.set([])\ncount = 0",
+        ),
+        "var.get()",
+        "reset",
+        line="var.set([])",
+    ),
+    Case(
+        "context variable that gets back what it was",
+        in_context("token = var.set(var.get())\nvar.get().append([1])\nvar.reset(token)"),
+        "var.get()",
+        "reset",
+        line="var.reset(token)",
+    ),
+    Case(
+        "cleared at the end of an epoch",
+        keeper(appending("self.count += 1\nif self.count % 1000 == 0:\n    self.kept.clear()")),
+        "keeper.kept",
+        "reset",
+        -1,
+        "clear()",
+    ),
+    Case(
+        "replaced by an empty list",
+        keeper(appending() + method("on_epoch_end", "self.kept = []")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "self.kept = []",
+    ),
+    Case(
+        "replaced by a call",
+        keeper(appending() + method("on_epoch_end", "self.kept = list()")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "list()",
+    ),
+    Case(
+        "replaced with others",
+        keeper(appending() + method("reset", "self.kept, self.count = [], 0")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "[], 0",
+    ),
+    Case(
+        "emptied by del",
+        keeper(appending() + method("flush", "del self.kept[:]")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "del self.kept[:]",
+    ),
+    Case(
+        "emptied by slice",
+        keeper(appending() + method("flush", "self.kept[:] = []")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "self.kept[:]",
+    ),
+    Case(
+        "drained",
+        keeper(appending() + method("flush", "while self.kept:\n    self.kept.pop()")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "pop()",
+    ),
+    Case(
+        "close that nobody calls",
+        keeper(appending() + method("close", "self.kept.clear()")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "clear()",
+    ),
+    Case(
+        "where memory runs out",
+        keeper(appending("try:\n    pass\nexcept MemoryError:\n    self.kept.clear()")),
+        "keeper.kept",
+        "reset",
+        -1,
+        "clear()",
+    ),
+    Case(
+        "init that calls reset, which others call too",
+        keeper(
+            appending() + method("reset", "self.kept = []") + method("on_epoch_end", "self.reset()"), "self.reset()"
+        ),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "self.kept = []",
+    ),
+    Case(
+        "setattr",
+        keeper(appending() + method("reset", "setattr(self, 'kept', [])")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "setattr",
+    ),
+    Case(
+        "cleared through vars",
+        keeper(appending() + method("reset", "for value in vars(self).values():\n    value.clear()")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "value.clear()",
+    ),
+    Case(
+        "cleared through getattr",
+        keeper(appending() + method("reset", "for name in ('kept',):\n    getattr(self, name).clear()")),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "clear()",
+    ),
+    Case(
+        "cleared through a property",
+        keeper(
+            appending() + "\n@property" + method("items", "return self.kept"),
+            after="def flush(k):\n    k.items.clear()",
+        ),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "k.items.clear()",
+    ),
+    Case(
+        "cleared through what a method returns",
+        keeper(appending() + method("items", "return self.kept"), after="def flush(k):\n    k.items().clear()"),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "clear()",
+    ),
+    Case(
+        "owner replaced",
+        keeper(
+            appending(),
+            step="app.keeper.add([1])",
+            after="class App:\n    def __init__(self):\n        self.keeper = keeper\n    def next_epoch(self):\n        self.keeper = Keeper()\napp = App()\ndel keeper",
+        ),
+        "app.keeper.kept",
+        "reset",
+        -1,
+        "self.keeper = Keeper()",
+    ),
+    Case(
+        "global replaced",
+        "kept = []\ndef step():\n    kept.append([1])\ndef flush():\n    global kept\n    kept = []\n",
+        "kept",
+        "uncalled",
+        -1,
+        "kept = []",
+    ),
+    Case(
+        "cleared from another module",
+        "import other\nkept = []\ndef step():\n    kept.append([1])\n",
+        "kept",
+        "uncalled",
+        -1,
+        "kept.clear",
+        "import sys\ndef flush(m):\n    m.kept.clear()\n",
+    ),
+    Case(
+        "the list that was handed in is cleared",
+        keeper(appending(), "self.kept = shared", after="def flush():\n    shared.clear()").replace(
+            "CAPACITY", "shared = []\nCAPACITY", 1
+        ),
+        "keeper.kept",
+        "uncalled",
+        -1,
+        "shared.clear()",
+    ),
+]

@@ -1,0 +1,162 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers of which nothing is known, caches of functions, and variables of running functions."""
+
+# ruff: noqa: E501 - a table: each program stands on the line of what is expected of it
+
+from __future__ import annotations
+
+from structure_programs import TASKS, Case, appending, keeper, method
+
+UNKNOWN = [
+    Case(
+        "set of tasks that drop out of it",
+        TASKS.replace("DROPPED", "task.add_done_callback(background.discard)"),
+        "background",
+        "unknown",
+    ),
+    Case(
+        "trimmed by a method that nobody calls",
+        keeper(appending() + method("trim", "del self.kept[2:]")),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "consumed elsewhere", keeper(appending() + method("take", "return self.kept.pop()")), "keeper.kept", "unknown"
+    ),
+    Case(
+        "handed to code that is not read",
+        keeper(appending("foreign(self.kept)"), after="import operator\nforeign = operator.length_hint"),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "stored elsewhere",
+        keeper(appending(), after="registry = {}\nregistry[1] = keeper.kept"),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "length tested for something",
+        keeper(appending("if len(self.kept) > 1000:\n    print('long')")),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "only the first steps",
+        keeper(appending().replace("self.kept.append", "if self.count < 1000: self.kept.append")),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "its remover is kept",
+        keeper(appending(), "self.kept = []\nself.remove = self.kept.pop"),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case("yielded", keeper(appending() + method("items", "yield self.kept")), "keeper.kept", "unknown"),
+    Case(
+        "drops the first, whatever",
+        keeper(appending("if False:\n    self.kept = self.kept[1:]")),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "filled by nobody that is read",
+        keeper("def add(self, x): getattr(list, 'append')(self.kept, x)"),
+        "keeper.kept",
+        "unknown",
+    ),
+]
+
+CACHES = [
+    Case(
+        "lru_cache",
+        "import functools\n@functools.lru_cache(maxsize=512)\ndef make(n):\n    return [n]\nn = 0\ndef step():\n    global n\n    n += 1\n    make(n)\n",
+        "@make",
+        "bounded",
+        512,
+        "@functools.lru_cache",
+    ),
+    Case(
+        "cache",
+        "import functools\n@functools.cache\ndef make(n):\n    return [n]\nn = 0\ndef step():\n    global n\n    n += 1\n    make(n)\n",
+        "@make",
+        "keyed",
+        -1,
+        "@functools.cache",
+    ),
+    Case(
+        "lru_cache of a number that is not written",
+        "import functools\ndef make(n):\n    return [n]\nmake = functools.lru_cache(64 + 1)(make)\nn = 0\ndef step():\n    global n\n    n += 1\n    make(n)\n",
+        "@make",
+        "bounded",
+        65,
+        "def make",
+    ),
+]
+
+RUNNING = [
+    Case(
+        "local of main",
+        "def main(probe):\n    losses = []\n    for _ in range(6):\n        losses.append([1])\n    probe()\ndef run(probe): pass\nif __name__ == '__main__':\n    main(None)\n",
+        "losses",
+        "unbounded",
+    ),
+    Case(
+        "made anew each epoch",
+        "def main(probe):\n    for _ in range(2):\n        losses = []\n        for _ in range(6):\n            losses.append([1])\n        probe()\nif __name__ == '__main__':\n    main(None)\n",
+        "losses",
+        "reset",
+        -1,
+        "losses = []",
+    ),
+    Case(
+        "function called each epoch",
+        "def main(probe):\n    for _ in range(2):\n        epoch(probe)\ndef epoch(probe):\n    losses = []\n    for _ in range(6):\n        losses.append([1])\n    probe()\n",
+        "losses",
+        "reset",
+        -1,
+        "losses = []",
+    ),
+    Case(
+        "function that somebody calls",
+        "def train(probe):\n    losses = []\n    for _ in range(6):\n        losses.append([1])\n    probe()\nmain = train\n",
+        "losses",
+        "unknown",
+    ),
+    Case(
+        "argument of a function",
+        "def main(probe):\n    losses = []\n    train(losses, probe)\ndef train(kept, probe):\n    for _ in range(6):\n        kept.append([1])\n    probe()\n",
+        "losses",
+        "unbounded",
+    ),
+    Case(
+        "argument, in the function that fills it",
+        "def main(probe):\n    losses = []\n    train(losses, probe)\ndef train(kept, probe):\n    for _ in range(6):\n        kept.append([1])\n    probe()\n",
+        "kept",
+        "unbounded",
+    ),
+    Case(
+        "argument that the caller empties",
+        "def main(probe):\n    losses = []\n    train(losses, probe)\n    losses.clear()\ndef train(kept, probe):\n    for _ in range(6):\n        kept.append([1])\n    probe()\n",
+        "kept",
+        "reset",
+        -1,
+        "losses.clear()",
+    ),
+    Case(
+        "dict by the step of a loop",
+        "def main(probe):\n    losses = {}\n    for i, _ in enumerate(range(6)):\n        losses[i] = [1]\n    probe()\n",
+        "losses",
+        "unbounded",
+    ),
+    Case(
+        "dict by the step of an epoch",
+        "def main(probe):\n    losses = {}\n    for _ in range(2):\n        for i, _ in enumerate(range(6)):\n            losses[i] = [1]\n    probe()\n",
+        "losses",
+        "keyed",
+        -1,
+        "losses[i]",
+    ),
+]

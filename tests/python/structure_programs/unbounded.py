@@ -1,0 +1,301 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that nothing bounds."""
+
+# ruff: noqa: E501 - a table: each program stands on the line of what is expected of it
+
+from __future__ import annotations
+
+from structure_programs import TASKS, Case, appending, in_context, keeper, method, owned
+
+UNBOUNDED = [
+    Case(
+        "attribute of a threading.local",
+        "import threading\nlocal = threading.local()\nlocal.kept = []\ndef step():\n    local.kept.append([1])\n",
+        "local.kept",
+        "unbounded",
+    ),
+    Case(
+        "attribute of a class that is local to threads",
+        """
+import threading
+class Store(threading.local):
+    def __init__(self, name): self.kept = []
+    def add(self, x): self.kept.append(x)
+store = Store(name="spans")
+def step(): store.add([1])
+""",
+        "store.kept",
+        "unbounded",
+    ),
+    Case("value of a context variable", in_context("var.get().append([1])"), "var.get()", "unbounded"),
+    Case(
+        "value of a context variable, made when first wanted",
+        in_context("if var.get() is None: var.set([])\nvar.get().append([1])", ""),
+        "var.get()",
+        "unbounded",
+    ),
+    Case(
+        "dict in a context variable, under another name",
+        in_context("kept = var.get()\nkept[len(kept)] = [1]", "var.set({})"),
+        "var.get()",
+        "unbounded",
+    ),
+    Case(
+        "once enough others are there",
+        keeper(
+            appending(before="self.pool.append(1)\nif len(self.pool) < 3:\n    return"),
+            "self.kept = []\nself.pool = collections.deque(maxlen=8)",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "while few others are there",
+        keeper(
+            appending(before="self.pool.append(1)\nif len(self.pool) > 5:\n    return"),
+            "self.kept = []\nself.pool = collections.deque(maxlen=8)",
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "whenever a batch is full",
+        "kept, batch = [], []\ndef step():\n    global batch\n    batch.append(1)\n    if len(batch) == 2:\n"
+        "        kept.append(batch)\n        batch = []\n",
+        "kept",
+        "unbounded",
+    ),
+    Case(
+        "when a batch is full for the first time",
+        "kept, batch = [], []\ndef step():\n    batch.append(1)\n    if len(batch) == 2:\n        kept.append(batch)\n",
+        "kept",
+        "unknown",
+    ),
+    Case(
+        "after a number of steps",
+        keeper(appending(before="self.count += 1\nif self.count <= 2:\n    return")),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case("list in an attribute", keeper(appending()), "keeper.kept", "unbounded"),
+    Case(
+        "method of that name of another object",
+        keeper(appending(), after="def pairs_of(other):\n    return [pair for pair in other.kept()]"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "list that can be called",
+        keeper(
+            appending() + "\ndef flush(self): self.kept()",
+            "class Called(list):\n    def __call__(self): del self[:]\nself.kept = Called()",
+        ),
+        "keeper.kept",
+        "reset",
+    ),
+    Case(
+        "read in many ways",
+        keeper(
+            appending(
+                "mean = len(self.kept), list(self.kept), self.kept[-1], self.kept[-3:]\nprint(f'{len(self.kept)} {max(self.kept)}')\nlast = [x for x in self.kept]\nif self.kept:\n    mean = None"
+            )
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case("extended", keeper("def add(self, x): self.kept.extend([x])"), "keeper.kept", "unbounded"),
+    Case("added in place", keeper("def add(self, x): self.kept += [x]"), "keeper.kept", "unbounded"),
+    Case("added anew", keeper("def add(self, x): self.kept = self.kept + [x]"), "keeper.kept", "unbounded"),
+    Case(
+        "dict by a global step",
+        "kept = {}\nglobal_step = 0\ndef step():\n    global global_step\n    global_step += 1\n    kept[global_step] = [1]\n",
+        "kept",
+        "unbounded",
+    ),
+    Case(
+        "dict by a counter",
+        keeper("def add(self, x):\n    self.count += 1\n    self.kept[f'step {self.count}'] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dict by the time",
+        keeper("def add(self, x): self.kept[time.time()] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dict by its length",
+        keeper("def add(self, x): self.kept[len(self.kept)] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "set of new ids",
+        keeper("def add(self, x): self.kept.add(uuid.uuid4())", "self.kept = set()"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dict by parts of new ids",
+        keeper("def add(self, x): self.kept[uuid.uuid4().hex, str(uuid.uuid4())[:8]] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dict by an id that a long-lived object has",
+        keeper(
+            "def add(self, x): self.kept[self.hex] = [x]\ndef part(self, x): self.kept[self.hex[:8]] = [x]",
+            "self.kept = {}\nself.hex = uuid.uuid4().hex",
+            "keeper.add(1)\nkeeper.part(1)",
+        ),
+        "keeper.kept",
+        "keyed",
+    ),
+    Case(
+        "in an object that takes a number from the one before it",
+        owned("Epoch(self.epoch.number + 1)"),
+        "keeper.epoch.kept",
+        "reset",
+        -1,
+        "Epoch(self.epoch.number + 1)",
+    ),
+    Case(
+        "in an object that is given the one before it", owned("Epoch(1, self.epoch)"), "keeper.epoch.kept", "unbounded"
+    ),
+    Case(
+        "in an object that is given what the one before it kept",
+        owned("Epoch(1, self.epoch.kept)"),
+        "keeper.epoch.kept",
+        "unbounded",
+    ),
+    Case(
+        "in an object that the one before it makes", owned("self.epoch.following()"), "keeper.epoch.kept", "unbounded"
+    ),
+    Case(
+        "set of tasks",
+        TASKS.replace("DROPPED", ""),
+        "background",
+        "unbounded",
+    ),
+    Case(
+        "list in a closure",
+        "def make():\n    losses = []\n    def step():\n        losses.append([1])\n    return step\nstep = make()\n",
+        "step.__closure__[0].cell_contents",
+        "unbounded",
+    ),
+    Case(
+        "list of a function that a decorator makes",
+        "def traced(function):\n    def wrapper(*a):\n        wrapper.calls.append(a)\n        return function(*a)\n"
+        "    wrapper.calls = []\n    return wrapper\n@traced\ndef add(x): return x\ndef step(): add([1])\n",
+        "add.calls",
+        "unbounded",
+    ),
+    Case("global list", "losses = []\ndef step():\n    losses.append([1])\n", "losses", "unbounded"),
+    Case(
+        "class attribute",
+        "class Keeper:\n    kept = []\n    def add(self):\n        self.kept.append([1])\nkeeper = Keeper()\ndef step():\n    keeper.add()\n",
+        "Keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dataclass",
+        "import dataclasses\n@dataclasses.dataclass\nclass Keeper:\n    kept: list = dataclasses.field(default_factory=list)\nkeeper = Keeper()\ndef step():\n    keeper.kept.append([1])\n",
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "namespace",
+        "import types\nkeeper = types.SimpleNamespace(kept=[])\ndef step():\n    keeper.kept.append([1])\n",
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "slots",
+        "class Keeper:\n    __slots__ = ('kept',)\n    def __init__(self):\n        self.kept = []\nkeeper = Keeper()\ndef step():\n    keeper.kept.append([1])\n",
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "subclass of list",
+        "class Log(list):\n    def note(self, x):\n        self.append(x)\nlog = Log()\ndef step():\n    log.note([1])\n",
+        "log",
+        "unbounded",
+    ),
+    Case(
+        "attribute of an attribute",
+        "class Logger:\n    def __init__(self):\n        self.history = []\nclass Trainer:\n    def __init__(self):\n        self.logger = Logger()\n    def train_step(self):\n        self.logger.history.append([1])\ntrainer = Trainer()\ndef step():\n    trainer.train_step()\n",
+        "trainer.logger.history",
+        "unbounded",
+    ),
+    Case(
+        "dict of lists",
+        "metrics = {'loss': [], 'accuracy': []}\ndef step():\n    metrics['loss'].append([1])\n    metrics['accuracy'].clear()\n",
+        "metrics['loss']",
+        "unbounded",
+    ),
+    Case(
+        "dict of lists in an attribute",
+        keeper("def add(self, x): self.kept['loss'].append(x)", "self.kept = {'loss': []}"),
+        "keeper.kept['loss']",
+        "unbounded",
+    ),
+    Case("default of a parameter", "def step(kept=[]):\n    kept.append([1])\n", "step.__defaults__[0]", "unbounded"),
+    Case(
+        "attribute of a function", "def step():\n    step.kept.append([1])\nstep.kept = []\n", "step.kept", "unbounded"
+    ),
+    Case(
+        "cleared in __del__ only",
+        keeper(appending() + method("__del__", "self.kept.clear()")),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "cleared at exit only",
+        keeper(appending() + method("finish", "self.kept.clear()"), "self.kept = []\natexit.register(self.finish)"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "lazily made",
+        keeper(
+            "def add(self, x):\n    if self.kept is None:\n        self.kept = []\n    self.kept.append(x)",
+            "self.kept = None",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "another class clears its own",
+        keeper(
+            appending(),
+            after="class Other:\n    def __init__(self):\n        self.kept = []\n    def flush(self):\n        self.kept.clear()",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "made by a method of init",
+        keeper(appending() + method("build", "self.kept = []"), "self.build()"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "through a helper",
+        keeper("def add(self, x): note(self.kept, x)", after="def note(items, x):\n    items.append(x)"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "syntax of 3.11", keeper(appending("try:\n    pass\nexcept* ValueError:\n    pass")), "keeper.kept", "unbounded"
+    ),
+    Case("every tenth step", keeper(appending(before="if self.count % 1 == 0:\n    pass")), "keeper.kept", "unbounded"),
+    Case("local of no name", "kept = []\nstep = lambda: kept.append([1])\n", "kept", "unbounded"),
+    Case(
+        "another local is emptied",
+        "kept = []\ndef step():\n    kept.append([1])\ndef other():\n    kept = [1]\n    kept.clear()\n",
+        "kept",
+        "unbounded",
+    ),
+]
