@@ -83,6 +83,10 @@ bool has_level_troughs(Values values, double floor) {
     }
   }
   if (troughs.size() < kFewest) return false;
+  // Since the newest fall it must not have risen beyond what it fell from: it may no longer be emptied.
+  const auto newest = values.begin() + static_cast<std::ptrdiff_t>(troughs.back());
+  const auto beyond = *std::max_element(newest, values.end()) - *std::max_element(values.begin(), newest);
+  if (kSmallest * beyond > tooth) return false;
   const auto rise = static_cast<double>(values[troughs.back()] - values[troughs.front()]);
   return rise <= floor * static_cast<double>(troughs.back() - troughs.front());
 }

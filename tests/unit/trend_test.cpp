@@ -58,6 +58,9 @@ TEST(TrendTest, SettlesOnTheTroughsOfALongSawTooth) {
   EXPECT_EQ(trend_of(series(564, sampled), noisy).state, TrendState::flat);
   EXPECT_EQ(state_of(564, remainder), TrendState::undecided);
   EXPECT_EQ(state_of(500, tooth), TrendState::undecided);  // two troughs
+  const auto stops = [&](auto step) { return step < 540 ? tooth(step) : (step - 540) * 12'000; };
+  EXPECT_EQ(state_of(700, stops), TrendState::flat);
+  EXPECT_EQ(state_of(760, stops), TrendState::undecided);
 }
 
 TEST(TrendTest, DoesNotTakeRandomLoadForASawTooth) {
