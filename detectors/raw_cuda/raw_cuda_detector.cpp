@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "harness/analyse/device_growth.hpp"
@@ -18,15 +17,6 @@
 
 namespace stepleak {
 namespace {
-
-// CUDA objects of a GPU that were made in the record pass and not destroyed, whatever kept them.
-std::vector<const Survivor*> old_objects(const Recording& recording, Device device) {
-  return survivors_where(recording, [&](const Survivor& s) {
-    static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "private segment",
-                                                             "waiting block"};
-    return s.type == SurvivorType::handle && s.device == device && !kOfTorch.contains(s.name) && is_old(recording, s);
-  });
-}
 
 // "1 stream of every step, 2 events of every step".
 std::string objects_text(const Recording& recording, const std::vector<const Survivor*>& objects) {
@@ -116,7 +106,7 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
   const auto& recording = evidence.recording;
   std::vector<Finding> findings;
   for (const auto& growth : device_growths_of(evidence.trends)) {
-    const auto objects = old_objects(recording, growth.device);
+    const auto objects = old_cuda_objects(recording, growth.device);
     auto finding = growth_found(growth);
     if (!finding) finding = uncounted_growth(evidence, growth.device, objects);
     if (!finding) continue;

@@ -111,19 +111,17 @@ std::string_view unsettled_of(const Trace& trace, const Trends& trends, bool are
 // Of the ledgers that are not exact. Of the driver's memory one page is the least that it can rise by.
 std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends) {
   std::map<std::string, double> floors;
+  // What was never read (CUDA objects, where CUPTI could not be had) says nothing.
   const auto add = [&](const SeriesKey& key, double floor) {
-    if (trace.has(key)) floors[to_string(key)] = floor;
+    const auto* ledger = trace.ledger(key);
+    if (ledger != nullptr && !ledger->steps().empty()) floors[to_string(key)] = floor;
   };
   add({trace.has({Counter::heap_bytes}) ? Counter::heap_bytes : Counter::resident_bytes}, kHeapFloorBytes);
   add({Counter::mapped_bytes}, kMappedFloorBytes);
   add({Counter::python_blocks}, kBlockFloor);
   add({Counter::python_objects}, kHeavyObjects);
   for (const auto& device : trace.devices()) {
-    // Where CUPTI could not be had they were not counted.
-    const SeriesKey objects{Counter::cuda_objects, device};
-    if (const auto* counted = trace.ledger(objects); counted != nullptr && !counted->steps().empty()) {
-      add(objects, kObjectFloor);
-    }
+    add({Counter::cuda_objects, device}, kObjectFloor);
     const SeriesKey outside{Counter::outside_bytes, device};
     const auto& trend = trends.of(outside);
     if (trend.window > 0) add(outside, kDriverPageBytes / static_cast<double>(4 * trend.window));

@@ -58,18 +58,14 @@ std::string heap_library(const Evidence& evidence, const Finding& finding) {
 }
 
 std::string object_library(const Evidence& evidence, const Finding& finding) {
-  const auto& recording = evidence.recording;
   if (evidence.trends.of({Counter::cuda_objects, finding.device}).period > 0) return {};
   double all = 0;
   std::map<std::string, double> shares;
-  for (const auto& survivor : recording.survivors) {
-    // torch's own: its segments and page-locked blocks.
-    const bool is_known = !survivor.library.empty() || is_code(survivor);
-    if (survivor.type != SurvivorType::handle || !is_known || !is_old(recording, survivor)) continue;
-    if (survivor.name == "pinned memory") continue;
+  for (const auto* object : old_cuda_objects(evidence.recording, finding.device)) {
+    if (object->library.empty() && !is_code(*object)) continue;
     ++all;
-    if (!is_code(survivor) && !is_computing(survivor.library)) continue;
-    ++shares[survivor.library.empty() ? "CUDA" : survivor.library];
+    if (!is_code(*object) && !is_computing(object->library)) continue;
+    ++shares[object->library.empty() ? "CUDA" : object->library];
   }
   return heaviest_of(shares, all);
 }

@@ -54,6 +54,14 @@ std::vector<const Survivor*> handles_named(const Recording& recording, std::stri
                          [&](const Survivor& s) { return s.type == SurvivorType::handle && s.name == name; });
 }
 
+std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device device) {
+  return survivors_where(recording, [&](const Survivor& s) {
+    static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "private segment",
+                                                             "waiting block"};
+    return s.type == SurvivorType::handle && s.device == device && !kOfTorch.contains(s.name) && is_old(recording, s);
+  });
+}
+
 std::vector<const Survivor*> old_blocks(const Recording& recording, Device device) {
   return survivors_where(recording, [&](const Survivor& s) {
     return s.type == SurvivorType::block && s.device == device && is_old(recording, s);

@@ -26,6 +26,9 @@ namespace stepleak {
 /// Handles of one name, made in the record pass: "segment", "stream".
 [[nodiscard]] std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name);
 
+/// CUDA objects of a GPU that were made in the record pass, are old, and are none of torch's allocators' own.
+[[nodiscard]] std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device device);
+
 /// Old blocks on a device, whatever uses them.
 [[nodiscard]] std::vector<const Survivor*> old_blocks(const Recording& recording, Device device);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace stepleak {
@@ -16,9 +17,9 @@ constexpr std::int64_t kSteps = 480;
 constexpr std::int64_t kLeak = 3000;
 constexpr std::int64_t kLeftBehind = 2 << 20;
 
-/// The host heap of a run, read at every eighth boundary and not in the record pass, which leaves `own` behind.
-/// It grows by kLeak a step up to step `last`.
-Trace heap_of_run(std::int64_t last, std::int64_t own) {
+/// The host heap of a run, of which steps hold `held`, read at every eighth boundary and not in the record pass, which
+/// leaves `own` behind.
+Trace heap_of_run(const std::function<std::int64_t(std::int64_t)>& held, std::int64_t own) {
   Trace trace({}, {{Counter::heap_bytes}});
   for (std::int64_t step = 1; step <= kSteps; ++step) {
     const bool is_recorded = step > kScreened && step <= kScreened + kRecorded;
@@ -27,16 +28,21 @@ Trace heap_of_run(std::int64_t last, std::int64_t own) {
       trace.begin_pass({.type = PassType::record, .planned_steps = kRecorded});
     }
     if (step == kScreened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
-    const auto heap = kLeak * std::min(step, last) + (step > kScreened ? own : 0);
+    const auto heap = held(step) + (step > kScreened ? own : 0);
     trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? heap : kUnread});
   }
   trace.add_look({});
   return trace;
 }
 
+/// It grows by kLeak a step up to step `last`.
+Trace leak_of_run(std::int64_t last, std::int64_t own) {
+  return heap_of_run([=](auto step) { return kLeak * std::min(step, last); }, own);
+}
+
 TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
   for (const std::int64_t own : {std::int64_t{0}, kLeftBehind, -kLeftBehind}) {
-    const auto trace = heap_of_run(kSteps, own);
+    const auto trace = leak_of_run(kSteps, own);
     const Trends trends(trace);
     EXPECT_TRUE(trends.heap().is_growing()) << own;
     EXPECT_FALSE(trends.is_decaying({Counter::heap_bytes})) << own;
@@ -46,7 +52,7 @@ TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
 
 TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
   for (const std::int64_t own : {std::int64_t{0}, kLeftBehind, -kLeftBehind}) {
-    EXPECT_TRUE(Trends(heap_of_run(16, own)).heap().is_flat()) << own;
+    EXPECT_TRUE(Trends(leak_of_run(16, own)).heap().is_flat()) << own;
   }
 }
 
@@ -54,25 +60,14 @@ TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
 TEST(TrendsTest, KeepAFallOfTheStepsInTheRecordPass) {
   constexpr std::int64_t kEpoch = 88;
   static_assert(kScreened / kEpoch != (kScreened + kRecorded) / kEpoch);
-  Trace trace({}, {{Counter::heap_bytes}});
-  for (std::int64_t step = 1; step <= kSteps; ++step) {
-    const bool is_recorded = step > kScreened && step <= kScreened + kRecorded;
-    if (step == kScreened + 1) {
-      trace.add_look({});
-      trace.begin_pass({.type = PassType::record, .planned_steps = kRecorded});
-    }
-    if (step == kScreened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
-    const auto heap = kLeftBehind * (step > kScreened ? 1 : 0) + 100'000 * (step % kEpoch);
-    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? heap : kUnread});
-  }
-  trace.add_look({});
+  const auto trace = heap_of_run([](auto step) { return 100'000 * (step % kEpoch); }, kLeftBehind);
   const Trends trends(trace);
   EXPECT_FALSE(trends.heap().is_growing());
   EXPECT_LT(trends.heap().per_step, 10'000);
 }
 
 TEST(TrendsTest, SeeGrowthEndInTheRecordPass) {
-  const Trends trends(heap_of_run(kScreened + kRecorded, kLeftBehind));
+  const Trends trends(leak_of_run(kScreened + kRecorded, kLeftBehind));
   EXPECT_FALSE(trends.heap().is_growing());
 }
 
