@@ -66,6 +66,12 @@ struct GateCommand {
     return files;
   }
 
+  [[nodiscard]] static std::vector<const Result*> results_of(const std::vector<GateEntry>& entries) {
+    std::vector<const Result*> results;
+    for (const auto& entry : entries) results.push_back(&entry.result);
+    return results;
+  }
+
   [[nodiscard]] static std::vector<HtmlRun> page_of(const std::vector<GateEntry>& entries) {
     std::vector<HtmlRun> runs;
     for (const auto& entry : entries) {
@@ -113,11 +119,7 @@ struct GateCommand {
     const bool is_coloured =
         use_colours(options.reports.colours, is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO);
     KnownLeaks known;
-    const auto read_known = [&] {
-      std::vector<const Result*> results;
-      for (const auto& entry : entries) results.push_back(&entry.result);
-      known = known_leaks(options.reports.known_file, results);
-    };
+    const auto read_known = [&] { known = known_leaks(options.reports.known_file, results_of(entries)); };
     // What goes wrong from here on costs what it was about, and the rest is said and written all the same.
     const bool is_known_read = is_done(read_known);
     print_whole([&] { print_differences(entries, known, is_coloured); });
@@ -131,6 +133,8 @@ struct GateCommand {
       if (!write_ci_files(cases, "stepleak gate", options.reports)) code = ExitCode::failure;
     };
     if (!is_done(judge)) code = ExitCode::failure;
+    const auto& json = options.reports.json_file;
+    if (!json.empty() && !is_done([&] { write_file(json, json_of(results_of(entries))); })) code = ExitCode::failure;
     const auto& page = options.reports.html_file;
     if (!page.empty() && !is_done([&] { write_file(page, to_html(page_of(entries))); })) code = ExitCode::failure;
     // What a signal kept from its turn may be worse.
@@ -148,6 +152,7 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
   add_ci_options(*verb, command->options.reports);
+  verb->add_option("--json", command->options.reports.json_file, "write the results here, as run does");
   verb->add_option("--html", command->options.reports.html_file,
                    "write a page with all runs and their differences here");
   verb->add_flag("--fail-on-other-key", command->fails_on_other_key, "a baseline of another machine or version fails");

@@ -49,14 +49,6 @@ int rank_of(ExitCode code) {
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), code) - std::begin(kOrder));
 }
 
-// One result is written as it is; several as a list.
-std::string json_of(const std::vector<Result>& results) {
-  if (results.size() == 1) return to_json(results.front());
-  std::string text = "[\n";
-  for (std::size_t i = 0; i < results.size(); ++i) text += (i > 0 ? ",\n" : "") + to_json(results[i]);
-  return text + "]\n";
-}
-
 std::string failure_of(const Result& result, bool is_strict) {
   if (result.verdict != Verdict::clean) return summary_of(result);
   return is_strict && !result.notes.empty() ? result.notes.front() : "";
@@ -68,6 +60,13 @@ ExitCode code_of(const Result& result, bool is_strict) {
 }
 
 }  // namespace
+
+std::string json_of(const std::vector<const Result*>& results) {
+  if (results.size() == 1) return to_json(*results.front());
+  std::string text = "[\n";
+  for (std::size_t i = 0; i < results.size(); ++i) text += (i > 0 ? ",\n" : "") + to_json(*results[i]);
+  return text + "]\n";
+}
 
 void add_report_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--json", options.json_file, "write the whole result here");
@@ -167,9 +166,9 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
   auto worst = ExitCode::clean;
   const auto fail = [&worst] { worst = worst_of(worst, ExitCode::failure); };
   KnownLeaks known;
+  std::vector<const Result*> all;
+  for (const auto& result : results) all.push_back(&result);
   try {
-    std::vector<const Result*> all;
-    for (const auto& result : results) all.push_back(&result);
     known = known_leaks(options.known_file, all);
   } catch (const std::exception& error) {
     // The files are written all the same: what was run is not to be lost.
@@ -179,7 +178,7 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
   }
   for (const auto& line : known.lines) fmt::print(stderr, "  known   {}\n", printable_line(line));
   if (known.has_expired) worst = ExitCode::leak;
-  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(results)); })) fail();
+  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(all)); })) fail();
   const auto write_cases = [&] {
     std::vector<ReportCase> cases;
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -36,6 +36,9 @@ void add_report_options(CLI::App& verb, ReportOptions& options);
 /// --junit, --sarif, --code-quality, --known and --colour: of a gate, too.
 void add_ci_options(CLI::App& verb, ReportOptions& options);
 
+/// What --json writes: one result as it is, several as a list.
+[[nodiscard]] std::string json_of(const std::vector<const Result*>& results);
+
 /// The files that are asked for, for check_outputs().
 [[nodiscard]] std::vector<std::string> output_files(const ReportOptions& options);
 

@@ -399,10 +399,12 @@ def test_wrong_shard_is_wrong_use(shard: str, copied: Suite) -> None:
 
 def test_shard_runs_its_part_of_the_suite(copied: Suite) -> None:
     # The second of two, in the order of names.
-    outcome = copied("gate", "--shard", "2/2")
+    outcome = copied("gate", "--shard", "2/2", "--json", "gate.json")
     assert outcome.code == 0
     assert "mine_leak" in outcome.out
     assert "mine_clean" not in outcome.out
+    results = copied.stepleak.results("gate.json")
+    assert {name: result["verdict"] for name, result in results.items()} == {"mine_leak": "leak"}
 
 
 # --- another leak of the same kind and rate ---------------------------------------------------------------------------
