@@ -167,6 +167,24 @@ Trend trend_of(Values values, const TrendOptions& options) {
   return trend;
 }
 
+Trend trend_of_readings(Values steps, Values values, double floor) {
+  Trend trend;
+  if (steps.size() <= kWindows) return trend;
+  const auto first = steps.size() - 1 - kWindows;
+  std::array<double, kWindows> rates{};
+  for (std::size_t i = 0; i < kWindows; ++i) {
+    const auto at = first + i;
+    rates[i] = static_cast<double>(values[at + 1] - values[at]) / static_cast<double>(steps[at + 1] - steps[at]);
+  }
+  const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
+  trend.per_step =
+      static_cast<double>(values.back() - values[first]) / static_cast<double>(steps.back() - steps[first]);
+  trend.state = *fastest < floor                                         ? TrendState::flat
+                : *slowest >= floor && *slowest >= kSteadiest * *fastest ? TrendState::growing
+                                                                         : TrendState::undecided;
+  return trend;
+}
+
 bool has_upward_trend(Values values) {
   constexpr std::size_t kParts = 16;
   const auto settled = values.subspan(values.size() / 4);

@@ -49,6 +49,12 @@ inline constexpr std::int64_t kShortestSeries = 8;
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
 
+/// Judges a ledger that was read at few boundaries, as at looks, by its last four intervals, which stand in the place
+/// of windows: growing where each rose by `floor` a step at least, and the slowest by 0.4 of the fastest at least; flat
+/// where none did; too short with fewer than five readings.
+[[nodiscard]] Trend trend_of_readings(std::span<const std::int64_t> steps, std::span<const std::int64_t> values,
+                                      double floor);
+
 /// Whether values rise by more than chance would have it: the Mann-Kendall test (Mann 1945, Kendall 1975), one-sided at
 /// 5 %, over the means of sixteen equal parts of the last three quarters.
 [[nodiscard]] bool has_upward_trend(std::span<const std::int64_t> values);

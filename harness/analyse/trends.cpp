@@ -174,6 +174,10 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_of_process(key.counter)) continue;
     auto range = judged;
+    if (key.counter == Counter::children_bytes) {
+      ledgers_[key] = trend_of_readings(ledger.steps(), ledger.values(), kMappedFloorBytes);
+      continue;
+    }
     auto options = key.counter == Counter::outside_bytes ? noisy : exact;
     if (key.counter == Counter::cuda_objects) {
       if (ledger.steps().empty()) continue;

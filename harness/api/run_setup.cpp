@@ -15,6 +15,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/cuda_watch.hpp"
+#include "harness/probes/host/child_probe.hpp"
 #include "harness/probes/host/host_memory.hpp"
 #include "harness/probes/host/host_probe.hpp"
 #include "harness/probes/torch/cpu_allocator_probe.hpp"
@@ -96,6 +97,7 @@ struct RunSetup::Parts {
   std::shared_ptr<StackTable> stacks;
   std::unique_ptr<StackSource> stacks_around;  // null: nothing is
   HostProbe host;
+  ChildProbe children;
   CpuAllocatorProbe cpu_allocator;
   GraphProbe graph;
   HeapProbe heap;
@@ -116,7 +118,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
   set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);
   auto& probes = own.session.observer.probes;
-  probes = {&own.host, &own.cpu_allocator, &own.graph, &own.heap};
+  probes = {&own.host, &own.children, &own.cpu_allocator, &own.graph, &own.heap};
   own.session.policy = policy_of(options);
   if (is_on_gpu) {
     const auto objects_from = own.session.policy.clean_steps - kCountedSteps + 1;

@@ -41,6 +41,10 @@ bool Watch::step() {
   return false;
 }
 
+void Watch::mark(MarkType type) {
+  if (!is_decided()) own_->session.mark(type);
+}
+
 bool Watch::is_decided() const { return record_.has_value(); }
 
 void Watch::fail(const std::string& what) {

@@ -34,6 +34,8 @@ class Watch {
 
   /// The boundary after a step. False once a verdict stands, or the run's budget is used up; later calls do nothing.
   bool step();
+  /// An epoch or an evaluation begins, in the step that runs: drawn beside the ledgers. Does nothing once decided.
+  void mark(MarkType type);
   [[nodiscard]] bool is_decided() const;
   /// The user's loop failed: what it keeps of the evidence. `what`: as a person reads it.
   void fail(const std::string& what);

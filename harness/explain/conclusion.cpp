@@ -100,6 +100,16 @@ std::vector<std::string> notes_of_objects(const Trends& trends) {
                       text.every)};
 }
 
+// Nothing in them is observed: whether what grows there fills something is for the user to find out.
+std::vector<std::string> notes_of_children(const Trends& trends) {
+  const auto& trend = trends.of({Counter::children_bytes});
+  if (!trend.is_growing()) return {};
+  return {
+      fmt::format("child processes grow by {} a step, all together, and are not judged: let the step do their work "
+                  "itself (a loader with num_workers=0), and judge that",
+                  format_bytes(trend.per_step))};
+}
+
 std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
   const auto by =
       outcome.structure.line == 0 ? "" : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
@@ -112,6 +122,8 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
 std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   std::vector<std::string> notes;
   for (const auto& finding : findings) {
+    // Sizes that vary may be said to grow, and by nothing.
+    if (finding.bytes_per_step <= 0 && finding.count_per_step <= 0) continue;
     const auto& kept_by = finding.kept_by;
     const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
     const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);
@@ -120,11 +132,14 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   return notes;
 }
 
-// Whether a container gained what the heap did, and nothing is known that would end that.
+// Whether a container gained what the heap did, or nodes of every recorded step stay, which on a GPU are counted in no
+// other steps; and nothing is known that would end that.
 bool is_witness(const Finding& finding) {
   using enum StructureType;
   const auto type = finding.structure.type;
-  return finding.has_gained && (type == unbounded || type == uncalled || type == unknown);
+  const bool are_nodes_kept =
+      finding.counted == "autograd nodes" && finding.kept_count > 1 && finding.kept_count == finding.explained_steps;
+  return (finding.has_gained || are_nodes_kept) && (type == unbounded || type == uncalled || type == unknown);
 }
 
 // Why what goes on is called no leak yet; empty where nothing is known that would end it.
@@ -281,6 +296,7 @@ Result conclude(const RunRecord& record, const std::vector<const Detector*>& det
   for (const auto& recording : record.trace.recordings()) {
     result.notes.insert(result.notes.end(), recording.notes.begin(), recording.notes.end());
   }
+  for (auto& note : notes_of_children(Trends(record.trace))) result.notes.push_back(std::move(note));
   if (const auto broken = broken_chain(record.trace); !broken.empty()) {
     result.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
   }

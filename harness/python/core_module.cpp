@@ -100,6 +100,13 @@ class PythonWatch {
     const py::gil_scoped_release without_gil;
     watch_->fail(what);
   }
+  void mark(const std::string& name) {
+    with_python_errors([&] {
+      const auto type = stepleak::parse_mark_type(name);
+      if (!type) throw stepleak::usage_error("a watch has no mark '" + name + "'", "there are epoch and evaluation");
+      watch_->mark(*type);
+    });
+  }
   [[nodiscard]] bool is_decided() const { return watch_->is_decided(); }
   py::tuple finish() {
     const auto result = with_python_errors([&] {
@@ -145,6 +152,7 @@ PYBIND11_MODULE(_core, module) {
   py::class_<PythonWatch>(module, "Watch")
       .def(py::init<const py::dict&, int>(), py::arg("options"), py::kw_only(), py::arg("memory_file") = -1)
       .def("step", &PythonWatch::step)
+      .def("mark", &PythonWatch::mark)
       .def("fail", &PythonWatch::fail)
       .def_property_readonly("is_decided", &PythonWatch::is_decided)
       .def("record", &PythonWatch::record)

@@ -170,6 +170,8 @@ json run_values(const HtmlRun& run, std::size_t count) {
   const auto most = std::clamp(kPointsOfAPage / (count * ledgers), kFewestPoints, kMostPoints);
   json looks = json::array();
   for (const auto& look : trace.looks()) looks.push_back(look.step);
+  json marks = json::array();
+  for (const auto& mark : trace.marks()) marks.push_back({mark.step, to_string(mark.type)});
   double loss = 0;
   for (const auto& each : result.losses) loss = std::max(loss, each.bytes_per_step);
   json values{{"target", result.target},
@@ -182,6 +184,7 @@ json run_values(const HtmlRun& run, std::size_t count) {
               {"findings", findings_of(result)},
               {"passes", passes_of(trace)},
               {"looks", looks},
+              {"marks", marks},
               {"ledgers", ledgers_of(trace, most, is_reduced)},
               {"ages", ages_of(trace, std::max<std::size_t>(32, kCohortsOfAPage / count))},
               {"survivors", survivors_of(trace)},

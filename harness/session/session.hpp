@@ -55,6 +55,8 @@ class Session {
   void begin_step();
   /// The boundary after a step. Throws StepFailure where a device failed, and PeerFailure.
   [[nodiscard]] Next end_step();
+  /// Of the user's loop something begins, in the step that runs.
+  void mark(MarkType type) { trace_.add_mark({trace_.step_count() + 1, type}); }
   /// The step failed, or the user interrupted it: ends the run and keeps its evidence.
   void fail(const StepFailure& failure);
   void interrupt();

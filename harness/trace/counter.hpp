@@ -39,9 +39,10 @@ enum class Counter : std::uint8_t {
   /// were destroyed. Read from some steps before the first verdict on; its level says nothing, its rise does. Noisy:
   /// torch and libraries fill their pools now and then.
   cuda_objects,
+  children_bytes,  ///< PSS of all child processes, from the first that there was on; noted, not judged; noisy
 };
 
-inline constexpr int kCounterCount = static_cast<int>(Counter::cuda_objects) + 1;
+inline constexpr int kCounterCount = static_cast<int>(Counter::children_bytes) + 1;
 
 /// The enumerator's own spelling, as in JSON.
 [[nodiscard]] std::string_view to_string(Counter counter);

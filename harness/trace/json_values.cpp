@@ -164,4 +164,17 @@ SeriesKey series_key_from(std::string name) {
   return key;
 }
 
+Json marks_to_json(const Trace& trace) {
+  Json json = Json::array();
+  for (const auto& mark : trace.marks()) json.push_back({{"step", mark.step}, {"type", to_string(mark.type)}});
+  return json;
+}
+
+void add_marks_from(const Json& json, Trace& trace) {
+  for (const auto& mark : json.value("marks", Json::array())) {
+    const std::string type = mark.at("type");
+    trace.add_mark({count_from(mark.at("step")), parsed(parse_mark_type(type), "mark", type)});
+  }
+}
+
 }  // namespace stepleak

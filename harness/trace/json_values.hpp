@@ -12,6 +12,7 @@
 #include "harness/trace/object_graph.hpp"
 #include "harness/trace/run_failure.hpp"
 #include "harness/trace/survivor.hpp"
+#include "harness/trace/trace.hpp"
 
 namespace stepleak {
 
@@ -43,5 +44,8 @@ Enum parsed(std::optional<Enum> value, std::string_view what, const std::string&
 [[nodiscard]] Json failure_to_json(const RunFailure& failure);
 [[nodiscard]] RunFailure failure_from_json(const Json& json);
 [[nodiscard]] SeriesKey series_key_from(std::string name);
+[[nodiscard]] Json marks_to_json(const Trace& trace);
+/// Of the run that `json` is of, which need not have any.
+void add_marks_from(const Json& json, Trace& trace);
 
 }  // namespace stepleak

@@ -30,7 +30,8 @@ constexpr std::array kCounters{std::string_view("live_bytes"),
                                std::string_view("shared_bytes"),
                                std::string_view("python_blocks"),
                                std::string_view("mapped_bytes"),
-                               std::string_view("cuda_objects")};
+                               std::string_view("cuda_objects"),
+                               std::string_view("children_bytes")};
 static_assert(kCounters.size() == kCounterCount);
 
 constexpr std::array kKinds{std::string_view("growth"),
@@ -52,6 +53,8 @@ constexpr std::array kVerdicts{std::string_view("clean"), std::string_view("leak
                                std::string_view("failure")};
 
 constexpr std::array kPassTypes{std::string_view("screen"), std::string_view("record"), std::string_view("fill")};
+
+constexpr std::array kMarkTypes{std::string_view("epoch"), std::string_view("evaluation")};
 
 template <typename Enum, std::size_t N>
 std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -76,6 +79,7 @@ bool is_exact(Counter counter) {
     case Counter::python_blocks:
     case Counter::mapped_bytes:
     case Counter::cuda_objects:
+    case Counter::children_bytes:
       return false;
     default:
       return true;
@@ -92,6 +96,9 @@ std::optional<Kind> parse_kind(std::string_view name) { return parse<Kind>(kKind
 
 std::string_view to_string(PassType type) { return kPassTypes.at(static_cast<std::size_t>(type)); }
 std::optional<PassType> parse_pass_type(std::string_view name) { return parse<PassType>(kPassTypes, name); }
+
+std::string_view to_string(MarkType type) { return kMarkTypes.at(static_cast<std::size_t>(type)); }
+std::optional<MarkType> parse_mark_type(std::string_view name) { return parse<MarkType>(kMarkTypes, name); }
 
 std::string_view to_string(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
 std::optional<Verdict> parse_verdict(std::string_view name) { return parse<Verdict>(kVerdicts, name); }

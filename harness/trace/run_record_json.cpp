@@ -64,13 +64,16 @@ Json trace_to_json(const Trace& trace) {
   for (const auto& pass : trace.passes()) passes.push_back(pass_to_json(pass));
   Json recordings = Json::array();
   for (const auto& recording : trace.recordings()) recordings.push_back(recording_to_json(recording));
-  return {{"facts", {{"has_python", trace.facts().has_python}, {"declared_period", trace.facts().declared_period}}},
-          {"steps", trace.step_count()},
-          {"collector_changes", std::move(changes)},
-          {"passes", std::move(passes)},
-          {"looks", looks_to_json(trace)},
-          {"ledgers", ledgers_to_json(trace)},
-          {"recordings", std::move(recordings)}};
+  Json json = {
+      {"facts", {{"has_python", trace.facts().has_python}, {"declared_period", trace.facts().declared_period}}},
+      {"steps", trace.step_count()},
+      {"collector_changes", std::move(changes)},
+      {"passes", std::move(passes)},
+      {"looks", looks_to_json(trace)},
+      {"ledgers", ledgers_to_json(trace)},
+      {"recordings", std::move(recordings)}};
+  if (!trace.marks().empty()) json["marks"] = marks_to_json(trace);
+  return json;
 }
 
 std::vector<std::int64_t> counts_from(const Json& json) {
@@ -140,6 +143,7 @@ class TraceReader {
       add_what_stands_after(step);
     }
     for (const auto& recording : json_.at("recordings")) trace_.add_recording(recording_from_json(recording));
+    add_marks_from(json_, trace_);
     return std::move(trace_);
   }
 

@@ -145,6 +145,7 @@ Trace trace_from_json(const Json& json) {
   }
   Trace trace({}, keys);
   std::vector<std::int64_t> row(columns.size());
+  add_marks_from(json, trace);
   for (std::size_t step = 0; step < length; ++step) {
     for (std::size_t column = 0; column < columns.size(); ++column) row[column] = columns[column][step];
     trace.add_boundary(row);
@@ -189,6 +190,7 @@ std::string to_json(const Result& result) {
                {"series", series_to_json(result.trace)},
                {"sampled", sampled_to_json(result.trace)},
                {"conditions", result.conditions}};
+  if (!result.trace.marks().empty()) json["marks"] = marks_to_json(result.trace);
   for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
   if (result.failure) json["failure"] = failure_to_json(*result.failure);
   return without_controls(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";

@@ -35,6 +35,12 @@ void Trace::add_collector_state(bool is_enabled) {
   if (is_enabled != is_collector_enabled()) collector_changes_.push_back({step_count_, is_enabled});
 }
 
+void Trace::add_mark(Mark mark) {
+  if (marks_.size() < kMostMarks && std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) {
+    marks_.push_back(mark);
+  }
+}
+
 void Trace::reserve(std::int64_t boundaries) {
   for (auto& ledger : ledgers_) ledger.reserve(boundaries);
 }

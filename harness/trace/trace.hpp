@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/trace/ledger.hpp"
+#include "harness/trace/mark.hpp"
 #include "harness/trace/pass.hpp"
 #include "harness/trace/recording.hpp"
 
@@ -31,6 +32,9 @@ struct CollectorChange {
   bool is_enabled = true;
 };
 
+/// More than a picture shows.
+inline constexpr std::size_t kMostMarks = 1000;
+
 /// Steps, ledgers, passes, cohorts and recordings of one run: the only thing that detectors and judge see.
 /// A plain value that is appended to and never rewritten.
 class Trace {
@@ -47,6 +51,8 @@ class Trace {
   void add_recording(Recording recording);
   /// At the last boundary; kept where it changes.
   void add_collector_state(bool is_enabled);
+  /// Of as many as kMostMarks the first are kept, and the same of a step once.
+  void add_mark(Mark mark);
   /// Makes room for that many boundaries.
   void reserve(std::int64_t boundaries);
 
@@ -56,6 +62,7 @@ class Trace {
   [[nodiscard]] const std::vector<Look>& looks() const { return looks_; }
   [[nodiscard]] const std::vector<Recording>& recordings() const { return recordings_; }
   [[nodiscard]] const std::vector<CollectorChange>& collector_changes() const { return collector_changes_; }
+  [[nodiscard]] const std::vector<Mark>& marks() const { return marks_; }
   [[nodiscard]] std::int64_t step_count() const { return step_count_; }
 
   [[nodiscard]] bool has(const SeriesKey& key) const { return ledger(key) != nullptr; }
@@ -78,6 +85,7 @@ class Trace {
   std::vector<Look> looks_;
   std::vector<Recording> recordings_;
   std::vector<CollectorChange> collector_changes_;
+  std::vector<Mark> marks_;
   std::int64_t step_count_ = 0;
 };
 

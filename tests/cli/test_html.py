@@ -116,6 +116,18 @@ def test_what_a_page_shows_cannot_run(stepleak: CommandLine) -> None:
         assert "&lt;/script&gt;&lt;script&gt;document.title" in document
 
 
+def test_epochs_stand_in_the_pictures(stepleak: CommandLine) -> None:
+    result = stored_result("loop", "leak", 40, 64)
+    result["marks"] = [{"step": 10, "type": "epoch"}, {"step": 20, "type": "evaluation"}]
+    page = page_of(stepleak, [result])
+    assert '"marks":[[10,"epoch"],[20,"evaluation"]]' in page.read_text(encoding="utf-8")
+    if _BROWSER is not None:
+        document = drawn(page)
+        assert ">epoch</text>" in document and ">evaluation</text>" in document
+        assert document.count("an epoch began") == 2  # in the script, and in the text
+        assert drawn(page_of(stepleak, [stored_result("loop", "leak", 40, 64)])).count("an epoch began") == 1
+
+
 def test_ten_thousand_steps_and_two_hundred_runs_stay_small(stepleak: CommandLine) -> None:
     long = page_of(stepleak, [stored_result("train.py:step", "leak", 10_000, 640)])
     assert long.stat().st_size < _LARGEST

@@ -296,6 +296,37 @@ def test_a_second_phase_is_watched_after_a_clean_first(
         assert "kept.append(loss.detach())" in result["findings"][0]["kept_by"]
 
 
+def test_epochs_and_evaluations_of_loaders_are_marked(folder: CommandLine) -> None:
+    folder.write(
+        "epochs.py",
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        batches = DataLoader(TensorDataset(torch.randn(80, 4)), batch_size=4)
+        held_out = DataLoader(TensorDataset(torch.randn(8, 4)), batch_size=4)
+        for epoch in range(5):
+            for (x,) in batches:
+                optimizer.zero_grad()
+                model(x).square().mean().backward()
+                optimizer.step()
+            with torch.no_grad():
+                for (x,) in held_out:
+                    model(x)
+        """,
+    )
+    assert folder("watch", "--device", "cpu", "--json", "r.json", "--trace", "r.trace", "epochs.py").code == 0
+    told = folder.results("r.json")["epochs.py"]["marks"]
+    marks = [(mark["step"], mark["type"]) for mark in told]
+    # The first 2 steps find what a step is; an evaluation follows the 20th.
+    assert marks[:4] == [(19, "evaluation"), (19, "epoch"), (39, "evaluation"), (39, "epoch")]
+    assert folder("analyze", "r.trace", "--json", "again.json").code == 0
+    assert folder.results("again.json")["epochs.py"]["marks"] == told
+
+
 def test_one_optimizer_after_the_other_ends_steps_of_the_same_loop(folder: CommandLine) -> None:
     folder.write("phases.py", PHASES)
     watched = folder("watch", "--json", "out.json", "phases.py", "search")

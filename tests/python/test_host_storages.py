@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import copy
 import io
+import multiprocessing
+import os
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 
 import numpy as np
 import pytest
@@ -108,3 +112,45 @@ def test_batches_of_workers_that_are_dropped_are_clean() -> None:
     source = batches()
     result = stepleak.check(lambda: next(source).sum(), device="cpu")
     assert result.verdict == "clean", result.report
+
+
+def serve(requests: Connection, *, keeps: bool) -> None:
+    answers = []
+    while (request := requests.recv()) is not None:
+        answers.append(os.urandom(BYTES))
+        if not keeps:
+            answers.clear()
+        requests.send(request)
+
+
+@contextmanager
+def child_that_serves(*, keeps: bool) -> Iterator[Callable[[], None]]:
+    """The step: one request to it."""
+    ours, its = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=serve, args=(its,), kwargs={"keeps": keeps})
+    child.start()
+
+    def ask() -> None:
+        ours.send(1)
+        ours.recv()
+
+    yield ask
+    ours.send(None)
+    child.join()
+
+
+def test_what_a_child_keeps_is_noted_and_no_leak_of_the_step() -> None:
+    with child_that_serves(keeps=True) as ask:
+        result = stepleak.check(ask, device="cpu")
+    assert result.verdict == "clean", result.report
+    (note,) = (note for note in result.json["notes"] if "child processes grow by" in note)
+    kib = float(note.split("grow by ")[1].split(" KiB")[0])
+    assert kib == pytest.approx(BYTES / 1024, rel=0.2)
+
+
+def test_a_child_that_keeps_nothing_is_not_noted() -> None:
+    with child_that_serves(keeps=False) as ask:
+        result = stepleak.check(ask, device="cpu")
+    assert result.verdict == "clean", result.report
+    assert not [note for note in result.json["notes"] if "child processes" in note]
+    assert min(result.json["series"]["children_bytes@cpu"]) > 0

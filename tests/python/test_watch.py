@@ -150,6 +150,33 @@ def test_a_watched_loader_ends_steps_with_its_items_over_all_epochs(loop: Loop) 
     assert batches.result.steps >= 16
 
 
+def test_marks_the_epochs_of_a_watched_loader_and_what_it_is_told(loop: Loop) -> None:
+    batches = [torch.randn(8, 16)] * 40
+    watched = stepleak.watch(batches, on_leak="warn", device="cpu")
+    for epoch in range(2):
+        for _ in watched:
+            loop.train()
+        if epoch == 0:
+            watched.mark("evaluation")
+    assert [tuple(mark.values()) for mark in watched.result.json["marks"]] == [
+        (1, "epoch"), (41, "evaluation"), (41, "epoch"),
+    ]  # fmt: skip
+    watched.mark("epoch")  # of a watch that is over
+
+
+def test_a_loop_without_epochs_has_no_marks(loop: Loop) -> None:
+    with stepleak.watch(device="cpu") as watch:
+        for _ in range(70):
+            loop.train()
+            watch.step()
+    assert "marks" not in watch.result.json
+
+
+def test_refuses_a_mark_that_there_is_not() -> None:
+    with stepleak.watch(device="cpu") as watch, pytest.raises(ValueError, match="no mark 'lunch'"):
+        watch.mark("lunch")  # type: ignore[arg-type]
+
+
 def test_warns_once_of_a_leak_at_the_users_line(loop: Loop) -> None:
     batches = stepleak.watch(range(200), name="my loop", effort="quick")
     with pytest.warns(stepleak.LeakWarning, match="my loop leaks") as caught:

@@ -9,6 +9,7 @@
 #include "harness/explain/explain.hpp"
 #include "harness/explain/memory_evidence.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/trace/run_record_json.hpp"
 #include "harness/trace/serialise.hpp"
 #include "tests/support/trace_builder.hpp"
 
@@ -134,6 +135,28 @@ TEST(TraceTest, DropsAPassOfNoSteps) {
 
 Survivor block_of_step(std::int64_t step, std::int64_t bytes, int stack = -1) {
   return {.birth_step = step, .bytes = bytes, .stack = stack};
+}
+
+TEST(TraceTest, KeepsAMarkOnceAStepAndNoMoreThanAPictureShows) {
+  Trace trace;
+  for (int i = 0; i < 2; ++i) {
+    trace.add_mark({3, MarkType::epoch});
+    trace.add_mark({3, MarkType::evaluation});
+  }
+  EXPECT_EQ(trace.marks(), (std::vector<Mark>{{3, MarkType::epoch}, {3, MarkType::evaluation}}));
+  for (std::int64_t step = 4; step < 2000; ++step) trace.add_mark({step, MarkType::epoch});
+  EXPECT_EQ(trace.marks().size(), kMostMarks);
+}
+
+TEST(TraceTest, ReadsMarksBackFromResultsAndFromStoredRuns) {
+  RunRecord record;
+  record.trace = TraceBuilder(8).with({Counter::live_bytes}, [](auto) { return 64; }).build();
+  record.trace.add_mark({1, MarkType::epoch});
+  record.trace.add_mark({9, MarkType::evaluation});  // the loop ended in it
+  EXPECT_EQ(run_record_from_json(to_json(record), "line 1").trace.marks(), record.trace.marks());
+  Result result;
+  result.trace = record.trace;
+  EXPECT_EQ(result_from_json(to_json(result)).trace.marks(), record.trace.marks());
 }
 
 TEST(MemoryEvidenceTest, TellsLargestNewestAndPlaces) {

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <random>
 
 namespace stepleak {
@@ -178,6 +180,42 @@ TEST(TrendTest, JudgesANoisyLedgerAboveItsFloorOnly) {
   };
   EXPECT_EQ(trend_of(noisy(1400), options).state, TrendState::growing);
   EXPECT_EQ(trend_of(noisy(150), options).state, TrendState::flat);
+}
+
+// --- of few readings
+// --------------------------------------------------------------------------------------------------
+
+constexpr std::array<std::int64_t, 6> kReadAt{8, 16, 24, 32, 48, 64};
+
+Trend trend_at_looks(const std::function<std::int64_t(std::int64_t)>& value_at, double floor = 4096) {
+  std::vector<std::int64_t> values;
+  std::ranges::transform(kReadAt, std::back_inserter(values), value_at);
+  return trend_of_readings(kReadAt, values, floor);
+}
+
+TEST(TrendOfReadingsTest, GrowsWhereEachIntervalRises) {
+  const auto trend = trend_at_looks([](auto step) { return 10'000 * step; });
+  EXPECT_EQ(trend.state, TrendState::growing);
+  EXPECT_EQ(trend.per_step, 10'000);
+}
+
+TEST(TrendOfReadingsTest, IsFlatBelowItsFloor) {
+  EXPECT_EQ(trend_at_looks([](auto step) { return 4000 * step; }).state, TrendState::flat);
+  EXPECT_EQ(trend_at_looks([](auto) { return 7; }, 1).state, TrendState::flat);
+}
+
+TEST(TrendOfReadingsTest, IsUndecidedWhereOneIntervalRestsOrIsSlow) {
+  EXPECT_EQ(trend_at_looks([](auto step) { return 10'000 * std::min<std::int64_t>(step, 48); }).state,
+            TrendState::undecided);
+  EXPECT_EQ(trend_at_looks([](auto step) { return step < 64 ? 20'000 * step : 20'000 * 48 + 16 * 7'000; }).state,
+            TrendState::undecided);
+  EXPECT_EQ(trend_at_looks([](auto step) { return step < 64 ? 20'000 * step : 20'000 * 48 + 16 * 9'000; }).state,
+            TrendState::growing);
+}
+
+TEST(TrendOfReadingsTest, IsTooShortBelowFiveReadings) {
+  constexpr std::array<std::int64_t, 4> kFew{1, 2, 3, 4};
+  EXPECT_EQ(trend_of_readings(kFew, kFew, 0).state, TrendState::too_short);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from stepleak import _epochs, _on_leak, _torch
 from stepleak._load import UsageError
@@ -177,10 +177,16 @@ class Watch:
         self._finish()
         return False
 
+    def mark(self, what: Literal["epoch", "evaluation"]) -> None:
+        """An epoch or an evaluation begins, which pictures then show. A loader's epochs are marked by themselves."""
+        if self._result is None:
+            self._core.mark(what)
+
     def __iter__(self) -> Iterator[Any]:
         """The items of the loader; a step ends where the next one is asked for. Once more for each epoch."""
         if self._loader is None:
             raise UsageError("this watch has no loader", "for batch in stepleak.watch(loader): ...")
+        self.mark("epoch")
         self._loops += 1
         try:
             for item in self._loader:

@@ -27,14 +27,18 @@ class Source(IntEnum):
 class ScriptEvents:
     """Hooks in torch, which call `on_event(source, name)` until detach(). torch is imported when this is made.
 
+    `on_mark("epoch")` is called where a loader begins anew, and `on_mark("evaluation")` where it does so without
+    gradients.
+
     `on_event` is called before a loader draws its next batch, after an optimizer's step and after a module's outermost
     call, in the thread that this happens in.
     """
 
-    def __init__(self, on_event: Callable[[Source, str], None]) -> None:
+    def __init__(self, on_event: Callable[[Source, str], None], on_mark: Callable[[str], None]) -> None:
         self.has_optimizer = False
         """Whether the script has made one."""
         self._on_event = on_event
+        self._on_mark = on_mark
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._calls = threading.local()
         self._call_hooks: list[Any] = []
@@ -85,7 +89,11 @@ class ScriptEvents:
         """An attribute of each iterator over a loader, which its `__next__` reads first."""
 
         def read(batches: Any) -> Any:
+            # What a batch ends is the step before the loader's begin.
+            is_first = batches.__dict__.get("_num_yielded") == 0
             self._tell(Source.BATCH, "a batch of a DataLoader")
+            if is_first and self._undo:
+                self._on_mark("epoch" if _has_gradients() else "evaluation")
             return batches.__dict__[name]
 
         def write(batches: Any, value: Any) -> None:
@@ -131,7 +139,7 @@ class ScriptEvents:
             self._call_hooks.pop().remove()
 
     def _tell(self, source: Source, name: str) -> None:
-        if self._undo:
+        if self._undo and not _is_capturing():
             self._on_event(source, name)
 
 
@@ -139,6 +147,19 @@ def _is_compiling() -> bool:
     import torch
 
     return torch.compiler.is_compiling()
+
+
+def _is_capturing() -> bool:
+    """Into a CUDA graph: what is captured does not run, and nothing may be waited for."""
+    import torch
+
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+
+
+def _has_gradients() -> bool:
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def _place() -> str:

@@ -98,7 +98,7 @@ class ScriptWatch:
     def attach(self) -> None:
         """Once torch is imported."""
         if self._events is None and not self._is_ended:
-            self._events = self._guarded(lambda: ScriptEvents(self._on_event))
+            self._events = self._guarded(lambda: ScriptEvents(self._on_event, self._on_mark))
 
     def end(self, failed: str = "") -> None:
         """The script has ended; `failed`: by what exception. Later calls do nothing, nor those of a forked child."""
@@ -147,6 +147,15 @@ class ScriptWatch:
                 self._boundary()
         finally:
             self._is_busy = False
+            self._lock.release()
+
+    def _on_mark(self, what: str) -> None:
+        if self._is_ended or self._is_busy or os.getpid() != self._process or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._core is not None:
+                self._core.mark(what)
+        finally:
             self._lock.release()
 
     def _is_followed(self, source: Source) -> bool:

@@ -35,6 +35,14 @@ class LeakCallback(Callback):
         self.result = None
         self._watch = stepleak.watch(**{"name": type(pl_module).__name__, **self._options})
 
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        if self._watch is not None:
+            self._watch.mark("epoch")
+
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        if self._watch is not None:
+            self._watch.mark("evaluation")
+
     def on_train_batch_end(self, trainer: Any, *_: Any, **__: Any) -> None:
         if self._watch is not None and not self._watch.step() and self._stop:
             trainer.should_stop = True

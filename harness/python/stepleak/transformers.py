@@ -34,6 +34,10 @@ class LeakCallback(TrainerCallback):
         self._watch = None  # of a training that raised
         self._watch = stepleak.watch(**{"name": "Trainer", **self._options})
 
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self._watch is not None:
+            self._watch.mark("epoch")
+
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self._watch is not None and not self._watch.step() and self._stop:
             control.should_training_stop = True

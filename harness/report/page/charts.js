@@ -79,6 +79,21 @@ function floorOf(ledger) {
   return high - low < 0.1 * Math.abs(high) ? low : 0;
 }
 
+const MOST_MARKS = 100;
+const MOST_NAMED_MARKS = 8;
+
+// Epochs and evaluations, those of a step together; of more than a picture shows, some.
+function marksOf(run) {
+  const names = new Map();
+  for (const [step, name] of run.marks) names.set(step, (names.has(step) ? names.get(step) + ', ' : '') + name);
+  const stride = Math.ceil(names.size / MOST_MARKS);
+  return [...names].filter((_, i) => i % stride === 0).map(([step, name]) => ({
+    xAxis: step,
+    lineStyle: { type: name.includes('epoch') ? 'solid' : 'dashed', width: 1, color: colour('green'), opacity: 0.7 },
+    label: { show: names.size <= MOST_NAMED_MARKS, formatter: name, color: colour('faint'), fontSize: 10, position: 'end' },
+  }));
+}
+
 function ledgerOption(run, ledger) {
   const floor = floorOf(ledger);
   const passes = run.passes.filter((pass) => PASS_WORDS[pass.type]).map((pass) => [
@@ -98,7 +113,7 @@ function ledgerOption(run, ledger) {
       data: ledger.points.map(([step, value]) => [step, value - floor]),
       lineStyle: { width: 2, color: colour('blue') }, itemStyle: { color: colour('blue') },
       markLine: { silent: true, symbol: 'none', label: { show: false }, lineStyle: { type: 'dotted', color: colour('faint') },
-        data: run.looks.map((step) => ({ xAxis: step })) },
+        data: run.looks.map((step) => ({ xAxis: step })).concat(marksOf(run)) },
       markArea: { silent: true, label: { color: colour('faint'), position: 'insideTop' },
         itemStyle: { color: colour('amber'), opacity: 0.14 }, data: passes },
     }],

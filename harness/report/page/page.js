@@ -15,6 +15,7 @@ const LEDGERS = {
   live_nodes: 'Autograd nodes that are alive: graphs of past steps', live_tensors: 'Tensors that are alive',
   python_objects: 'Objects that Python tracks', peak_bytes: 'The most tensor memory within a step',
   heap_bytes: 'The host heap in use (noisy)', resident_bytes: 'Memory of the process, RSS (noisy)',
+  children_bytes: 'Memory of child processes, PSS (noisy)',
   reserved_bytes: 'Memory that the caching allocator has reserved', outside_bytes: 'Device memory outside torch (noisy)',
   shared_bytes: 'Memory shared with other processes', pinned_bytes: 'Page-locked host memory',
 };
@@ -69,7 +70,8 @@ function addPictures(box, run) {
         make('td', { class: 'number' }, String(each.count)), make('td', { class: 'number' }, bytes(each.bytes)), make('td', {}, each.op))))));
   }
   section(box, 'The ledgers, step by step', 'Dotted lines: the judge looked. Shaded: steps that were recorded, or that filled ' +
-    'a container. Drag the slider, or turn the wheel, to zoom.' +
+    'a container. ' + (run.marks.length > 0 ? 'Upright lines: an epoch began; dashed ones: an evaluation. ' : '') +
+    'Drag the slider, or turn the wheel, to zoom.' +
     (run.reduced ? ' Drawn of each ledger are the first, lowest, highest and last value of each stretch.' : ''));
   const word = (ledger) => ledger.name.split(/[@/]/)[0];
   const places = Object.keys(LEDGERS);
