@@ -53,10 +53,32 @@ Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) 
   return trend;
 }
 
+// Of what comes and goes, and need not be flat where all is well: page-locked blocks that a copy still uses, batches
+// that a loader's workers have ahead.
+bool is_rising(const Trace& trace, const SeriesKey& key, const Trends& trends) {
+  const auto& trend = trends.of(key);
+  return trend.is_growing() ||
+         (trend.state == TrendState::undecided && has_upward_trend(values_of(trace, key, trends.judged())));
+}
+
 // Whether what may be noise has gone on for twice as long as what cannot be, or until the last look that a record pass
 // can follow.
 bool is_confirmed_twice(StepRange judged, const Policy& policy) {
   return judged.count() >= 2 * policy.leak_steps || judged.last >= policy.last_to_record();
+}
+
+// Whether bytes rise by less than they fell at once: by the tooth of something that varies, such as the sequences of
+// requests that come and go. More blocks than before are no chance, nor is what repeats.
+bool is_within_a_tooth(const Trace& trace, const SeriesKey& key, const Trends& trends) {
+  const auto& trend = trends.of(key);
+  const bool are_more = trends.of({Counter::live_blocks, key.device}).is_growing();
+  if (key.counter != Counter::live_bytes || trend.period > 0 || are_more) return false;
+  const auto values = values_of(trace, key, trends.judged());
+  std::int64_t deepest_fall = 0;
+  for (auto i = values.size() / 4 + 1; i < values.size(); ++i) {
+    deepest_fall = std::max(deepest_fall, values[i - 1] - values[i]);
+  }
+  return static_cast<double>(deepest_fall) >= trend.per_step * static_cast<double>(3 * trend.window);
 }
 
 // What speaks against a growth that its trend shows. A list that was cleared once or twice is about to be cleared
@@ -73,6 +95,9 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
     if (clearings > 0 && clearings <= kFewTeeth && !is_confirmed_twice(judged, policy)) {
       return "what it consists of has been cleared before";
     }
+  }
+  if (is_within_a_tooth(trace, key, trends) && !is_confirmed_twice(judged, policy)) {
+    return "it has come down by more than it rose";
   }
   return {};
 }
@@ -164,7 +189,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool are_devices_settled =
       std::all_of(devices.begin(), devices.end(),
                   [&](const auto& growth) { return growth.is_settled() || (may_decay && growth.is_settling()); }) &&
-      !pinned.is_growing();  // it comes and goes with the device: a block in use by a copy is not handed out again
+      !is_rising(trace, {Counter::pinned_bytes}, trends);
   const bool is_device_leak =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
       pinned.is_growing();
@@ -179,11 +204,12 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool is_host_leak = host.is_leak && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
   // A quick run is too short: the readings that a record pass leaves out would hide that the heap rises ever more
   // slowly.
-  const bool may_prove_host = host.is_leak && policy.proof_steps < policy.clean_steps;
+  const bool may_prove_host = host.is_leak && policy.clean_steps >= Policy{}.clean_steps;
   const bool are_objects_kept =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
   const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
-  if (steps >= policy.clean_steps && is_flat && !shared.is_growing() && is_host_settled && are_devices_settled) {
+  if (steps >= policy.clean_steps && is_flat && !is_rising(trace, {Counter::shared_bytes}, trends) && is_host_settled &&
+      are_devices_settled) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
              (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing())) {

@@ -38,8 +38,11 @@ bool has_stopped(const Evidence& evidence) {
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || !evidence.trends.of(key).is_growing()) continue;
-    // A step's peak follows the level that it starts from, and RSS proves nothing alone.
-    if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes) continue;
+    // A step's peak follows the level that it starts from, RSS proves nothing alone, and children are not judged.
+    if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes ||
+        key.counter == Counter::children_bytes) {
+      continue;
+    }
     const bool is_bytes = key.counter == Counter::live_bytes || key.counter == Counter::live_blocks;
     const bool is_graph = key.counter == Counter::live_nodes || key.counter == Counter::live_tensors;
     const bool is_object = key.counter == Counter::python_objects || key.counter == Counter::cuda_objects;
@@ -67,7 +70,9 @@ bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
   if (type == StructureType::expiring)
     return !is_any_old_dying(evidence.trace, finding.device, evidence.trends.judged());
   if (type != StructureType::reset) return false;
-  const auto values = values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged());
+  // A buffer that is made anew is no more blocks.
+  const auto counter = finding.count_per_step > 0 ? Counter::live_blocks : Counter::live_bytes;
+  const auto values = values_of(evidence.trace, {counter, finding.device}, evidence.trends.judged());
   if (values.empty()) return true;
   std::int64_t highest = values.front();
   std::int64_t deepest_fall = 0;
@@ -116,7 +121,10 @@ double filling_rate(const Recording& recording, const Finding& finding, std::int
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
-  if (container == nullptr) return outcome;
+  if (container == nullptr) {
+    if (is_reset_to_come(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
+    return outcome;
+  }
   outcome.bound = bound_of(*container, finding.structure);
   outcome.has_repeated = finding.kept_count < finding.explained_steps &&
                          evidence.trends.of({Counter::live_blocks, finding.device}).period == 0;

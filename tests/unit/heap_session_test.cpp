@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "detectors/graph_retention/graph_retention_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/drive/repeat.hpp"
 #include "harness/explain/conclusion.hpp"
@@ -119,6 +120,42 @@ TEST(HeapSessionTest, RunsOnToTheBudgetWhereAContainerThatItCannotFillHasBeenEmp
   EXPECT_EQ(result_of(emptied).trace.step_count(), Policy{}.budget_steps);
   EmptiedListSearch filling(0, 5000);
   EXPECT_LT(result_of(filling).trace.step_count(), Policy{}.budget_steps);
+}
+
+/// Autograd nodes on a GPU, which are seen in record passes only: of each recorded step, or of the first.
+class KeptNodesProbe final : public Probe {
+ public:
+  explicit KeptNodesProbe(bool is_each_kept) : is_each_kept_(is_each_kept) {}
+  [[nodiscard]] std::string_view name() const override { return "kept nodes"; }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override { return {}; }
+  void read(Moment /*moment*/, std::span<std::int64_t> /*row*/) override {}
+  void end_record(Recording& recording) override {
+    const auto first = recording.pass.first_step;
+    for (std::int64_t step = first; step < (is_each_kept_ ? first + recording.steps : first + 1); ++step) {
+      recording.survivors.push_back({.type = SurvivorType::node, .birth_step = step, .name = "AddBackward0"});
+    }
+  }
+
+ private:
+  bool is_each_kept_;
+};
+
+std::int64_t steps_with_nodes(bool is_each_kept) {
+  GrowingHeapProbe heap;
+  KeptNodesProbe nodes(is_each_kept);
+  const GraphRetentionDetector graphs;
+  const HostHeapDetector detector;
+  SessionParts parts{.target = "step", .observer = {.probes = {&heap, &nodes}}};
+  parts.detectors = {&graphs, &detector};
+  Session session(parts);
+  const auto result = conclude(repeat([](std::int64_t) {}, session), parts.detectors);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  return result.trace.step_count();
+}
+
+TEST(HeapSessionTest, ConfirmsALeakByItsTrendWhereNodesOfEachRecordedStepStay) {
+  EXPECT_LT(steps_with_nodes(true), 512);
+  EXPECT_GE(steps_with_nodes(false), 512);
 }
 
 TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereNoContainerGainedIt) {

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "harness/analyse/decision.hpp"
 #include "tests/support/analysed.hpp"
+#include "tests/support/draws.hpp"
 #include "tests/support/trace_builder.hpp"
 
 namespace stepleak {
@@ -113,6 +115,73 @@ TEST(JudgeTest, NeverCallsARunCleanWhoseHeapIsUnseenAndWhoseProcessGrows) {
   EXPECT_EQ(Analysed(with_process(33).build()).decision().next, Next::clean);
   EXPECT_EQ(Analysed(with_process(1400).with(kHeap, [](auto) { return 1000000; }).build()).decision().next,
             Next::clean);
+}
+
+// Page-locked buffers that a pool never gets back where a record was broken, which some are: no window is alike.
+TEST(JudgeTest, IsNotCleanWhilePinnedOrSharedMemoryRisesNowAndThen) {
+  for (const auto counter : {Counter::pinned_bytes, Counter::shared_bytes}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const auto lost_by = [=](std::int64_t steps) {
+        std::int64_t lost = 0;
+        return Analysed(TraceBuilder(steps)
+                            .with(kBytes, [](auto) { return 4096; })
+                            .with({counter}, [=, draws = Draws(seed)](
+                                                 auto) mutable { return lost += draws.happens(1.0 / 7) ? 65536 : 0; })
+                            .build())
+            .decision()
+            .next;
+      };
+      EXPECT_NE(lost_by(64), Next::clean) << to_string(counter) << ", seed " << seed;
+      EXPECT_EQ(lost_by(512), Next::leak) << to_string(counter) << ", seed " << seed;
+    }
+  }
+}
+
+TEST(JudgeTest, IsCleanWherePinnedOrSharedMemoryComesAndGoes) {
+  for (const auto counter : {Counter::pinned_bytes, Counter::shared_bytes}) {
+    int clean = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const auto trace =
+          TraceBuilder(64)
+              .with(kBytes, [](auto) { return 4096; })
+              .with({counter}, [draws = Draws(seed)](auto) mutable { return 65536 * draws.between(2, 4); })
+              .build();
+      clean += Analysed(trace).decision().next == Next::clean ? 1 : 0;
+    }
+    EXPECT_GE(clean, 17) << to_string(counter);  // by chance it rises once in twenty
+  }
+}
+
+// Three requests at a time, each with a cache that grows until its end, as buffers that take the place of smaller ones.
+Trace trace_of_requests(std::int64_t steps, std::int64_t shortest, std::uint64_t seed) {
+  Draws draws(seed);
+  std::array<std::int64_t, 3> tokens{};
+  std::array<std::int64_t, 3> limits{};
+  for (auto& limit : limits) limit = draws.between(shortest, 3 * shortest);
+  return TraceBuilder(steps)
+      .with({Counter::live_blocks}, [](auto) { return 12; })
+      .with(kBytes,
+            [=](auto) mutable {
+              std::int64_t bytes = 1 << 20;
+              for (std::size_t i = 0; i < tokens.size(); ++i) {
+                if (++tokens[i] > limits[i]) tokens[i] = 0;
+                bytes += 512 * tokens[i];
+              }
+              return bytes;
+            })
+      .build();
+}
+
+TEST(JudgeTest, DoesNotTakeRequestsThatComeAndGoForABufferThatGrows) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    EXPECT_NE(Analysed(trace_of_requests(256, 40, seed)).decision().next, Next::leak) << seed;
+  }
+}
+
+TEST(JudgeTest, TakesABufferThatNeverFallsForOneThatGrows) {
+  const auto decision = Analysed(trace_of_requests(256, 1000, 1)).decision();
+  EXPECT_EQ(decision.next, Next::leak);
+  EXPECT_FALSE(decision.needs_proof);
 }
 
 TEST(SteadyLevelTest, IsTheTroughOfAToothThatIsLongerThanTheSettledSteps) {

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from stepleak._accumulated import accumulated
 from stepleak._buffers import Buffer, Buffers
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
@@ -22,10 +23,11 @@ from stepleak._graph import Graph
 from stepleak._lifetime import life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
-from stepleak._paths import End, Paths
+from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import judged
 from stepleak._user_code import UserCode
+from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
 
 _MOST_TENSORS = 24
@@ -104,6 +106,7 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             buffers = self._buffers.grown(steps, limit)[:_MOST_SEARCHES]
             self._weigh(grown[:_MOST_WEIGHED], weights, limit)
+        any_grown = grown[:_MOST_WEIGHED]
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
         grown = [o for o in grown if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete]
         grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
@@ -111,10 +114,11 @@ class HolderSearch:
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry, limit=limit)
-        found = _Found(self._growth, Sources(all_lines), code, self._read_locals)
+        found = _Found(self._growth, any_grown, Sources(all_lines), code, self._read_locals, limit)
         ours = [
             tensors,
             grown,
+            any_grown,
             buffers,
             *buffers,
             *map(vars, buffers),
@@ -155,9 +159,19 @@ class HolderSearch:
 class _Found:
     """What the searches found, by and by."""
 
-    def __init__(self, growth: Callable[[Any], int], sources: Sources, code: UserCode, read_locals: ReadLocals) -> None:
+    def __init__(
+        self,
+        growth: Callable[[Any], int],
+        grown: list[Any],
+        sources: Sources,
+        code: UserCode,
+        read_locals: ReadLocals,
+        limit: TimeLimit,
+    ) -> None:
         self.containers: list[tuple[int, Any]] = []
+        self.grown = grown
         self._growth = growth
+        self._limit = limit
         self._graph = Graph(read_locals, growth)
         self._sources = sources
         self._code = code
@@ -182,13 +196,20 @@ class _Found:
         place, chain = holder.pop("place"), holder.pop("chain")
         function = search.root_name.removeprefix("local of ") if search.variable else ""
         variable, end = search.variable, None
-        if variable and chain:
+        dropped = None
+        if variable:
             life = life_of(search.objects[0], variable, function, self._code, self._read_locals)
-            variable, function, end = life.variable, life.function, life.end
+            variable, function, end, dropped = life.variable, life.function, life.end, life.dropped
         container = judged(chain, self._code, variable, function)
         structure = container.structure
+        if not chain and holder["graph"] >= 0:
+            structure = accumulated(search.objects, self._code, variable, function)
+            # Whether the variable itself lets go of it is said by its assignments.
+            end = end if len(search.objects) > 1 else None
         if structure.kind == "unbounded" and end is not None:
             structure = end
+        elif not chain and dropped is not None:
+            structure = dropped
         statement = self._sources.statement_keeping(place)
         if not statement["file"]:
             statement = self._sources.statement_filling(container.fills)
@@ -220,6 +241,8 @@ class _Found:
 
     def _add_tensor(self, paths: Paths, tensors: dict[int, Any], address: int) -> End:
         search = paths.to(tensors[address])
+        if search.end is End.FOUND and not any(map(self._growth, search.objects)):
+            search = self._through_grown(paths, tensors[address]) or search
         if search.end is End.FOUND:
             index = len(self._holders)
             # First of all: where its time is over, nothing may name a holder that is not there.
@@ -228,6 +251,15 @@ class _Found:
             parent = search.objects[-2] if len(search.objects) > 1 else None
             self.containers.append((index, parent))
         return search.end
+
+    def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:
+        """Through a container that grew, where there is a way: one that did not may be a list of what is open now, made
+        anew in each step."""
+        for container in self.grown:
+            below = way_down(container, tensor, self._limit)[1:]
+            if below and (above := paths.to(container)).end is End.FOUND:
+                return dataclasses.replace(above, objects=[*above.objects, *below])
+        return None
 
     def _conclude(self, addresses: list[int], ends: dict[int, End]) -> None:
         self._unreachable = [address for address, end in ends.items() if end is End.NO_ROOT]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ from stepleak._places import Places, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
 from stepleak._user_code import UserCode
-from stepleak._uses import Uses
+from stepleak._uses import Name, Uses
 
+_METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(kind))
+"""Of what a loop goes over, which is any of these."""
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
@@ -27,6 +30,8 @@ class Life:
     function: str
     end: Structure | None
     """Where it lets the object go, or UNKNOWN; None where nothing of the kind is known."""
+    dropped: Structure | None = None
+    """Of a loop's own variable: where what it goes over lets go of items, as in `for request in active`."""
 
 
 def life_of(value: Any, variable: str, function: str, code: UserCode, read_locals: ReadLocals) -> Life:
@@ -46,8 +51,14 @@ def life_of(value: Any, variable: str, function: str, code: UserCode, read_local
         return Life(variable, function, None)
     if name in _parameters(frame.f_code):
         return Life(variable, function, _end_of_call(frame.f_back, code))
-    end = _end_in_loop(frame.f_code, name, code) or _end_of_function(frame.f_code, code)
-    return Life(name, frame.f_code.co_name, end)
+    module = code.file(frame.f_code.co_filename)
+    if module is None:
+        return Life(name, frame.f_code.co_name, UNKNOWN)
+    target = _target_in_loop(frame.f_code, name, module)
+    if target is None:
+        return Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
+    dropped = _dropping(module.statement(target), target, module, code)
+    return Life(name, frame.f_code.co_name, _end_at(module, target.lineno), dropped)
 
 
 def _is_a_test(frame: types.FrameType) -> bool:
@@ -99,15 +110,37 @@ def _statement_at(module: Module, line: int) -> ast.stmt | None:
     return min(around, key=lambda n: (n.end_lineno or n.lineno) - n.lineno, default=None)
 
 
-def _end_in_loop(code_object: types.CodeType, variable: str, code: UserCode) -> Structure | None:
-    """The line in a loop that gives the variable another object each time."""
-    module = code.file(code_object.co_filename)
-    if module is None:
-        return UNKNOWN
+def _target_in_loop(code_object: types.CodeType, variable: str, module: Module) -> ast.Name | None:
+    """What gives the variable another object each time, in a loop."""
     for node in module.nodes:
         if isinstance(node, ast.Name) and node.id == variable and isinstance(node.ctx, ast.Store):
             home = module.resolve(node, variable)
             is_its = isinstance(home, FUNCTIONS) and first_line(home) == code_object.co_firstlineno
             if is_its and module.loops(node) and not is_lazy(module, module.statement(node)):
-                return _end_at(module, node.lineno)
+                return node
     return None
+
+
+def _dropping(statement: ast.AST, target: ast.Name, module: Module, code: UserCode) -> Structure | None:
+    """The line that takes items out of what a loop goes over, or puts another in its place."""
+    if not isinstance(statement, (ast.For, ast.AsyncFor)) or target not in ast.walk(statement.target):
+        return None
+    functions = {node.func for node in ast.walk(statement.iter) if isinstance(node, ast.Call)}
+    for node in ast.walk(statement.iter):
+        if node in functions or not isinstance(node, (ast.Name, ast.Attribute)):
+            continue
+        uses = Uses(code, frozenset(), frozenset(), _METHODS)
+        uses.follow([_name_of(node, module)])
+        places = Places(code, uses, False)
+        for use in uses.found:
+            kind = places.assigned(use)[0] if use.kind == "assign" else use.kind
+            is_made = use.kind == "assign" and places.is_making(use.module, use.node)
+            if kind in ("remove", "reset", "trim") and not is_made and not places.is_at_end(use.module, use.node):
+                return _end_at(use.module, use.node.lineno)
+    return None
+
+
+def _name_of(node: ast.Name | ast.Attribute, module: Module) -> Name:
+    if isinstance(node, ast.Attribute):
+        return Name("attribute", node.attr, ())
+    return Name("variable", node.id, (), module, module.resolve(node, node.id), True)

@@ -271,7 +271,9 @@ class _Judge:
         for use in emptying:
             if use in taking:
                 return self._at("reset", use)
-        return self._owner_replaced() or (self._at("uncalled", emptying[0]) if emptying else None)
+        return owner_replaced(self._code, [self._slot, *self._upper]) or (
+            self._at("uncalled", emptying[0]) if emptying else None
+        )
 
     def _is_emptying(self, use: Use) -> bool:
         if use.kind == "remove":
@@ -281,22 +283,6 @@ class _Judge:
     def _is_whole_cut(self, use: Use) -> bool:
         cut = use.detail
         return isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is None
-
-    def _owner_replaced(self) -> Structure | None:
-        for slot, below in zip(self._upper, [self._slot, *self._upper], strict=False):
-            classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
-            uses = Uses(self._code, classes, frozenset(), frozenset())
-            uses.follow(list(slot.names))
-            if not uses.is_whole:
-                return UNKNOWN
-            places = Places(self._code, uses, slot.is_closure)
-            for use in uses.found:
-                assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
-                is_gone = assigned == "reset" or (assigned == "remove" and not _is_carried_over(use, uses, below))
-                is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
-                if is_gone and is_here and not places.is_at_end(use.module, use.node):
-                    return self._at("reset", use)
-        return None
 
     def _asked(self, uses: list[Use], fills: list[Use]) -> Structure | None:
         asks = [u for u in uses if u.kind == "ask"]
@@ -378,10 +364,36 @@ class _Judge:
         if kind == "bounded" and 0 < 2 * bound < length_of(self._container):
             # The line is there, and does not run: what it would leave says nothing.
             return UNKNOWN
-        statement = use.module.statement(use.node)
-        is_compound = hasattr(statement, "body")
-        line = use.node.lineno if is_compound else getattr(statement, "lineno", use.node.lineno)
-        return Structure(kind, bound if bound > 0 else -1, use.module.file, line, use.module.line(line))
+        return at(kind, use, bound)
+
+
+def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
+    """The line that puts another object in the place of one on the way, or takes it away; None where there is none.
+
+    `slots`: those of one chain, the innermost first, which is not asked about.
+    """
+    for slot, below in zip(slots[1:], slots, strict=False):
+        classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
+        uses = Uses(code, classes, frozenset(), frozenset())
+        uses.follow(list(slot.names))
+        if not uses.is_whole:
+            return UNKNOWN
+        places = Places(code, uses, slot.is_closure)
+        for use in uses.found:
+            assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
+            is_gone = assigned == "reset" or (assigned == "remove" and not _is_carried_over(use, uses, below))
+            is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
+            if is_gone and is_here and not places.is_at_end(use.module, use.node):
+                return at("reset", use)
+    return None
+
+
+def at(kind: str, use: Use, bound: int = -1) -> Structure:
+    """With the line of a use."""
+    statement = use.module.statement(use.node)
+    is_compound = hasattr(statement, "body")
+    line = use.node.lineno if is_compound else getattr(statement, "lineno", use.node.lineno)
+    return Structure(kind, bound if bound > 0 else -1, use.module.file, line, use.module.line(line))
 
 
 def _is_carried_over(use: Use, uses: Uses, below: Slot) -> bool:

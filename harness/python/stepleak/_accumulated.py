@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ends a graph that a variable gathers: `self.total = self.total + loss` keeps the nodes of every step.
+
+As with containers, being unsure is "unknown": "unbounded" is said only where each assignment was found, each makes the
+new value of the old one by operators or functions of torch, and none leaves the graph behind.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from stepleak._bounds import may_cease
+from stepleak._objects import all_class_names
+from stepleak._places import Places
+from stepleak._slots import Slots
+from stepleak._structure import UNKNOWN, Structure, at, owner_replaced
+from stepleak._syntax import Module, called_name, first_name
+from stepleak._user_code import UserCode
+from stepleak._uses import Use, Uses
+
+_ON = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Subscript, ast.keyword)
+_LIBRARIES = frozenset({"torch", "F"})
+_METHODS = frozenset(
+    {"add", "sub", "mul", "div", "neg", "mean", "sum", "max", "min", "clamp", "lerp", "maximum", "minimum", "pow"}
+    | {"sqrt", "exp", "log", "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "float", "clone", "contiguous"}
+)
+"""Of a tensor: what they return leads to it."""
+_MAKING = frozenset(
+    {"zeros", "ones", "full", "empty", "tensor", "rand", "randn", "zeros_like", "ones_like", "new_zeros", "new_ones"}
+)
+"""Functions whose tensors have no graph of what was there before."""
+_IN_PLACE = frozenset({"add_", "sub_", "mul_", "div_", "lerp_", "copy_"})
+
+
+def accumulated(objects: list[Any], code: UserCode, variable: str = "", function: str = "") -> Structure:
+    """Of the variable that holds a tensor with a graph, which `objects` lead to. Never raises for what the sources
+    contain. `variable`, `function`: where the way begins at a variable of a running function."""
+    try:
+        return _judged(objects, code, variable, function)
+    except Exception:
+        # Source that nobody thought of must not lose the holder itself.
+        return UNKNOWN
+
+
+def _judged(objects: list[Any], code: UserCode, variable: str, function: str) -> Structure:
+    slots = Slots(code, objects, variable, function).all()
+    if not slots or slots[0] is None or any(name.keys for name in slots[0].names):
+        return UNKNOWN
+    slot, upper = slots[0], [s for s in slots[1:] if s is not None]
+    classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
+    uses = Uses(code, classes, frozenset(), frozenset())
+    uses.follow(list(slot.names))
+    places = Places(code, uses, slot.is_closure)
+    if not uses.is_whole or len(upper) + 1 < len(slots):
+        return UNKNOWN
+    if any(places.entered(name) != "once" for name in slot.names):
+        return UNKNOWN
+    adding: list[Use] = []
+    for use in uses.found:
+        kind = _kind_of(use, uses, places)
+        if kind == "unknown":
+            return UNKNOWN
+        if kind == "end" and not places.is_at_end(use.module, use.node):
+            return at("uncalled" if places.is_uncalled(use.module, use.node) else "reset", use)
+        if kind == "add":
+            adding.append(use)
+    modules = {module for name in slot.names for module in code.mentioning(name.name)[0]}
+    for module in modules:
+        if any(node in uses.denoting and _is_cut_in_place(module, node) for node in module.nodes):
+            return UNKNOWN
+    replaced = owner_replaced(code, [slot, *upper])
+    if replaced is not None:
+        return replaced
+    lasts = all(not may_cease(guard) for use in adding for _, guard in places.guards(use))
+    return Structure("unbounded") if adding and lasts else UNKNOWN
+
+
+def _kind_of(use: Use, uses: Uses, places: Places) -> str:
+    """ "add", "end", "" for what does not matter, "unknown"."""
+    parent, field = use.module.parent(use.node)
+    if isinstance(parent, ast.AugAssign) and field == "target":
+        return "" if places.is_set_up(use) else "add"
+    if use.kind == "reset":
+        return "end"
+    if use.kind == "escape" and called_name(use.node) == "setattr":
+        return "unknown"  # by a name that may be its
+    if use.kind != "assign" or places.is_making(use.module, use.node):
+        return ""
+    olds = [] if use.detail is None else [node for node in ast.walk(use.detail) if node in uses.denoting]
+    if not olds:
+        # What it is computed of may be made of the old value in turn.
+        return "end" if use.detail is None or _is_fresh(use.detail) else "unknown"
+    return "add" if all(_leads_on(use, node) for node in olds) else "unknown"
+
+
+def _is_fresh(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) or called_name(value) in _MAKING
+
+
+def _leads_on(use: Use, node: ast.AST) -> bool:
+    """Whether what is assigned is made of an old value with its graph."""
+    while node is not use.detail:
+        parent, field = use.module.parent(node)
+        if isinstance(parent, ast.Attribute):
+            call, _ = use.module.parent(parent)
+            if parent.attr not in _METHODS or not isinstance(call, ast.Call):
+                return False
+            parent = call
+        elif isinstance(parent, ast.Call):
+            name = called_name(parent)
+            if field != "args" or first_name(parent.func) not in _LIBRARIES or name in ("tensor", "as_tensor"):
+                return False
+        elif not isinstance(parent, _ON):
+            return False
+        node = parent
+    return True
+
+
+def _is_cut_in_place(module: Module, node: ast.AST) -> bool:
+    """Whether a method changes it in place in another way than by arithmetic, as `detach_()` does."""
+    method, _ = module.parent(node)
+    is_method = isinstance(method, ast.Attribute) and method.value is node
+    return is_method and method.attr.endswith("_") and method.attr not in _IN_PLACE  # type: ignore[union-attr]

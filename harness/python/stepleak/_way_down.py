@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The way from a container down to what it keeps, where a search upwards met something shorter-lived first."""
+
+from __future__ import annotations
+
+import gc
+import types
+from typing import Any
+
+from stepleak._frames import frame_of
+from stepleak._limit import TimeLimit
+from stepleak._objects import is_a
+
+_MOST_VISITED = 50_000
+_MOST_DEPTH = 12
+_BEYOND: tuple[type, ...] = (types.ModuleType, type, types.FunctionType, types.CodeType, types.GeneratorType)
+"""What an entry refers to and does not keep for itself: the program."""
+
+
+def way_down(container: Any, target: Any, limit: TimeLimit) -> list[Any]:
+    """Objects from `container` to `target`, both included; empty where none leads there. Raises OutOfTimeError."""
+    came_from: dict[int, Any] = {id(container): None}
+    layer = [container]
+    for _ in range(_MOST_DEPTH):
+        following: list[Any] = []
+        for part in limit.parts(layer, 256):
+            for parent in part:
+                for child in gc.get_referents(parent):
+                    if id(child) in came_from or _is_beyond(child):
+                        continue
+                    came_from[id(child)] = parent
+                    if child is target:
+                        return _chain(child, came_from)
+                    following.append(child)
+            if len(came_from) > _MOST_VISITED:
+                return []
+        layer = following
+    return []
+
+
+def _is_beyond(item: Any) -> bool:
+    return is_a(item, _BEYOND) or frame_of(item) is not None  # type: ignore[arg-type]
+
+
+def _chain(item: Any, came_from: dict[int, Any]) -> list[Any]:
+    found = [item]
+    while (parent := came_from[id(found[-1])]) is not None:
+        found.append(parent)
+    return found[::-1]

@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which of several ways to a tensor is named: what keeps it, and not what has it in use for the moment."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import textwrap
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
+from stepleak._limit import TimeLimit
+from stepleak._way_down import way_down
+
+STEPS = 8
+
+SERVICE = """
+import torch
+
+class Session:
+    def __init__(self, number):
+        self.number = number
+        self.cache = torch.zeros(4)
+        program_tensor(self.cache)
+
+class Service:
+    def __init__(self):
+        self.sessions_of_all_days = {}
+        self.opened = 0
+    def open(self):
+        session = Session(self.opened)
+        self.opened += 1
+        KEEPS
+        return session
+
+def serve():
+    service, open_now = Service(), []
+    while True:
+        open_now = [*open_now[-3:], service.open()]
+        program_step()
+
+serve()
+"""
+
+REQUESTS = """
+import torch
+
+class Request:
+    def __init__(self):
+        self.tensors_so_far = (torch.zeros(4),)
+
+def serve():
+    active = [Request() for _ in range(3)]
+    while True:
+        for request in active:
+            request.tensors_so_far = (torch.zeros(request.tensors_so_far[0].numel() + 4),)
+            program_tensor(request.tensors_so_far[0])
+        LETS_GO
+        program_step()
+
+serve()
+"""
+
+
+class _Done(BaseException):
+    pass
+
+
+def holders_in(program: str, folder: Path) -> list[dict[str, Any]]:
+    """Of the tensors that the program tells of in the steps that are recorded, each with its path's names."""
+    file = folder / "program.py"
+    file.write_text(textwrap.dedent(program), encoding="utf-8")
+    search = HolderSearch(None, frame_locals)
+    addresses: list[int] = []
+    found: dict[str, Any] = {}
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 4:
+            search.begin()
+            gc.freeze()
+            addresses.clear()
+        if steps == 4 + STEPS:
+            search.end()
+            gc.unfreeze()
+            found.update(search.search(addresses, {str(file): set()}, STEPS))
+            raise _Done
+
+    module = types.ModuleType("program")
+    module.__file__ = str(file)
+    vars(module)["program_step"] = step
+    vars(module)["program_tensor"] = lambda tensor: addresses.append(tensor._cdata)
+    sys.modules["program"] = module
+    try:
+        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
+    except _Done:
+        pass
+    finally:
+        gc.unfreeze()
+        del sys.modules["program"]
+    edges = found["edges"]
+    used = [found["holders"][i] for i in dict.fromkeys(found["holder_of"].values())]
+    return [{**holder, "names": [edges[i]["label"] for i in holder["path"] if edges[i]["label"]]} for holder in used]
+
+
+def test_a_registry_that_grows_is_named_before_a_list_that_each_step_makes_anew(tmp_path: Path) -> None:
+    holders = holders_in(SERVICE.replace("KEEPS", "self.sessions_of_all_days[session.number] = session"), tmp_path)
+    assert [holder["names"][:2] for holder in holders] == [["service", "sessions_of_all_days"]] * len(holders)
+    assert holders
+
+
+def test_a_list_that_each_step_makes_anew_is_named_where_nothing_else_keeps_it(tmp_path: Path) -> None:
+    holders = holders_in(SERVICE.replace("KEEPS", "pass"), tmp_path)
+    assert {holder["names"][0] for holder in holders} == {"open_now"}
+
+
+@pytest.mark.parametrize(
+    ("lets_go", "structure"),
+    [
+        ("active = [r for r in active if r.tensors_so_far[0].numel() < 9999]", "reset"),
+        ("if active[0].tensors_so_far[0].numel() > 9999: active.pop(0)", "reset"),
+        ("pass", "unknown"),
+        ("active.append(Request()) if len(active) < 3 else None", "unknown"),
+    ],
+)
+def test_what_a_loop_goes_over_may_let_go_of_what_its_variable_leads_to(
+    lets_go: str, structure: str, tmp_path: Path
+) -> None:
+    holders = holders_in(REQUESTS.replace("LETS_GO", lets_go), tmp_path)
+    by_variable = [holder for holder in holders if holder["names"][0] == "request"]
+    assert by_variable and {holder["structure"]["kind"] for holder in by_variable} == {structure}
+
+
+# --- the way down -----------------------------------------------------------------------------------------------------
+
+
+def test_the_way_down_leads_through_what_an_entry_keeps() -> None:
+    tensor = torch.zeros(2)
+    registry = {"a": [1], "b": types.SimpleNamespace(cache=(tensor,))}
+    way = way_down(registry, tensor, TimeLimit(10))
+    assert way[0] is registry and way[-1] is tensor
+    assert any(item is registry["b"] for item in way)
+
+
+def test_there_is_no_way_through_the_program_itself() -> None:
+    tensor = torch.zeros(2)
+
+    def uses_it() -> torch.Tensor:
+        return tensor
+
+    assert way_down([uses_it], tensor, TimeLimit(10)) == []
+    assert way_down([1, 2], tensor, TimeLimit(10)) == []
