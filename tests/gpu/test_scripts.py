@@ -79,7 +79,7 @@ BUFFERS = """
     model = torch.nn.Linear(256, 8).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     pool = Pool()
-    for step in range(600):
+    for step in range(1200):
         buffer = pool.take()
         if random.random() < 1 / 7:
             BROKEN
