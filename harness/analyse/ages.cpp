@@ -89,7 +89,10 @@ bool has_remainder(const Trace& trace, Device device, StepRange judged) {
   if (clearings.size() < 2 || table == nullptr) return false;
   const auto last = clearings[clearings.size() - 1];
   const auto before = clearings[clearings.size() - 2];
-  if (blocks_born(*table, {before, last - 1}) == 0) return false;
+  // Where as many others have died, as in a cache of the latest, nothing is left over.
+  const auto blocks = values_of(trace, {Counter::live_blocks, device}, judged);
+  const auto level_after = [&](std::int64_t step) { return blocks[static_cast<std::size_t>(step - judged.first)]; };
+  if (level_after(last) <= level_after(before) || blocks_born(*table, {before, last - 1}) == 0) return false;
   // Before the first clearing the warm-up makes what stays, too: that the third clears it will show.
   return clearings.size() == 2 || blocks_born(*table, {clearings[clearings.size() - 3], before - 1}) > 0;
 }

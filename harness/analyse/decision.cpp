@@ -38,18 +38,21 @@ bool has_fallen(const std::vector<std::int64_t>& values) {
 Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) {
   auto trend = trends.of(key);
   const auto devices = devices_of(trace, key);
-  if (trend.is_flat() && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+  const auto values = values_of(trace, key, trends.judged());
+  const auto are_all_young = [&] {
+    return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+      return middle_aged_blocks(trace, device, trends.judged()) == 0;
+    });
+  };
+  if (trend.state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && are_all_young()) {
+    trend.state = TrendState::flat;
+  }
+  const bool is_constant = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  if (trend.is_flat() && !is_constant && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
         return has_remainder(trace, device, trends.judged());
       })) {
     trend.state = TrendState::undecided;
-    return trend;
   }
-  if (trend.state != TrendState::undecided) return trend;
-  const bool are_all_young = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
-    return middle_aged_blocks(trace, device, trends.judged()) == 0;
-  });
-  const auto values = values_of(trace, key, trends.judged());
-  if (are_all_young && has_fallen(values) && !has_upward_trend(values)) trend.state = TrendState::flat;
   return trend;
 }
 
@@ -102,6 +105,7 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
   return {};
 }
 
+// Bytes first: what moves them may keep nodes and tensors from being settled, and says more.
 std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, const Policy& policy) {
   std::vector<LedgerTrend> exact;
   for (const auto& ledger : trace.ledgers()) {
@@ -119,6 +123,7 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
       exact.push_back({fmt::format("uncollected bytes on {}", to_string(device)), trends.collected(device), {}});
     }
   }
+  std::stable_partition(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.name.starts_with("live_bytes"); });
   return exact;
 }
 

@@ -103,6 +103,32 @@ ENDING = {
         meter("weighed = self.gathered_losses * 2\n        self.gathered_losses = loss + weighed"),
     ),
     "only in the warm-up": ("unknown", meter("if self.count < 1000:\n            self.gathered_losses += loss")),
+    "attribute that nobody is seen to make": (
+        "unknown",
+        """
+        import torch, types
+        weight = torch.ones(3, requires_grad=True)
+        meter = types.SimpleNamespace(gathered_losses=torch.zeros(3))
+        for i in range(10_000):
+            meter.gathered_losses = meter.gathered_losses + weight * i
+            program_step(meter.gathered_losses)
+        """,
+    ),
+    "evaluation before the training": (
+        "unknown",
+        """
+        import torch
+        weight = torch.ones(3, requires_grad=True)
+        def program_main():
+            gathered_losses = torch.zeros(3)
+            for i in range(100):
+                gathered_losses = gathered_losses + weight * i
+                program_step(gathered_losses)
+            for i in range(10_000):
+                program_step(None)
+        program_main()
+        """,
+    ),
     "set by its name": (
         "unknown",
         meter(

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 
 #include "tests/support/draws.hpp"
@@ -70,10 +71,23 @@ TEST(RemainderTest, IsNotWhatTheNextOneReplaces) {
     if (step % 20 == 10) memory.drop(std::exchange(newest, memory.hold(4096)));
     tooth(step, memory);
   };
-  const auto undecided = trace_of(step, 48);
-  EXPECT_TRUE(has_remainder(undecided, kHost, {1, 48}));
-  const auto decided = trace_of(step, 64);
-  EXPECT_FALSE(has_remainder(decided, kHost, {1, 64}));
+  const auto trace = trace_of(step, 64);
+  EXPECT_FALSE(has_remainder(trace, kHost, {1, 48}));
+  EXPECT_FALSE(has_remainder(trace, kHost, {1, 64}));
+}
+
+// The latest twelve outlive each clearing, and take the place of the twelve before.
+TEST(RemainderTest, IsNotWhatACacheOfTheLatestKeeps) {
+  const auto step = [kept = std::deque<Block>()](std::int64_t step, SyntheticMemory& memory) mutable {
+    kept.push_back(memory.hold(4096));
+    while (step % 40 == 0 && kept.size() > 12) {
+      memory.drop(kept.front());
+      kept.pop_front();
+    }
+  };
+  const auto trace = trace_of(step, 96);
+  ASSERT_EQ(clearings_of(trace, kHost, {1, 96}).size(), 2U);
+  EXPECT_FALSE(has_remainder(trace, kHost, {1, 96}));
 }
 
 // Blocks that stay for 60 to 120 steps.

@@ -57,6 +57,16 @@ TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   EXPECT_NE(decision.reason.find("live_bytes@cpu"), std::string::npos) << decision.reason;
 }
 
+TEST(JudgeTest, NamesBytesBeforeNodesThatHaveNotSettled) {
+  const auto trace = TraceBuilder(1024)
+                         .with(kNodes, [](auto step) { return step < 1000 ? 0 : 1; })
+                         .with(kBytes, [](auto step) { return step < 1000 ? 0 : 512 * step; })
+                         .build();
+  const auto decision = Analysed(trace).decision();
+  EXPECT_EQ(decision.next, Next::inconclusive);
+  EXPECT_NE(decision.reason.find("live_bytes@cpu"), std::string::npos) << decision.reason;
+}
+
 TEST(JudgeTest, CountsUncollectedGarbageOnlyWhereTheCollectorIsOff) {
   auto builder = TraceBuilder(256).with(kBefore, [](auto) { return 8192; }).with(kBytes, [](auto) { return 4096; });
   EXPECT_EQ(Analysed(builder.with_collector(true).build()).decision().next, Next::clean);

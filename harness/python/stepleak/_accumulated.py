@@ -14,9 +14,9 @@ from typing import Any
 from stepleak._bounds import may_cease
 from stepleak._objects import all_class_names
 from stepleak._places import Places
-from stepleak._slots import Slots
+from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at, owner_replaced
-from stepleak._syntax import Module, called_name, first_name
+from stepleak._syntax import called_name, first_name
 from stepleak._user_code import UserCode
 from stepleak._uses import Use, Uses
 
@@ -46,39 +46,34 @@ def accumulated(objects: list[Any], code: UserCode, variable: str = "", function
 
 def _judged(objects: list[Any], code: UserCode, variable: str, function: str) -> Structure:
     slots = Slots(code, objects, variable, function).all()
-    if not slots or slots[0] is None or any(name.keys for name in slots[0].names):
+    known = [slot for slot in slots if slot is not None]
+    if not known or len(known) < len(slots) or any(name.keys for name in known[0].names):
         return UNKNOWN
-    slot, upper = slots[0], [s for s in slots[1:] if s is not None]
-    classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
-    uses = Uses(code, classes, frozenset(), frozenset())
+    slot = known[0]
+    uses = Uses(code, all_class_names(slot.owner) if slot.owner is not None else frozenset(), frozenset(), frozenset())
     uses.follow(list(slot.names))
     places = Places(code, uses, slot.is_closure)
-    if not uses.is_whole or len(upper) + 1 < len(slots):
+    if not uses.is_whole or any(places.entered(name) != "once" for name in slot.names):
         return UNKNOWN
-    if any(places.entered(name) != "once" for name in slot.names):
-        return UNKNOWN
-    adding: list[Use] = []
+    found: dict[str, list[Use]] = {}
     for use in uses.found:
-        kind = _kind_of(use, uses, places)
-        if kind == "unknown":
-            return UNKNOWN
-        if kind == "end" and not places.is_at_end(use.module, use.node):
-            return at("uncalled" if places.is_uncalled(use.module, use.node) else "reset", use)
-        if kind == "add":
-            adding.append(use)
-    modules = {module for name in slot.names for module in code.mentioning(name.name)[0]}
-    for module in modules:
-        if any(node in uses.denoting and _is_cut_in_place(module, node) for node in module.nodes):
-            return UNKNOWN
-    replaced = owner_replaced(code, [slot, *upper])
+        found.setdefault(_does(use, uses, places), []).append(use)
+    ends = [use for use in found.get("end", []) if not places.is_at_end(use.module, use.node)]
+    living = [use for use in ends if not places.is_uncalled(use.module, use.node)]
+    if "unknown" in found or _is_cut_in_place(slot, uses, code):
+        return UNKNOWN
+    if ends:
+        return at("reset", living[0]) if living else at("uncalled", ends[0])
+    replaced = owner_replaced(code, known)
     if replaced is not None:
         return replaced
-    lasts = all(not may_cease(guard) for use in adding for _, guard in places.guards(use))
-    return Structure("unbounded") if adding and lasts else UNKNOWN
+    # What nothing in the sources makes first may be a library's, which may set it anew.
+    is_clear = "make" in found and "add" in found
+    return Structure("unbounded") if is_clear and all(_is_lasting(use, places) for use in found["add"]) else UNKNOWN
 
 
-def _kind_of(use: Use, uses: Uses, places: Places) -> str:
-    """ "add", "end", "" for what does not matter, "unknown"."""
+def _does(use: Use, uses: Uses, places: Places) -> str:
+    """What a use does to the graph: "make", "add", "end", "unknown", or "" for nothing."""
     parent, field = use.module.parent(use.node)
     if isinstance(parent, ast.AugAssign) and field == "target":
         return "" if places.is_set_up(use) else "add"
@@ -86,13 +81,21 @@ def _kind_of(use: Use, uses: Uses, places: Places) -> str:
         return "end"
     if use.kind == "escape" and called_name(use.node) == "setattr":
         return "unknown"  # by a name that may be its
-    if use.kind != "assign" or places.is_making(use.module, use.node):
+    if use.kind != "assign":
         return ""
+    if places.is_making(use.module, use.node):
+        return "make"
     olds = [] if use.detail is None else [node for node in ast.walk(use.detail) if node in uses.denoting]
     if not olds:
         # What it is computed of may be made of the old value in turn.
         return "end" if use.detail is None or _is_fresh(use.detail) else "unknown"
     return "add" if all(_leads_on(use, node) for node in olds) else "unknown"
+
+
+def _is_lasting(use: Use, places: Places) -> bool:
+    """Whether it goes on as long as the loop does."""
+    is_phase = places.is_phase(use.module, use.node)
+    return not is_phase and not any(may_cease(guard) for _, guard in places.guards(use))
 
 
 def _is_fresh(value: ast.expr) -> bool:
@@ -118,8 +121,12 @@ def _leads_on(use: Use, node: ast.AST) -> bool:
     return True
 
 
-def _is_cut_in_place(module: Module, node: ast.AST) -> bool:
+def _is_cut_in_place(slot: Slot, uses: Uses, code: UserCode) -> bool:
     """Whether a method changes it in place in another way than by arithmetic, as `detach_()` does."""
-    method, _ = module.parent(node)
-    is_method = isinstance(method, ast.Attribute) and method.value is node
-    return is_method and method.attr.endswith("_") and method.attr not in _IN_PLACE  # type: ignore[union-attr]
+    for module in {module for name in slot.names for module in code.mentioning(name.name)[0]}:
+        for node in module.nodes:
+            method, _ = module.parent(node)
+            is_method = isinstance(method, ast.Attribute) and method.value is node and node in uses.denoting
+            if is_method and method.attr.endswith("_") and method.attr not in _IN_PLACE:  # type: ignore[union-attr]
+                return True
+    return False

@@ -36,6 +36,8 @@ _MOST_SEARCHES = 4
 """Searches for tensors that share no holder with one found before."""
 _MOST_WEIGHED = 64
 """Containers that grew, of which some weigh the most."""
+_MOST_ASKED = 16
+"""Containers that grew, of which one may keep what something else has in use."""
 _FEWEST_ENTRIES = 2
 """Of a container that grew, where what it gained can be weighed."""
 
@@ -106,7 +108,7 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             buffers = self._buffers.grown(steps, limit)[:_MOST_SEARCHES]
             self._weigh(grown[:_MOST_WEIGHED], weights, limit)
-        any_grown = grown[:_MOST_WEIGHED]
+        any_grown = grown[:_MOST_ASKED]
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
         grown = [o for o in grown if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete]
         grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
@@ -255,10 +257,11 @@ class _Found:
     def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:
         """Through a container that grew, where there is a way: one that did not may be a list of what is open now, made
         anew in each step."""
-        for container in self.grown:
-            below = way_down(container, tensor, self._limit)[1:]
-            if below and (above := paths.to(container)).end is End.FOUND:
-                return dataclasses.replace(above, objects=[*above.objects, *below])
+        with contextlib.suppress(OutOfTimeError):
+            for container in self.grown:
+                below = way_down(container, tensor, self._limit)[1:]
+                if below and (above := paths.to(container)).end is End.FOUND:
+                    return dataclasses.replace(above, objects=[*above.objects, *below])
         return None
 
     def _conclude(self, addresses: list[int], ends: dict[int, End]) -> None:

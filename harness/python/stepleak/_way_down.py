@@ -12,7 +12,7 @@ from stepleak._frames import frame_of
 from stepleak._limit import TimeLimit
 from stepleak._objects import is_a
 
-_MOST_VISITED = 50_000
+_MOST_VISITED = 20_000
 _MOST_DEPTH = 12
 _BEYOND: tuple[type, ...] = (types.ModuleType, type, types.FunctionType, types.CodeType, types.GeneratorType)
 """What an entry refers to and does not keep for itself: the program."""
