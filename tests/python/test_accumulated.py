@@ -4,17 +4,10 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
-import types
 from pathlib import Path
-from typing import Any
 
 import pytest
-from stepleak._core import frame_locals
-from stepleak._holders import HolderSearch
-
-STEPS = 8
+from watched_program import found_in
 
 METER = """
 import torch
@@ -34,7 +27,8 @@ def program_main():
     for i in range(10_000):
         meter.gather_program_loss(weight * i)
         LATER
-        program_step(meter.gathered_losses)
+        program_tensor(meter.gathered_losses)
+        program_step()
 
 program_main()
 """
@@ -58,7 +52,8 @@ GATHERING = {
             gathered_losses = torch.zeros(3)
             for i in range(10_000):
                 gathered_losses = gathered_losses + weight * i
-                program_step(gathered_losses)
+                program_tensor(gathered_losses)
+                program_step()
         program_main()
     """,
     "variable of the module": """
@@ -67,7 +62,8 @@ GATHERING = {
         gathered_losses = torch.zeros(3)
         for i in range(10_000):
             gathered_losses = gathered_losses + weight * i
-            program_step(gathered_losses)
+            program_tensor(gathered_losses)
+            program_step()
     """,
 }
 ENDING = {
@@ -111,7 +107,8 @@ ENDING = {
         meter = types.SimpleNamespace(gathered_losses=torch.zeros(3))
         for i in range(10_000):
             meter.gathered_losses = meter.gathered_losses + weight * i
-            program_step(meter.gathered_losses)
+            program_tensor(meter.gathered_losses)
+            program_step()
         """,
     ),
     "evaluation before the training": (
@@ -123,9 +120,10 @@ ENDING = {
             gathered_losses = torch.zeros(3)
             for i in range(100):
                 gathered_losses = gathered_losses + weight * i
-                program_step(gathered_losses)
+                program_tensor(gathered_losses)
+                program_step()
             for i in range(10_000):
-                program_step(None)
+                program_step()
         program_main()
         """,
     ),
@@ -153,7 +151,8 @@ ENDING = {
             gathered_losses = torch.zeros(3)
             for i in range(500):
                 gathered_losses = gathered_losses + weight * i
-                program_step(gathered_losses)
+                program_tensor(gathered_losses)
+                program_step()
         for epoch in range(10):
             program_epoch()
         """,
@@ -161,40 +160,11 @@ ENDING = {
 }
 
 
-class _Done(BaseException):
-    pass
-
-
 def kind_of(program: str, folder: Path) -> str:
-    """What ends the graph that the variable gathers, as the search finds while the program runs."""
-    file = folder / "program.py"
-    file.write_text(textwrap.dedent(program), encoding="utf-8")
-    search = HolderSearch(None, frame_locals)
-    found: dict[str, Any] = {}
-    steps = 0
-
-    def step(tensor: Any) -> None:
-        nonlocal steps
-        steps += 1
-        if steps == 2:
-            search.begin()
-        if steps == 2 + STEPS:
-            address = tensor._cdata
-            del tensor
-            found.update(search.search([address], {str(file): set()}, STEPS))
-            raise _Done
-
-    module = types.ModuleType("program")
-    module.__file__ = str(file)
-    vars(module)["program_step"] = step
-    sys.modules["program"] = module
-    try:
-        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
-    except _Done:
-        pass
-    finally:
-        del sys.modules["program"]
-    (index,) = found["holder_of"].values()
+    """What ends the graph that the variable gathers."""
+    found = found_in(program, folder)
+    # The newest of the sums that the program told of is what the variable holds.
+    (index,) = set(found["holder_of"].values())
     assert found["holders"][index]["graph"] >= 0
     kind: str = found["holders"][index]["structure"]["kind"]
     return kind

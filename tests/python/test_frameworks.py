@@ -96,3 +96,4 @@ def test_a_healthy_trainer_is_clean(train: Any, tmp_path: Path) -> None:
         warnings.simplefilter("error", stepleak.LeakWarning)
         result = train(Model(is_leaking=False), tmp_path)
     assert result.is_clean, result.report
+    assert result.json["marks"] == [{"step": 1, "type": "epoch"}]

@@ -4,21 +4,15 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-import textwrap
 import types
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from stepleak._core import frame_locals
-from stepleak._holders import HolderSearch
 from stepleak._limit import TimeLimit
 from stepleak._way_down import way_down
-
-STEPS = 8
+from watched_program import found_in
 
 SERVICE = """
 import torch
@@ -68,44 +62,9 @@ serve()
 """
 
 
-class _Done(BaseException):
-    pass
-
-
 def holders_in(program: str, folder: Path) -> list[dict[str, Any]]:
-    """Of the tensors that the program tells of in the steps that are recorded, each with its path's names."""
-    file = folder / "program.py"
-    file.write_text(textwrap.dedent(program), encoding="utf-8")
-    search = HolderSearch(None, frame_locals)
-    addresses: list[int] = []
-    found: dict[str, Any] = {}
-    steps = 0
-
-    def step() -> None:
-        nonlocal steps
-        steps += 1
-        if steps == 4:
-            search.begin()
-            gc.freeze()
-            addresses.clear()
-        if steps == 4 + STEPS:
-            search.end()
-            gc.unfreeze()
-            found.update(search.search(addresses, {str(file): set()}, STEPS))
-            raise _Done
-
-    module = types.ModuleType("program")
-    module.__file__ = str(file)
-    vars(module)["program_step"] = step
-    vars(module)["program_tensor"] = lambda tensor: addresses.append(tensor._cdata)
-    sys.modules["program"] = module
-    try:
-        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
-    except _Done:
-        pass
-    finally:
-        gc.unfreeze()
-        del sys.modules["program"]
+    """Of the tensors that the program tells of, each with its path's names."""
+    found = found_in(program, folder)
     edges = found["edges"]
     used = [found["holders"][i] for i in dict.fromkeys(found["holder_of"].values())]
     return [{**holder, "names": [edges[i]["label"] for i in holder["path"] if edges[i]["label"]]} for holder in used]

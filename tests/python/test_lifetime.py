@@ -4,17 +4,10 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
-import types
 from pathlib import Path
-from typing import Any
 
 import pytest
-from stepleak._core import frame_locals
-from stepleak._holders import HolderSearch
-
-STEPS = 8
+from watched_program import found_in
 
 TRAINER = """
 class ProgramTrainer:
@@ -36,7 +29,7 @@ def run_program_epoch(stats):
         program_step()
 """
 
-# The program calls `program_step()` after each entry. Its names are its own: the tests beside it are read as well.
+# The program calls `program_step()` after each entry.
 ENDING = {
     "trainer of each trial": TRAINER
     + "def program_main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nprogram_main()\n",
@@ -181,38 +174,9 @@ LASTING = {
 }
 
 
-class _Done(BaseException):
-    pass
-
-
 def kind_of(program: str, folder: Path) -> str:
-    """What bounds the container that grows, as the search finds while the program runs."""
-    file = folder / "program.py"
-    file.write_text(textwrap.dedent(program), encoding="utf-8")
-    search = HolderSearch(None, frame_locals)
-    found: list[dict[str, Any]] = []
-    steps = 0
-
-    def step() -> None:
-        nonlocal steps
-        steps += 1
-        if steps == 2:
-            search.begin()
-        if steps == 2 + STEPS:
-            found.extend(search.search([], {str(file): set()}, STEPS)["holders"])
-            raise _Done
-
-    module = types.ModuleType("program")
-    module.__file__ = str(file)
-    vars(module)["program_step"] = step
-    sys.modules["program"] = module
-    try:
-        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
-    except _Done:
-        pass
-    finally:
-        del sys.modules["program"]
-    (holder,) = [holder for holder in found if holder["container"] >= 0]
+    """What bounds the container that grows."""
+    (holder,) = [holder for holder in found_in(program, folder)["holders"] if holder["container"] >= 0]
     kind: str = holder["structure"]["kind"]
     return kind
 

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that grew while steps were recorded, and those that only seem to have."""
+
+from __future__ import annotations
+
+import gc
+import types
+from typing import Any
+
+import pytest
+import torch
+from holder_search import STEPS, Keeper, appended, search
+
+
+def test_container_that_gained_most_comes_first() -> None:
+    root: Any = types.SimpleNamespace(numbers=[0.0], texts=["x" * 10_000])
+
+    def keep() -> list[int]:
+        for i in range(STEPS):
+            root.numbers += [float(i), float(i)]
+            root.texts.append(str(i) * 10_000)
+        return []
+
+    assert search(root, keep)["holders"][0]["path"].endswith(f".texts (list, len {1 + STEPS})")
+
+
+@pytest.mark.parametrize("entries", [1, 2])
+def test_container_that_gained_now_and_then_is_one_where_it_can_be_weighed(entries: int) -> None:
+    root: Any = types.SimpleNamespace(blobs=[bytes(10_000)], unknown=[object()])
+
+    def keep() -> list[int]:
+        root.blobs += [bytes(10_000) for _ in range(entries)]
+        root.unknown += [memoryview(b"") for _ in range(entries)]
+        return []
+
+    paths = [holder["path"] for holder in search(root, keep)["holders"]]
+    assert any(".blobs" in path for path in paths) == (entries > 1)
+    assert not any(".unknown" in path for path in paths)
+
+
+@pytest.mark.parametrize("is_another", [False, True])
+def test_container_that_was_born_meanwhile_has_not_grown(is_another: bool) -> None:
+    """Also where it has the `id` of one that is gone."""
+    root: Any = types.SimpleNamespace(batch=[0.5])
+
+    def keep() -> list[int]:
+        if is_another:
+            gone, root.batch = id(root.batch), None
+            root.batch = []  # of the interpreter's free list
+            assert id(root.batch) == gone
+        root.batch += [float(i) for i in range(2 * STEPS)]
+        return []
+
+    assert any(".batch" in holder["path"] for holder in search(root, keep)["holders"]) != is_another
+
+
+def test_container_that_grew_in_a_cycle_is_unreachable() -> None:
+    box = [Keeper([torch.zeros(4)])]
+    box[0].kept.append(box[0])
+
+    def keep() -> list[int]:
+        return appended(box.pop().kept)()
+
+    found = search(None, keep)
+    assert found["unreachable"] == set(found["addresses"])
+    gc.collect()
+
+
+def test_dict_that_the_collector_does_not_track_grows() -> None:
+    root: Any = types.SimpleNamespace(answers={0: b"0"})
+
+    def keep() -> list[int]:
+        root.answers.update({i: str(i).encode() for i in range(STEPS + 1)})
+        assert not gc.is_tracked(root.answers)
+        return []
+
+    assert any(".answers (dict" in holder["path"] for holder in search(root, keep)["holders"])

@@ -1,0 +1,227 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""The statement that keeps a tensor, or fills the container that does, and near misses beside it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from holder_search import STEPS, appended, holder_of_first, search
+
+
+def told_of(file: Any, holder: dict[str, Any]) -> tuple[str, str, int]:
+    """The statement of a file; where there is none, the holder names the one that fills it: this file's."""
+    if holder["file"] == str(file):
+        return holder["text"], holder["expression"], holder["line"]
+    assert (holder["file"], holder["text"]) == (__file__, "container.append(tensor)")
+    return "", "", 0
+
+
+@pytest.mark.parametrize(
+    ("source", "statement", "expression", "line"),
+    [
+        ("class T:\n    def f(self, x):\n        self.kept.append(x.loss)\n", "self.kept.append(x.loss)", "x.loss", 3),
+        ("def f(t, x):\n    t.kept[1] = x\n", "t.kept[1] = x", "x", 2),
+        ("def f(t, x):\n    t.kept += x\n", "t.kept += x", "", 2),
+        ("def f(t, x):\n    t.kept = []\n    t.kept.append(x)\n", "t.kept.append(x)", "x", 3),
+        ("def f(t, x):\n    t.other.append(x)\n", "", "", 0),
+        ("def f(t, x):\n    t.kept.remove(x)\n", "", "", 0),
+        ("def f(t, x):\n    t.kept = []\n", "", "", 0),
+        ("kept = []\n", "", "", 0),
+    ],
+    ids=["append", "item", "add", "set_up_and_append", "other_name", "remove", "set_up_only", "outside_of_functions"],
+)
+def test_statement_that_keeps_is_found(source: str, statement: str, expression: str, line: int, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+    holder = holder_of_first(search(root, appended(root.kept), (str(file),)))
+    assert told_of(file, holder) == (statement, expression, line)
+
+
+class Metrics:
+    """Keeps tensors under keys."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, Any] = {"ce": [], "l2": []}
+
+
+@pytest.mark.parametrize(
+    ("source", "statement", "expression"),
+    [
+        # A variable has the key's name.
+        (
+            "class Metrics:\n def f(self):\n  ce = loss()\n  self.parts['ce'].append(ce)\n",
+            "self.parts['ce'].append(ce)",
+            "ce",
+        ),
+        ("class Metrics:\n def f(self):\n  ce = loss()\n", "", ""),
+        # Another key comes first.
+        (
+            "def f(m, x):\n m.parts['l2'].append(x.item())\n m.parts['ce'].append(x)\n",
+            "m.parts['ce'].append(x)",
+            "x",
+        ),
+        ("def f(m, x):\n m.parts['l2'].append(x)\n", "", ""),
+        ("def f(m, x, key):\n m.parts[key].append(x)\n", "m.parts[key].append(x)", "x"),
+        # A class of another name keeps under the same one.
+        ("class Other:\n def f(self, x):\n  self.parts['ce'].append(x)\n", "", ""),
+        # By another name it is the same list, for all that is known.
+        ("def f(ce, x):\n ce.append(x)\n", "ce.append(x)", "x"),
+        ("def f(ce, x):\n ce.append(x)\n ce.append(1)\n", "", ""),
+    ],
+    ids=["local", "local_alone", "other_key", "other_key_alone", "any_key", "other_class", "alias", "two_aliases"],
+)
+def test_statement_must_lead_to_the_container(source: str, statement: str, expression: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    root: Any = Metrics()
+    holder = holder_of_first(search(root, appended(root.parts["ce"]), (str(file),)))
+    assert told_of(file, holder)[:2] == (statement, expression)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expression"),
+    [
+        ("t.kept.append((i, x))", "x"),
+        ("t.kept.append((i, x, max_x))", ""),
+        ("t.kept.append(make(i, x))", ""),
+        ("t.kept.append(pair)", ""),
+        ("t.kept.extend([(i, x)])", ""),
+    ],
+    ids=["element", "element_that_a_later_word_ends_in", "call", "name", "all_of_a_list"],
+)
+def test_expression_is_the_tensor_itself_or_none(statement: str, expression: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(f"def f(t, i, x):\n    {statement}\n", encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+
+    def keep() -> list[int]:
+        tensor = torch.zeros(4)
+        root.kept.append((0, tensor))
+        return [tensor._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert (holder["text"], holder["expression"]) == (statement, expression)
+
+
+def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    lines = [
+        "def evaluate(layer, hook):",
+        "    handle = layer.register_forward_hook(hook)",
+        "    handle.remove()",
+        "def train(layer, hook):",
+        "    layer.register_forward_hook(hook)",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            root.layer.register_forward_hook(lambda *_: None)
+        return []
+
+    holders = search(root, keep, (str(file),))["holders"]
+    assert [(holder["text"], holder["line"]) for holder in holders][:1] == [("layer.register_forward_hook(hook)", 5)]
+
+
+def hooks_on(root: Any) -> None:
+    root.layer.weight.register_hook(lambda gradient: gradient)
+
+
+def modules_in(root: Any) -> None:
+    root.layer.add_module(f"head_{len(root.layer._modules)}", torch.nn.Linear(2, 2))
+
+
+def groups_of(root: Any) -> None:
+    root.optimizer.add_param_group({"params": [torch.zeros(2, requires_grad=True)]})
+
+
+@pytest.mark.parametrize(
+    ("fill", "statement", "label"),
+    [
+        (hooks_on, "weight.register_hook(print)", "._backward_hooks"),
+        (modules_in, "layer.add_module('head', 0)", "._modules"),
+        (groups_of, "optimizer.add_param_group({})", ".param_groups"),
+    ],
+)
+def test_tables_of_torch_are_filled_by_its_methods(
+    fill: Callable[[Any], None], statement: str, label: str, tmp_path: Any
+) -> None:
+    file = tmp_path / "training.py"
+    others = ["layer.register_forward_hook(print, 1).remove", "state.append(1)", "layer.add_module"]
+    file.write_text("def f(layer, weight, optimizer):\n    " + "\n    ".join([statement, *others]), encoding="utf-8")
+    layer = torch.nn.Linear(4, 4)
+    root: Any = types.SimpleNamespace(layer=layer, optimizer=torch.optim.SGD([layer.weight]))
+    fill(root)  # a table that is there grows
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            fill(root)
+        return []
+
+    holders = search(root, keep, (str(file),))["holders"]
+    assert [holder["text"] for holder in holders if label in holder["path"]][:1] == [statement]
+
+
+@pytest.mark.parametrize(("is_replaced", "way"), [(False, ".param_groups"), (True, ".state")])
+def test_parameter_that_its_group_lists_is_not_the_states(is_replaced: bool, way: str) -> None:
+    root: Any = types.SimpleNamespace(optimizer=torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
+
+    def keep() -> list[int]:
+        parameter = torch.zeros(2, requires_grad=True)
+        root.optimizer.add_param_group({"params": [parameter]})
+        root.optimizer.state[parameter]["momentum_buffer"] = torch.zeros(2)
+        if is_replaced:
+            root.optimizer.param_groups[-1]["params"] = [torch.zeros(2, requires_grad=True)]
+        return [parameter._cdata]
+
+    holder = holder_of_first(search(root, keep))
+    assert f".optimizer (SGD) {way}" in holder["path"]
+
+
+def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("def f(t, d, g):\n    t.kept['d'] += d.item()\n    t.kept['g'] += g\n", encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept={"d": 0.0})
+
+    def keep() -> list[int]:
+        root.kept["g"] = torch.zeros(4)
+        return [root.kept["g"]._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert (holder["text"], holder["expression"]) == ("t.kept['g'] += g", "g")
+
+
+@pytest.mark.parametrize("line", [3, 5])
+def test_statement_that_the_tensor_was_born_in_is_what_keeps_it(line: int, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    lines = [
+        "def f(t, v):",
+        "    if t.mean is None:",
+        "        t.mean = v",
+        "    else:",
+        "        t.mean = 0.9 * t.mean + v",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    root: Any = types.SimpleNamespace(mean=None)
+
+    def keep() -> list[int]:
+        root.mean = torch.zeros(4)
+        return [root.mean._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),), frozenset({line})))
+    assert holder["line"] == line
+
+
+def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (:\n", encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+    holder = holder_of_first(search(root, appended(root.kept), (str(broken), "/nowhere/at_all.py")))
+    assert holder["file"] == __file__

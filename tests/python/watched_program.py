@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""A program of its own file that runs for some steps, and what the search for holders finds while it does."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import textwrap
+import types
+from pathlib import Path
+from typing import Any
+
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
+
+STEPS = 8
+_FIRST = 4
+
+
+class _Done(BaseException):
+    pass
+
+
+def found_in(program: str, folder: Path) -> dict[str, Any]:
+    """The program calls `program_step()` after each step, and `program_tensor(x)` with tensors to search for.
+
+    Its names are its own: the tests beside it are read as well. What a search returns, of the tensors that were told of
+    in STEPS steps.
+    """
+    file = folder / "program.py"
+    file.write_text(textwrap.dedent(program), encoding="utf-8")
+    search = HolderSearch(None, frame_locals)
+    addresses: list[int] = []
+    found: dict[str, Any] = {}
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == _FIRST:
+            search.begin()
+            gc.freeze()
+            addresses.clear()
+        if steps == _FIRST + STEPS:
+            search.end()
+            gc.unfreeze()
+            found.update(search.search(addresses, {str(file): set()}, STEPS))
+            raise _Done
+
+    module = types.ModuleType("program")
+    module.__file__ = str(file)
+    vars(module)["program_step"] = step
+    vars(module)["program_tensor"] = lambda tensor: addresses.append(tensor._cdata)
+    sys.modules["program"] = module
+    try:
+        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
+    except _Done:
+        pass
+    finally:
+        gc.unfreeze()
+        del sys.modules["program"]
+    return found
