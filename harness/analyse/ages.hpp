@@ -29,8 +29,8 @@ namespace stepleak {
 [[nodiscard]] std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged);
 
 /// Whether of both of the last two stretches from one clearing to the next something outlived the last clearing, which
-/// left more blocks than the one before: it should have been cleared too. (Of the newest alone something may wait to be replaced: an example, a best result.
-/// While there were two clearings, that is not known, and the newest counts.)
+/// left more blocks than the one before: it should have been cleared too. (Of the newest alone something may wait to be
+/// replaced: an example, a best result. While there were two clearings, that is not known, and the newest counts.)
 [[nodiscard]] bool has_remainder(const Trace& trace, Device device, StepRange judged);
 
 }  // namespace stepleak

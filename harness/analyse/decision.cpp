@@ -40,9 +40,8 @@ Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) 
   const auto devices = devices_of(trace, key);
   const auto values = values_of(trace, key, trends.judged());
   const auto are_all_young = [&] {
-    return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
-      return middle_aged_blocks(trace, device, trends.judged()) == 0;
-    });
+    return std::all_of(devices.begin(), devices.end(),
+                       [&](const Device& device) { return middle_aged_blocks(trace, device, trends.judged()) == 0; });
   };
   if (trend.state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && are_all_young()) {
     trend.state = TrendState::flat;
@@ -123,7 +122,8 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
       exact.push_back({fmt::format("uncollected bytes on {}", to_string(device)), trends.collected(device), {}});
     }
   }
-  std::stable_partition(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.name.starts_with("live_bytes"); });
+  std::stable_partition(exact.begin(), exact.end(),
+                        [](const auto& ledger) { return ledger.name.starts_with("live_bytes"); });
   return exact;
 }
 
