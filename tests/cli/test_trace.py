@@ -38,10 +38,13 @@ def raises(index):
         raise RuntimeError("no more batches")
 
 
+def joined(sum, loss):
+    return sum + loss
+
 def dies_in_the_record_pass(index):
-    # No container: the trend alone can call it a leak.
+    # No container, and who knows what that function does to graphs: the trend alone can call it a leak.
     global total
-    total = total + model(torch.randn(8, 16)).square().mean()
+    total = joined(total, model(torch.randn(8, 16)).square().mean())
     if index == 244:
         ctypes.string_at(0)
 

@@ -8,16 +8,17 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import holder_search
 import pytest
 import torch
 from holder_search import STEPS, appended, holder_of_first, search
 
 
 def told_of(file: Any, holder: dict[str, Any]) -> tuple[str, str, int]:
-    """The statement of a file; where there is none, the holder names the one that fills it: this file's."""
+    """The statement of a file; where there is none, the holder names the one that fills it: that of `appended`."""
     if holder["file"] == str(file):
         return holder["text"], holder["expression"], holder["line"]
-    assert (holder["file"], holder["text"]) == (__file__, "container.append(tensor)")
+    assert (holder["file"], holder["text"]) == (holder_search.__file__, "container.append(tensor)")
     return "", "", 0
 
 
@@ -224,4 +225,4 @@ def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:
     broken.write_text("def (:\n", encoding="utf-8")
     root: Any = types.SimpleNamespace(kept=[])
     holder = holder_of_first(search(root, appended(root.kept), (str(broken), "/nowhere/at_all.py")))
-    assert holder["file"] == __file__
+    assert holder["file"] == holder_search.__file__
