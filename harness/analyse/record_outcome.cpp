@@ -38,11 +38,8 @@ bool has_stopped(const Evidence& evidence) {
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || !evidence.trends.of(key).is_growing()) continue;
-    // A step's peak follows the level that it starts from, RSS proves nothing alone, and children are not judged.
-    if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes ||
-        key.counter == Counter::children_bytes) {
-      continue;
-    }
+    // A step's peak follows the level that it starts from, and RSS proves nothing alone.
+    if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes) continue;
     const bool is_bytes = key.counter == Counter::live_bytes || key.counter == Counter::live_blocks;
     const bool is_graph = key.counter == Counter::live_nodes || key.counter == Counter::live_tensors;
     const bool is_object = key.counter == Counter::python_objects || key.counter == Counter::cuda_objects;

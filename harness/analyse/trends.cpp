@@ -173,11 +173,8 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_of_process(key.counter)) continue;
+    if (key.counter == Counter::children_bytes) continue;  // not judged
     auto range = judged;
-    if (key.counter == Counter::children_bytes) {
-      ledgers_[key] = trend_of_readings(ledger.steps(), ledger.values(), kMappedFloorBytes);
-      continue;
-    }
     auto options = key.counter == Counter::outside_bytes ? noisy : exact;
     if (key.counter == Counter::cuda_objects) {
       if (ledger.steps().empty()) continue;

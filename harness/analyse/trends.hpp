@@ -53,8 +53,7 @@ class Trends {
   [[nodiscard]] StepRange judged() const { return judged_; }
   /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor,
   /// mapped_bytes less page-locked ones with kMappedFloorBytes; cuda_objects from its first reading on, by its exact
-  /// period; children_bytes by its readings of the whole run, with
-  /// kMappedFloorBytes; heap_bytes is heap().
+  /// period; heap_bytes is heap(); none of children_bytes.
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }

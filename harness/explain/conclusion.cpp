@@ -101,8 +101,10 @@ std::vector<std::string> notes_of_objects(const Trends& trends) {
 }
 
 // Nothing in them is observed: whether what grows there fills something is for the user to find out.
-std::vector<std::string> notes_of_children(const Trends& trends) {
-  const auto& trend = trends.of({Counter::children_bytes});
+std::vector<std::string> notes_of_children(const Trace& trace) {
+  const auto* ledger = trace.ledger({Counter::children_bytes});
+  if (ledger == nullptr) return {};
+  const auto trend = trend_of_readings(ledger->steps(), ledger->values(), kMappedFloorBytes);
   if (!trend.is_growing()) return {};
   return {
       fmt::format("child processes grow by {} a step, all together, and are not judged: let the step do their work "
@@ -296,7 +298,7 @@ Result conclude(const RunRecord& record, const std::vector<const Detector*>& det
   for (const auto& recording : record.trace.recordings()) {
     result.notes.insert(result.notes.end(), recording.notes.begin(), recording.notes.end());
   }
-  for (auto& note : notes_of_children(Trends(record.trace))) result.notes.push_back(std::move(note));
+  for (auto& note : notes_of_children(record.trace)) result.notes.push_back(std::move(note));
   if (const auto broken = broken_chain(record.trace); !broken.empty()) {
     result.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
   }

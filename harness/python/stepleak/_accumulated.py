@@ -12,7 +12,6 @@ import ast
 from typing import Any
 
 from stepleak._bounds import may_cease
-from stepleak._objects import all_class_names
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at, owner_replaced
@@ -50,7 +49,7 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     if not known or len(known) < len(slots) or any(name.keys for name in known[0].names):
         return UNKNOWN
     slot = known[0]
-    uses = Uses(code, all_class_names(slot.owner) if slot.owner is not None else frozenset(), frozenset(), frozenset())
+    uses = Uses(code, slot.classes, frozenset(), frozenset())
     uses.follow(list(slot.names))
     places = Places(code, uses, slot.is_closure)
     if not uses.is_whole or any(places.entered(name) != "once" for name in slot.names):

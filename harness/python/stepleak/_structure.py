@@ -142,9 +142,7 @@ class _Judge:
         self._slot = slots[0]
         self._upper = slots[1:]
         own, methods = all_class_names(self._container), frozenset(class_attributes_of(self._container))
-        self._uses = Uses(
-            code, all_class_names(self._slot.owner) if self._slot.owner is not None else frozenset(), own, methods
-        )
+        self._uses = Uses(code, self._slot.classes, own, methods)
         self._places = Places(code, self._uses, self._slot.is_closure)
         self._bounds = Bounds(code, objects, self._places.is_length)
         self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
@@ -373,8 +371,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
     `slots`: those of one chain, the innermost first, which is not asked about.
     """
     for slot, below in zip(slots[1:], slots, strict=False):
-        classes = all_class_names(slot.owner) if slot.owner is not None else frozenset()
-        uses = Uses(code, classes, frozenset(), frozenset())
+        uses = Uses(code, slot.classes, frozenset(), frozenset())
         uses.follow(list(slot.names))
         if not uses.is_whole:
             return UNKNOWN
