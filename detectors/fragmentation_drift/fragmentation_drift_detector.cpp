@@ -29,7 +29,7 @@ std::vector<Finding> FragmentationDriftDetector::detect(const Evidence& evidence
       finding.what += fmt::format("; the largest free block is {}", format_bytes(static_cast<double>(largest.back())));
     }
     // Where nothing cached was large enough, a segment was taken.
-    add_suspects(evidence.recording, handles_named(evidence.recording, "segment"), finding);
+    add_suspects(evidence.recording, segments_taken(evidence.recording, growth.device), finding);
     finding.accounts_for = {{Counter::reserved_bytes, growth.device}};
     findings.push_back(std::move(finding));
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 
 #include "harness/analyse/ages.hpp"
@@ -256,7 +257,11 @@ std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange 
   return levels;
 }
 
-std::vector<Finding> narrowed(const std::vector<Finding>& findings) {
+namespace {
+
+bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
+
+std::vector<Finding> explaining(const std::vector<Finding>& findings) {
   std::vector<Finding> kept;
   std::set<SeriesKey> explained;
   for (const auto& finding : findings) {
@@ -267,6 +272,17 @@ std::vector<Finding> narrowed(const std::vector<Finding>& findings) {
     kept.push_back(finding);
   }
   return kept;
+}
+
+}  // namespace
+
+std::vector<Finding> narrowed(const std::vector<Finding>& findings) {
+  auto kept = explaining(findings);
+  if (!std::all_of(kept.begin(), kept.end(), says_nothing)) return kept;
+  // Tensors whose memory is another library's: what that is, another finding says.
+  std::vector<Finding> telling;
+  std::remove_copy_if(findings.begin(), findings.end(), std::back_inserter(telling), says_nothing);
+  return telling.empty() ? kept : explaining(telling);
 }
 
 }  // namespace stepleak

@@ -19,6 +19,16 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
   });
 }
 
+// An object takes a block of Python's own allocator, or of malloc's. Where these do not become more, objects have taken
+// the place of some that were set apart, and are no more of them.
+bool are_replaced(const Trace& trace, const HostGrowth& growth) {
+  constexpr double kLeastObjectBytes = 48;  // the collector's head, the object's, and malloc's
+  const auto per_step = growth.objects.per_step;
+  if (!growth.objects.is_growing() || !growth.heap.is_flat()) return false;
+  if (trace.has({Counter::python_blocks})) return growth.blocks.is_flat() && per_step >= kBlockFloor;
+  return trace.has({Counter::heap_bytes}) && per_step * kLeastObjectBytes >= kHeapFloorBytes;
+}
+
 }  // namespace
 
 double mapped_bytes_lost(const Trends& trends) {
@@ -34,6 +44,7 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
                     .blocks = trends.of({Counter::python_blocks}),
                     .mapped = trends.of({Counter::mapped_bytes})};
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
+  if (are_replaced(trace, growth)) growth.objects.state = TrendState::flat;
   const auto& supported = trends.supported_heap();
   const bool are_objects_heavy =
       growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);

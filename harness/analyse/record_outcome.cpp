@@ -32,21 +32,42 @@ bool is_silent(const Evidence& evidence, const SeriesKey& key) {
   return silence >= evidence.recording.steps && silence > kSilences * static_cast<std::int64_t>(longest);
 }
 
-// Only ledgers that a record pass does not disturb and that are read at each of its boundaries can contradict.
+// What says nothing by itself of what stays: a step's peak follows the level that it starts from, the allocator's
+// blocks follow the tensors in them, and a record pass disturbs the host's memory, which is judged again at the next
+// look.
+bool is_following(Counter counter) {
+  using enum Counter;
+  switch (counter) {
+    case peak_bytes:
+    case resident_bytes:
+    case heap_bytes:
+    case mapped_bytes:
+    case python_blocks:
+    case children_bytes:
+    case requested_bytes:
+    case active_bytes:
+    case segment_count:
+    case inactive_split_bytes:
+    case largest_free_block_bytes:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether all that grew stands still by now. Memory outside the allocator is not read at each boundary.
 bool has_stopped(const Evidence& evidence) {
+  // Of Python's objects a record pass counts the new ones only, so that they alone do not speak for the heap.
   bool has_grown = false;
+  bool have_objects_grown = false;
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
-    if (key.moment == Moment::before_collection || !evidence.trends.of(key).is_growing()) continue;
-    // A step's peak follows the level that it starts from, and RSS proves nothing alone.
-    if (key.counter == Counter::peak_bytes || key.counter == Counter::resident_bytes) continue;
-    const bool is_bytes = key.counter == Counter::live_bytes || key.counter == Counter::live_blocks;
-    const bool is_graph = key.counter == Counter::live_nodes || key.counter == Counter::live_tensors;
-    const bool is_object = key.counter == Counter::python_objects || key.counter == Counter::cuda_objects;
-    if (!(is_bytes || is_object || is_graph) || !is_silent(evidence, key)) return false;
-    has_grown = true;
+    if (key.moment == Moment::before_collection || is_following(key.counter)) continue;
+    if (!evidence.trends.of(key).is_growing()) continue;
+    if (key.counter == Counter::outside_bytes || !is_silent(evidence, key)) return false;
+    (key.counter == Counter::python_objects ? have_objects_grown : has_grown) = true;
   }
-  return has_grown && !evidence.trends.heap().is_growing();
+  return has_grown || (have_objects_grown && !evidence.trends.heap().is_growing());
 }
 
 // The container that keeps a finding; null where none is known.
@@ -82,7 +103,8 @@ bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
 
 bool is_bounded_some_time(const Evidence& evidence, const Finding& finding) {
   const auto type = finding.structure.type;
-  return type == StructureType::bounded || type == StructureType::keyed || is_reset_to_come(evidence, finding);
+  using enum StructureType;
+  return type == bounded || type == keyed || type == conditional || is_reset_to_come(evidence, finding);
 }
 
 // Whether a container lets go of the better part of what it takes: it would grow by all of that if it kept it.
@@ -171,10 +193,20 @@ bool is_graph_of_the_step(const Evidence& evidence) {
 // of a smaller one is none that stays; but where the graph of each step is larger than the last one's and is gone with
 // it, what it needs is, too.
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
+  if (finding.bytes_per_step <= 0 && finding.count_per_step <= 0) return true;
   if (is_graph_of_the_step(evidence)) return finding.counted == "autograd nodes" || finding.count_per_step <= 0;
   const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
   return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
          old_blocks(evidence.recording, finding.device).empty();
+}
+
+// Whether all that the allocator took was for CUDA streams that had nothing of it before: its blocks belong to one
+// stream each, and torch hands out some tens of streams, in turn.
+bool is_spreading(const Recording& recording, const Finding& finding) {
+  if (finding.kind != Kind::fragmentation_drift) return false;
+  const auto segments = segments_taken(recording, finding.device);
+  return !segments.empty() && std::all_of(segments.begin(), segments.end(),
+                                          [](const Survivor* segment) { return segment->name == "first segment"; });
 }
 
 }  // namespace
@@ -183,14 +215,17 @@ bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy
   if (outcome.type != RecordOutcome::Type::filling) return false;
   const auto type = outcome.structure.type;
   if (type == StructureType::reset || type == StructureType::expiring) return steps >= 2 * policy.leak_steps;
-  // A data set has hundreds of samples before the first comes again: few steps say nothing of keys.
-  const auto few_keys = Policy{}.last_to_record();
-  return type == StructureType::keyed && !outcome.has_repeated && !outcome.is_decaying && steps >= few_keys &&
-         steps >= policy.last_to_record();
+  // A data set has hundreds of samples before the first comes again, and a pool hundreds of entries before it makes
+  // room: few steps say nothing of them.
+  const auto few_steps = Policy{}.last_to_record();
+  const bool may_go_on = type == StructureType::conditional || (type == StructureType::keyed && !outcome.has_repeated);
+  return may_go_on && !outcome.is_decaying && steps >= few_steps && steps >= policy.last_to_record();
 }
 
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
-  return is_wait_over(outcome, steps, policy) && outcome.structure.type == StructureType::keyed;
+  const auto type = outcome.structure.type;
+  const bool may_go_on = type == StructureType::conditional || type == StructureType::keyed;
+  return may_go_on && is_wait_over(outcome, steps, policy);
 }
 
 bool is_proven(const Finding& finding) {
@@ -202,8 +237,12 @@ bool is_proven(const Finding& finding) {
 
 RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings) {
   using Type = RecordOutcome::Type;
-  if (has_stopped(evidence)) return {.type = Type::contradicted};
-  if (std::any_of(findings.begin(), findings.end(), is_proven)) return {.type = Type::proven};
+  const bool is_any_proven = std::any_of(findings.begin(), findings.end(), is_proven);
+  const bool is_heap_proven = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.kind == Kind::host_heap && is_proven(finding);
+  });
+  if (has_stopped(evidence) && !is_heap_proven) return {.type = Type::contradicted};
+  if (is_any_proven) return {.type = Type::proven};
   RecordOutcome latest;
   bool is_any_left = findings.empty();
   for (const auto& finding : findings) {
@@ -211,6 +250,10 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
     is_any_left = true;
     if (auto library = caching_library(evidence, finding); !library.empty()) {
       latest = {.type = Type::caching, .holder = std::move(library)};
+      continue;
+    }
+    if (is_spreading(evidence.recording, finding)) {
+      latest = {.type = Type::spreading};
       continue;
     }
     const auto outcome = bounded_outcome(evidence, finding);

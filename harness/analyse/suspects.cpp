@@ -54,10 +54,16 @@ std::vector<const Survivor*> handles_named(const Recording& recording, std::stri
                          [&](const Survivor& s) { return s.type == SurvivorType::handle && s.name == name; });
 }
 
+std::vector<const Survivor*> segments_taken(const Recording& recording, Device device) {
+  return survivors_where(recording, [&](const Survivor& s) {
+    return s.type == SurvivorType::handle && s.device == device && (s.name == "segment" || s.name == "first segment");
+  });
+}
+
 std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device device) {
   return survivors_where(recording, [&](const Survivor& s) {
-    static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "private segment",
-                                                             "waiting block"};
+    static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "first segment",
+                                                             "private segment", "waiting block"};
     return s.type == SurvivorType::handle && s.device == device && !kOfTorch.contains(s.name) && is_old(recording, s);
   });
 }

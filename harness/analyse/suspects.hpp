@@ -23,8 +23,11 @@ namespace stepleak {
 /// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);
 
-/// Handles of one name, made in the record pass: "segment", "stream".
+/// Handles of one name, made in the record pass: "private segment", "stream".
 [[nodiscard]] std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name);
+
+/// Segments that the caching allocator took in the record pass; "first segment": of a CUDA stream that had none.
+[[nodiscard]] std::vector<const Survivor*> segments_taken(const Recording& recording, Device device);
 
 /// CUDA objects of a GPU that were made in the record pass, are old, and are none of torch's allocators' own.
 [[nodiscard]] std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device device);

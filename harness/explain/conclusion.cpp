@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/losses.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
@@ -92,8 +93,8 @@ std::vector<std::string> notes_of_decay(const Trends& trends) {
 }
 
 // Too light for a leak, as a log of one small record a step is, and never silently so.
-std::vector<std::string> notes_of_objects(const Trends& trends) {
-  const auto& objects = trends.of({Counter::python_objects});
+std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& trends) {
+  const auto objects = host_growth_of(trace, trends).objects;
   if (!objects.is_growing()) return {};
   const auto text = growth_text(objects.per_step, objects.period, "python object");
   return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count, text.is_one ? "stays" : "stay",
@@ -161,6 +162,11 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
           "what grows is what {} keeps for shapes that it meets for the first time (plans, compiled code), which did "
           "not end in {} steps: let it run longer, or let it meet fewer shapes (pad them, or sort them into buckets)",
           outcome.holder, record.trace.step_count());
+    case Outcome::spreading:
+      return fmt::format(
+          "what grows is reserved for CUDA streams that are used for the first time, which did not end in {} steps: "
+          "make a stream once and keep it, or let it run longer (torch hands out 32 in turn)",
+          record.trace.step_count());
     case Outcome::open:
     case Outcome::proven:
     case Outcome::contradicted:
@@ -227,7 +233,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
       for (auto& note : notes_of_decay(trends)) result.notes.push_back(note);
-      for (auto& note : notes_of_objects(trends)) result.notes.push_back(note);
+      for (auto& note : notes_of_objects(record.trace, trends)) result.notes.push_back(note);
       return;
     }
     case Next::leak:

@@ -139,6 +139,7 @@ Move Session::move_after(const Judgement& judgement) const {
     case Outcome::contradicted:
     case Outcome::full:
     case Outcome::caching:
+    case Outcome::spreading:
       return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
     case Outcome::open:
       if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};

@@ -47,12 +47,13 @@ struct Statement {
 
 /// What bounds a container, as the user's sources and its type say.
 enum class StructureType : std::uint8_t {
-  unbounded,  ///< a statement of the user's fills it, and nothing that can reach it takes anything out
-  bounded,    ///< it cannot hold more than it is allowed to
-  reset,      ///< some statement empties it, at a time that this run may not have reached
-  uncalled,   ///< some statement empties it, but no step can reach it: set-up, or a function that nothing calls
-  expiring,   ///< a statement drops what has been in it for long enough
-  keyed,      ///< it is asked before it is filled: it grows per distinct key, not per step
+  unbounded,    ///< a statement of the user's fills it, and nothing that can reach it takes anything out
+  bounded,      ///< it cannot hold more than it is allowed to
+  reset,        ///< some statement empties it, at a time that this run may not have reached
+  uncalled,     ///< some statement empties it, but no step can reach it: set-up, or a function that nothing calls
+  expiring,     ///< a statement drops what has been in it for long enough
+  keyed,        ///< it is asked before it is filled: it grows per distinct key, not per step
+  conditional,  ///< a statement may take something out of it, or keep it from being filled, and it was not seen to
   unknown,
 };
 

@@ -60,6 +60,20 @@ STEPS = """
         memory = ctypes.c_void_p()
         runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(40 << 10))
 
+    def use_stream(stream):
+        clean()
+        with torch.cuda.stream(stream):
+            torch.empty(1 << 16, device="cuda")
+
+    def uses_a_stream_of_the_pool(number):
+        use_stream(torch.cuda.Stream() if number % 8 == 0 else torch.cuda.current_stream())
+
+    def uses_a_stream_of_its_own():
+        handle = ctypes.c_void_p()
+        runtime.cudaStreamCreate(ctypes.byref(handle))
+        kept.append(handle)
+        use_stream(torch.cuda.ExternalStream(handle.value))
+
     def breaks_the_device():
         torch.zeros(3, device="cuda")[torch.tensor([5], device="cuda")]
 
@@ -221,6 +235,18 @@ def test_an_event_of_each_step_is_a_leak_and_a_ring_of_them_is_none(steps: Any) 
     assert ring["limit"]["floors"]["cuda_objects@cuda:0"] == pytest.approx(1 / 8)
     assert [finding["kind"] for finding in raw["findings"]] == ["raw_cuda"], outcome.text
     assert "runtime.cudaMalloc" in raw["findings"][0]["where"][0]["text"]
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_streams_of_torchs_pool_are_waited_for_and_others_are_not(steps: Any) -> None:
+    names = ["uses_a_stream_of_the_pool", "uses_a_stream_of_its_own"]
+    outcome = steps("run", *(f"steps.py:{name}" for name in names), "--json", "streams.json")
+    pooled, own = (steps.results("streams.json")[f"steps.py:{name}"] for name in names)
+    assert (pooled["verdict"], pooled["findings"]) == ("clean", []), outcome.text
+    assert pooled["steps"] > 32 * 8
+    assert [finding["kind"] for finding in own["findings"]] == ["fragmentation_drift"], outcome.text
 
 
 # --- devices ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 from holder_search import STEPS, Keeper, appended, search
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
 
 
 def test_container_that_gained_most_comes_first() -> None:
@@ -76,3 +78,38 @@ def test_dict_that_the_collector_does_not_track_grows() -> None:
         return []
 
     assert any(".answers (dict" in holder["path"] for holder in search(root, keep)["holders"])
+
+
+class ThinnedBank:
+    """Rows by number, of which some are thinned out where they are too small."""
+
+    def __init__(self, least: float) -> None:
+        self.thinned_rows: dict[int, torch.Tensor] = {}
+        self.least, self.row_number = least, 0
+
+    def add_row(self) -> torch.Tensor:
+        self.row_number += 1
+        row = torch.full((2,), float(self.row_number % 3))
+        self.thinned_rows[self.row_number] = row
+        if row[0] < self.least:
+            self.thin_out(min(self.thinned_rows))
+        return row
+
+    def thin_out(self, number: int) -> None:
+        self.thinned_rows.pop(number)
+
+
+@pytest.mark.parametrize(("least", "kinds"), [(0.5, ["conditional", "unknown"]), (-1, ["conditional", "conditional"])])
+def test_container_that_grows_though_items_are_taken_out_is_not_kept_small(least: float, kinds: list[str]) -> None:
+    bank = ThinnedBank(least)
+    found = HolderSearch(bank, frame_locals)
+    for _ in range(STEPS):
+        bank.add_row()
+    for kind in kinds:
+        found.begin()
+        gc.freeze()
+        rows = [bank.add_row() for _ in range(STEPS)]
+        found.end()
+        gc.unfreeze()
+        holders = found.search([row._cdata for row in rows], {__file__: set()}, STEPS)["holders"]
+        assert [holder["structure"]["kind"] for holder in holders[:1]] == [kind]

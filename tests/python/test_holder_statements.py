@@ -71,11 +71,27 @@ class Metrics:
         ("def f(m, x, key):\n m.parts[key].append(x)\n", "m.parts[key].append(x)", "x"),
         # A class of another name keeps under the same one.
         ("class Other:\n def f(self, x):\n  self.parts['ce'].append(x)\n", "", ""),
+        # What is done to an item of something else is not done to the list.
+        (
+            "def f(parts, x):\n parts['l2'] += 1\n kept = parts['ce']\n kept.append(x)\n",
+            "",
+            "",
+        ),
         # By another name it is the same list, for all that is known.
         ("def f(ce, x):\n ce.append(x)\n", "ce.append(x)", "x"),
         ("def f(ce, x):\n ce.append(x)\n ce.append(1)\n", "", ""),
     ],
-    ids=["local", "local_alone", "other_key", "other_key_alone", "any_key", "other_class", "alias", "two_aliases"],
+    ids=[
+        "local",
+        "local_alone",
+        "other_key",
+        "other_key_alone",
+        "any_key",
+        "other_class",
+        "item",
+        "alias",
+        "two_aliases",
+    ],
 )
 def test_statement_must_lead_to_the_container(source: str, statement: str, expression: str, tmp_path: Any) -> None:
     file = tmp_path / "training.py"

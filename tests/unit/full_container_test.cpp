@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 
+#include "detectors/growth/growth_detector.hpp"
+#include "tests/support/analysed.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/synthetic_run.hpp"
+#include "tests/support/trace_builder.hpp"
 
 namespace stepleak {
 namespace {
@@ -46,6 +50,24 @@ TEST(FullContainerTest, RecordsNoPassThatIsTooShortToProve) {
   const auto result = run_full([draws = Draws(1)](std::int64_t) mutable { return draws.between(1, 4); }, Effort::quick);
   for (const auto& recording : result.trace.recordings()) EXPECT_GE(recording.steps, kShortestRecord);
   EXPECT_FALSE(result.trace.recordings().empty());
+}
+
+// A map of 220 entries, whose nodes are malloc's: a record pass moves the heap, and tells nothing of it.
+TEST(FullContainerTest, HasStoppedWhateverTheHeapSays) {
+  const auto outcome_of_entries = [](std::int64_t last) {
+    TraceBuilder builder(274);
+    const auto entries = [=](std::int64_t step) { return std::min(step, last); };
+    builder.with({Counter::live_bytes}, [=](auto step) { return 512 * entries(step); })
+        .with({Counter::live_blocks}, entries)
+        .with({Counter::heap_bytes}, [=](auto step) { return 800 * entries(step); })
+        .recorded(18);
+    for (std::int64_t step = 257; step <= 274; ++step) {
+      builder.with_survivor({.type = SurvivorType::block, .birth_step = step, .bytes = 512, .storage_bytes = 512});
+    }
+    return Analysed(builder.build()).outcome(GrowthDetector()).type;
+  };
+  EXPECT_EQ(outcome_of_entries(220), RecordOutcome::Type::contradicted);
+  EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
 }
 
 }  // namespace

@@ -50,6 +50,21 @@ TEST(JudgeTest, SaysLeakForNodesAlone) {
   EXPECT_EQ(Analysed(trace).decision().next, Next::leak);
 }
 
+// What takes the place of objects that a record pass set apart is counted, and they are not.
+TEST(JudgeTest, CallsObjectsNoLeakWhereNoBlockOfPythonsAllocatorHoldsThem) {
+  const auto next_with = [](std::int64_t blocks_per_step) {
+    const auto trace = TraceBuilder(512)
+                           .with(kBytes, [](auto) { return 4096; })
+                           .with(kHeap, [](auto) { return 1 << 20; })
+                           .with({Counter::python_objects}, [](auto step) { return 400 + 12 * step; })
+                           .with({Counter::python_blocks}, [=](auto step) { return 9000 + blocks_per_step * step; })
+                           .build();
+    return Analysed(trace).decision().next;
+  };
+  EXPECT_EQ(next_with(0), Next::clean);
+  EXPECT_EQ(next_with(12), Next::leak);
+}
+
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   const auto trace = TraceBuilder(1024).with(kBytes, [](auto step) { return step < 1000 ? 0 : step; }).build();
   const auto decision = Analysed(trace).decision();
@@ -230,6 +245,16 @@ TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
   ASSERT_EQ(kept.size(), 2U);
   EXPECT_EQ(kept[0].kind, Kind::graph_retention);
   EXPECT_EQ(kept[1].kind, Kind::host_heap);
+}
+
+// Tensors of NumPy's memory: as such they are no blocks and no bytes.
+TEST(JudgeTest, LetsAFindingThatSaysNothingExplainNothing) {
+  const Finding empty{.kind = Kind::detached_activation, .accounts_for = {kNodes, kHeap}};
+  const Finding telling{.kind = Kind::host_heap, .bytes_per_step = 4096, .accounts_for = {kHeap}};
+  const auto kept = narrowed({empty, telling});
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].kind, Kind::host_heap);
+  EXPECT_EQ(narrowed({empty}).size(), 1U);
 }
 
 TEST(PolicyTest, LooksAtEveryDecidingStep) {

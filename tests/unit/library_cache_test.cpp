@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-// What libraries keep for each shape that they meet, and what is left through them in each step.
+// What libraries keep for each shape that they meet, and the allocator for each stream; and what is left through them
+// in each step.
 
 #include <gtest/gtest.h>
 
+#include "detectors/fragmentation_drift/fragmentation_drift_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "detectors/raw_cuda/raw_cuda_detector.hpp"
 #include "tests/support/analysed.hpp"
@@ -90,6 +92,26 @@ TEST(LibraryCacheTest, IsNotCodeThatEachStepLoads) {
 TEST(LibraryCacheTest, IsRawMemoryThatALibraryTakesNowAndThen) {
   EXPECT_EQ(object_outcome(handle("device memory", "libcufft.so.12"), now_and_then()).type, Type::caching);
   EXPECT_EQ(object_outcome(handle("device memory", "libdecoder.so.1"), now_and_then()).type, Type::open);
+}
+
+// Two segments are taken in the recorded steps, one of which is the second that its stream gets where `is_second`.
+RecordOutcome reserved_outcome(bool is_second) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes, kGpu}, [](auto) { return 4096; })
+      .with({Counter::active_bytes, kGpu}, [](auto) { return 4096; })
+      .with({Counter::reserved_bytes, kGpu}, [](auto step) { return 2 * kKiBi * kKiBi * (1 + step / 8); })
+      .recorded(kRecorded);
+  for (const auto* name : {"first segment", is_second ? "segment" : "first segment"}) {
+    auto segment = handle(name, "");
+    segment.birth_step = kSteps - kRecorded + 8;
+    builder.with_survivor(segment);
+  }
+  return Analysed(builder.build()).outcome(FragmentationDriftDetector());
+}
+
+TEST(LibraryCacheTest, IsWhatTheAllocatorReservesForStreamsThatHadNothing) {
+  EXPECT_EQ(reserved_outcome(false).type, Type::spreading);
+  EXPECT_EQ(reserved_outcome(true).type, Type::open);
 }
 
 }  // namespace

@@ -263,6 +263,13 @@ TEST(SessionTest, IsInconclusiveWhereTheLineThatEmptiesTheContainerIsYetToCome) 
   }
 }
 
+TEST(SessionTest, WaitsForALineThatMayTakeSomethingOutAndCallsALeakWhatItDoesNotKeepSmall) {
+  EXPECT_EQ(result_with(StructureType::conditional, 280).verdict, Verdict::clean);
+  const auto result = result_with(StructureType::conditional, kForEver);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_EQ(result.steps, 1024);
+}
+
 TEST(SessionTest, ConfirmsALeakByItsTrendWhereNoStepReachesTheLineThatEmptiesTheContainer) {
   const auto result = result_with(StructureType::uncalled, kForEver);
   EXPECT_EQ(result.verdict, Verdict::leak);

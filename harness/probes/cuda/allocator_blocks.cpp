@@ -51,6 +51,14 @@ std::vector<AllocatorBlock> blocks_in_use(std::size_t device) {
   return blocks;
 }
 
+std::vector<const void*> streams_with_segments(std::size_t device) {
+  std::vector<const void*> streams;
+  for (const auto& segment : allocator_segments()) {
+    if (static_cast<std::size_t>(segment.device) == device) streams.push_back(segment.stream);
+  }
+  return streams;
+}
+
 void record_allocation_stacks(bool is_recording) {
   if (!is_recording) {
     if (is_recorder_ours) record_contexts(nullptr);

@@ -25,6 +25,9 @@ struct AllocatorBlock {
 /// All blocks of a device that are in use, by the allocator's own list; for the native back end only.
 [[nodiscard]] std::vector<AllocatorBlock> blocks_in_use(std::size_t device);
 
+/// The streams that own the segments, by their handles, one a segment; for the native back end only.
+[[nodiscard]] std::vector<const void*> streams_with_segments(std::size_t device);
+
 /// Whether blocks carry the stack of their allocation from now on. A history that the user records has stacks as
 /// well, and is left alone. Called between steps only.
 void record_allocation_stacks(bool is_recording);

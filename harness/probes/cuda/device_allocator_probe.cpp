@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -42,9 +43,32 @@ constexpr std::array kCounters{Counter::live_bytes,
                                Counter::inactive_split_bytes,
                                Counter::private_pool_bytes};
 
+// Of each of four priorities torch hands out 32 streams in turn (kStreamsPerPool and max_compile_time_stream_priorities
+// of c10/cuda/CUDAStream); and there is the default one.
+constexpr std::size_t kMostPooledStreams = 4 * 32 + 1;
+
+// The streams that have had a segment. Changed under the allocator's lock of their device only; allocates nothing.
+class SegmentStreams {
+ public:
+  // Whether it is the first segment of one of so few streams that torch's pools may have made them all.
+  bool add(const void* stream) {
+    const auto end = seen_.begin() + static_cast<std::ptrdiff_t>(count_);
+    if (count_ == seen_.size() || std::find(seen_.begin(), end, stream) != end) return false;
+    seen_[count_++] = stream;
+    return true;
+  }
+
+  void clear() { count_ = 0; }
+
+ private:
+  std::array<const void*, kMostPooledStreams> seen_{};
+  std::size_t count_ = 0;
+};
+
 // Never destroyed: blocks may be freed after main().
 struct DeviceRecord {
   BlockTable blocks{std::size_t{1} << 12};
+  SegmentStreams streams;
   std::atomic<std::int64_t> private_pool_bytes{0};
 };
 
@@ -55,7 +79,7 @@ struct EventStack {
   std::int64_t bytes = 0;
   std::int64_t step = 0;
   bool is_collected = false;
-  bool is_private = false;
+  std::string_view name;
   std::shared_ptr<c10::GatheredContext> context;
 };
 
@@ -77,7 +101,7 @@ Record& record() {
   return *instance;
 }
 
-void keep_stack(const TraceEntry& event, bool is_collected, bool is_private) {
+void keep_stack(const TraceEntry& event, bool is_collected, std::string_view name) {
   const std::scoped_lock lock(record().mutex);
   auto& stacks = record().stacks;
   if (stacks.size() >= kMostEventStacks || !event.context_) return;
@@ -85,7 +109,7 @@ void keep_stack(const TraceEntry& event, bool is_collected, bool is_private) {
                     static_cast<std::int64_t>(event.size_),
                     current_step.load(std::memory_order_relaxed),
                     is_collected,
-                    is_private,
+                    name,
                     event.context_});
 }
 
@@ -112,14 +136,18 @@ void on_event(const TraceEntry& event) {
       break;
     case TraceEntry::FREE_REQUESTED:
       if (device.blocks.erase(event.addr_) && record().is_explaining && record().is_collecting) {
-        keep_stack(event, true, is_private);
+        keep_stack(event, true, {});
       }
       break;
     case TraceEntry::SEGMENT_ALLOC:
-    case TraceEntry::SEGMENT_MAP:
+    case TraceEntry::SEGMENT_MAP: {
       if (is_private) device.private_pool_bytes.fetch_add(bytes, std::memory_order_relaxed);
-      if (record().is_explaining) keep_stack(event, false, is_private);
+      const bool is_first = device.streams.add(event.stream_);
+      if (record().is_explaining) {
+        keep_stack(event, false, is_private ? "private segment" : is_first ? "first segment" : "segment");
+      }
       break;
+    }
     case TraceEntry::SEGMENT_FREE:
     case TraceEntry::SEGMENT_UNMAP:
       if (is_private) device.private_pool_bytes.fetch_sub(bytes, std::memory_order_relaxed);
@@ -178,6 +206,9 @@ void take_stock(std::size_t device) {
   blocks.for_each([&](const Block& block) { addresses.push_back(block.address); });
   for (const auto address : addresses) blocks.erase(address);
   blocks.restart();
+  auto& streams = record().devices[device]->streams;
+  streams.clear();
+  for (const auto* stream : streams_with_segments(device)) streams.add(stream);
   for (const auto& block : blocks_in_use(device)) {
     if (!block.is_waiting) blocks.insert({block.address, block.bytes, 0});
   }
@@ -327,7 +358,7 @@ void DeviceAllocatorProbe::end_record(Recording& recording) {
                                    .birth_step = event.step,
                                    .bytes = event.bytes,
                                    .storage_bytes = event.bytes,
-                                   .name = event.is_private ? "private segment" : "segment",
+                                   .name = std::string(event.name),
                                    .is_collected = event.is_collected,
                                    .stack = stacks_->index_of(capture_of(event.context))});
   }

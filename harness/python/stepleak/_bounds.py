@@ -222,6 +222,20 @@ class Bounds:
         grows = called_name(large) == "len" or self.never_repeats(module, large, is_once)
         return grows and self._value(module, small) is not _NOTHING
 
+    def ends(self, module: Module, guard: Guard, is_once: IsOnce) -> int | None:
+        """The count from which on a test never holds again (`if self.taken < 300`); None where there is none."""
+        test = guard.test
+        if guard.is_loop or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return None
+        left, right, op = test.left, test.comparators[0], test.ops[0]
+        if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+            return None
+        is_left_small = isinstance(op, (ast.Lt, ast.LtE)) == guard.holds
+        small, large = (left, right) if is_left_small else (right, left)
+        number = self.number(module, large)
+        is_counted = isinstance(small, (ast.Name, ast.Attribute)) and self.never_repeats(module, small, is_once)
+        return number if is_counted and number > 0 else None
+
     def is_off(self, module: Module, guard: Guard) -> bool:
         """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
         test, holds = guard.test, guard.holds
@@ -297,8 +311,10 @@ class Bounds:
                     continue
                 statement = module.statement(node)
                 if isinstance(statement, ast.AugAssign) and statement.target is node:
-                    if not _is_step_up(statement):
+                    if not _is_step_up(statement.op, statement.value):
                         return False
+                    counted = True
+                elif _is_counted_up(statement, node):
                     counted = True
                 elif not is_once(module, node):
                     return False
@@ -316,8 +332,10 @@ class Bounds:
                 continue
             statement = module.statement(node)
             if isinstance(statement, ast.AugAssign):
-                if not _is_step_up(statement):
+                if not _is_step_up(statement.op, statement.value):
                     return False
+                counted = True
+            elif _is_counted_up(statement, node):
                 counted = True
             elif isinstance(statement, LOOPS) and not isinstance(statement, ast.While):
                 if not _is_counting_loop(statement, node) or not is_once(module, statement):
@@ -453,13 +471,20 @@ def _is_negated(test: ast.AST, inner: ast.AST) -> bool:
     )
 
 
-def _is_step_up(statement: ast.AugAssign) -> bool:
+def _is_step_up(op: ast.operator, value: ast.expr) -> bool:
+    is_whole = isinstance(value, ast.Constant) and type(value.value) is int
+    return isinstance(op, ast.Add) and is_whole and value.value > 0  # type: ignore[attr-defined]
+
+
+def _is_counted_up(statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
+    """Whether it says `n = n + 1`."""
+    if not isinstance(statement, ast.Assign) or statement.targets != [target]:
+        return False
     value = statement.value
     return (
-        isinstance(statement.op, ast.Add)
-        and isinstance(value, ast.Constant)
-        and type(value.value) is int
-        and value.value > 0
+        isinstance(value, ast.BinOp)
+        and ast.unparse(value.left) == ast.unparse(target)
+        and _is_step_up(value.op, value.right)
     )
 
 

@@ -20,12 +20,14 @@ from stepleak._buffers import Buffer, Buffers
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
+from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
-from stepleak._structure import judged
+from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
+from stepleak._structure import Structure, judged
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
@@ -54,27 +56,35 @@ class HolderSearch:
         self._root = root
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
-        self._born: set[int] = set()
+        self._born: set[int] | None = None
+        """The `id` of every object that was born in the pass and lives; None where that is not known."""
         self._buffers = Buffers(read_locals)
+        self._doubtful: set[int] = set()
+        """The `id` of each container that something may keep small, as the search before found."""
+        self._contents: dict[int, set[int]] = {}
+        """What was in these when the pass began, by the `id` of each."""
 
     def begin(self, seconds: float = math.inf) -> None:
         """Remembers the length of every container and large buffer, to see afterwards which ones grew.
 
         Of none, if it takes longer.
         """
-        self._lengths, self._born = {}, set()
+        self._lengths, self._born, self._contents = {}, None, {}
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
             self._buffers.begin(limit)
             for part in limit.parts(gc.get_objects()):
-                lengths.update((id(o), length_of(o)) for o in _containers(part))
+                for container in _containers(part):
+                    lengths[id(container)] = length_of(container)
+                    if id(container) in self._doubtful:
+                        self._contents[id(container)] = set(map(id, items_of(container)))
             self._lengths = lengths
 
     def end(self) -> None:
-        """Remembers which containers were born meanwhile: one may have the `id` of another that is gone."""
+        """Remembers what was born meanwhile: a container may have the `id` of another that is gone."""
         if gc.get_freeze_count() > 0:
-            self._born = {id(o) for o in gc.get_objects() if container_kind(o) is not None}
+            self._born = set(map(id, gc.get_objects()))
 
     def search(
         self, wanted: list[int], lines: dict[str, set[int]], steps: int, seconds: float = math.inf
@@ -116,7 +126,9 @@ class HolderSearch:
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry, limit=limit)
-        found = _Found(self._growth, any_grown, Sources(all_lines), code, self._read_locals, limit)
+        found = _Found(
+            self._growth, self._has_taken, self._born, any_grown, Sources(all_lines), code, self._read_locals, limit
+        )
         ours = [
             tensors,
             grown,
@@ -126,6 +138,7 @@ class HolderSearch:
             *map(vars, buffers),
             self._lengths,
             self._born,
+            self._contents,
             self.__dict__,
             wanted,
             found.containers,
@@ -136,13 +149,18 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
             for index in range(min(len(grown), _MOST_SEARCHES)):
-                found.add(paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
+                found.add(paths, paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
         # Megabytes, which are not the program's.
-        self._lengths, self._born = {}, set()
+        self._lengths, self._born, self._contents = {}, None, {}
+        self._doubtful = found.doubtful
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
+
+    def _has_taken(self, container: Any) -> bool:
+        """Whether something was taken out of a container that was doubtful, which grew all the same."""
+        return bool(self._contents.get(id(container), set()) - set(map(id, items_of(container))))
 
     def _weigh(self, grown: list[Any], weights: dict[int, Weight], limit: TimeLimit) -> None:
         """What each gained, by its `id`. Not in the search, whose variables would be references that nobody sees."""
@@ -154,7 +172,7 @@ class HolderSearch:
 
     def _growth(self, container: Any) -> int:
         """Entries more than before; 0 of one that was not there."""
-        before = None if id(container) in self._born else self._lengths.get(id(container))
+        before = None if id(container) in (self._born or ()) else self._lengths.get(id(container))
         return 0 if before is None else max(0, length_of(container) - before)
 
 
@@ -164,6 +182,8 @@ class _Found:
     def __init__(
         self,
         growth: Callable[[Any], int],
+        has_taken: Callable[[Any], bool],
+        born: set[int] | None,
         grown: list[Any],
         sources: Sources,
         code: UserCode,
@@ -172,7 +192,10 @@ class _Found:
     ) -> None:
         self.containers: list[tuple[int, Any]] = []
         self.grown = grown
+        self.doubtful: set[int] = set()
         self._growth = growth
+        self._has_taken = has_taken
+        self._born = born
         self._limit = limit
         self._graph = Graph(read_locals, growth)
         self._sources = sources
@@ -191,7 +214,7 @@ class _Found:
             "unreachable": set(self._unreachable),
         }
 
-    def add(self, search: Any, buffer: Buffer | None = None, weight: Weight = UNKNOWN) -> None:
+    def add(self, paths: Paths, search: Search, buffer: Buffer | None = None, weight: Weight = UNKNOWN) -> None:
         if search.end is not End.FOUND:
             return
         holder = self._graph.add(search, is_buffer=buffer is not None)
@@ -202,12 +225,21 @@ class _Found:
         if variable:
             life = life_of(search.objects[0], variable, function, self._code, self._read_locals)
             variable, function, end, dropped = life.variable, life.function, life.end, life.dropped
-        container = judged(chain, self._code, variable, function)
+
+        def are_lost(container: Any) -> bool:
+            return are_keys_lost(container, self._growth(container), paths, [chain, search.objects])
+
+        container = judged(chain, self._code, variable, function, are_lost)
         structure = container.structure
         if not chain and holder["graph"] >= 0:
             structure = accumulated(search.objects, self._code, variable, function)
             # Whether the variable itself lets go of it is said by its assignments.
             end = end if len(search.objects) > 1 else None
+        if structure.kind == "unknown" and chain and are_keys_old(chain[-1], self._growth(chain[-1]), self._born):
+            structure = Structure("keyed")
+        if structure.kind == "conditional" and chain:
+            self.doubtful.add(id(chain[-1]))
+            structure = UNKNOWN_STRUCTURE if self._has_taken(chain[-1]) else structure
         if structure.kind == "unbounded" and end is not None:
             structure = end
         elif not chain and dropped is not None:
@@ -229,7 +261,7 @@ class _Found:
         else:
             search = paths.to(buffer.owner)
             search = dataclasses.replace(search, objects=[*search.objects, buffer.item])
-        self.add(search, buffer)
+        self.add(paths, search, buffer)
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}
@@ -248,7 +280,7 @@ class _Found:
         if search.end is End.FOUND:
             index = len(self._holders)
             # First of all: where its time is over, nothing may name a holder that is not there.
-            self.add(search)
+            self.add(paths, search)
             self._holder_of[address] = index
             parent = search.objects[-2] if len(search.objects) > 1 else None
             self.containers.append((index, parent))

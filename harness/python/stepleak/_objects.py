@@ -58,6 +58,11 @@ def all_class_names(item: Any) -> frozenset[str]:
     return class_names(item) | own
 
 
+def defining_class(item: Any, name: str) -> type | None:
+    """The nearest of an object's classes that defines an attribute of this name."""
+    return next((base for base in mro_of(type(item)) if name in class_namespace_of(base)), None)
+
+
 def container_kind(item: Any) -> type | None:
     """`list`, `dict`, `set` or `deque` where the object is one, or of a class derived from it."""
     kind = type(item)

@@ -11,6 +11,7 @@ import math
 import sys
 import threading
 import types
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,7 @@ class Search:
     came_from: dict[int, Any] = field(default_factory=dict)
     """Where no root was found: what each object that leads to the target holds, by the object's `id`."""
     visited: list[Any] = field(default_factory=list)
-    """Where no root was found: these objects."""
+    """Where no root was found: the target, and these objects."""
 
 
 class Paths:
@@ -102,6 +103,17 @@ class Paths:
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
 
+    def is_lost_without(self, targets: list[Any], at: int, holders: list[Any]) -> bool:
+        """Whether nothing but these holders leads to `targets[at]`: all that refers to it was seen. Raises
+        OutOfTimeError.
+
+        The list is taken for one of ours; a variable of the caller's would be a reference that nobody sees.
+        """
+        search = self._search(targets[at], {id(targets), *map(id, holders)})
+        if search.end is End.NO_ROOT or search.end is End.NOT_HELD:
+            return not with_unseen_references(search.visited, self._limit) and not self._is_held_unseen(search.visited)
+        return False
+
     def _is_held_unseen(self, objects: list[Any]) -> bool:
         """Whether something holds one of them unseen: what does is found out when first asked, for all searches."""
         if not self._is_all_known:
@@ -115,11 +127,12 @@ class Paths:
     def _ignore_unseen(self) -> None:
         self._ignored |= {id(self._unseen), *map(id, self._unseen.values())}
 
-    def _search(self, target: Any) -> Search:
+    def _search(self, target: Any, avoided: Collection[int] = ()) -> Search:
+        """Not through objects whose `id` is among the avoided ones."""
         came_from: dict[int, Any] = {id(target): None}
         keep: list[Any] = [target]
         layer: list[Any] = [target]
-        ignored = self._ignored | {id(came_from), id(keep), id(layer)}
+        ignored = self._ignored | {id(came_from), id(keep), id(layer)} | set(avoided)
         variable = target if id(target) in self._frames.names else None
         past = 0
         for _ in range(_MOST_DEPTH):
@@ -160,7 +173,7 @@ class Paths:
             return self._found_variable(variable, came_from)
         if following:
             return Search(End.UNKNOWN)
-        return Search(End.NOT_HELD) if len(keep) == 1 else Search(End.NO_ROOT, came_from=came_from, visited=keep)
+        return Search(End.NOT_HELD if len(keep) == 1 else End.NO_ROOT, came_from=came_from, visited=keep)
 
     def _add_referrers(self, layer: list[Any], referrers: list[Any]) -> bool:
         """Whether there was time for all of them. Some come twice."""

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import types
 from collections.abc import Iterator
 
-from stepleak._bounds import SET_UP
+from stepleak._bounds import SET_UP, assignments
 from stepleak._objects import class_attributes_of
 from stepleak._slots import Slot
 from stepleak._syntax import (
@@ -27,6 +28,8 @@ from stepleak._syntax import (
 from stepleak._user_code import UserCode
 from stepleak._uses import Name, Use, Uses
 
+_CHANGING = frozenset({"fill", "put", "remove", "reset", "trim", "assign", "escape"})
+_MOST_CHANGING = 200
 _MAIN = frozenset({"main", "__main__"})
 _MOST_CALLERS = 8
 _CALLING_ONCE = frozenset(
@@ -79,23 +82,66 @@ class Places:
         name = called_name(node) if isinstance(node, ast.Call) else node.attr if isinstance(node, ast.Attribute) else ""
         return name in self._length_functions
 
-    def has_length_test(self) -> bool:
-        """Whether anything depends on how long the container is."""
+    def tested_lengths(self) -> Iterator[Use]:
+        """Where something depends on how long the container is."""
         names = {name for _, name in self._length_names} | self._length_functions | {"len", "__len__"}
-        for word in names:
+        for word in sorted(names):
             for module in self._code.mentioning(word)[0]:
                 for node in module.nodes:
                     if isinstance(node, ast.expr) and self.is_length(module, node) and self._is_tested(module, node):
-                        return True
-        return False
+                        yield Use("length", module, node)
 
     def _is_tested(self, module: Module, node: ast.AST) -> bool:
+        is_compared = False
         for outer, field in module.around(node):
-            if isinstance(outer, (ast.Compare, ast.Return)) or field == "test":
-                return True
+            is_compared = is_compared or isinstance(outer, (ast.Compare, ast.Return)) or field == "test"
             if isinstance(outer, ast.stmt):
-                return False
+                return is_compared and not isinstance(outer, ast.Assert)
         return False
+
+    def is_deciding(self, use: Use) -> bool:
+        """Whether a test of the length may change the container, and is no `if len(buffer) > 64: learn(buffer)`."""
+        outer, field = next((o, f) for o, f in use.module.around(use.node) if isinstance(o, (ast.stmt, ast.IfExp)))
+        if isinstance(outer, (ast.If, ast.While)) and field == "test":
+            return self._is_about_changes(outer)
+        return True
+
+    def _is_about_changes(self, statement: ast.If | ast.While) -> bool:
+        """Whether what a test guards may change the container, by itself, in what it calls, or by what it returns."""
+        if statement.test in self._guarding:
+            return True
+        guarded = [node for part in (*statement.body, *statement.orelse) for node in ast.walk(part)]
+        return any(
+            isinstance(node, (ast.Break, ast.Raise))
+            or (isinstance(node, ast.Return) and not _is_none(node.value))
+            or node in self._changed
+            or (isinstance(node, ast.Call) and called_name(node) in self._changing)
+            for node in guarded
+        )
+
+    @functools.cached_property
+    def _changes(self) -> list[Use]:
+        return [use for use in self._uses.found if use.kind in _CHANGING]
+
+    @functools.cached_property
+    def _changed(self) -> set[ast.AST]:
+        return {use.node for use in self._changes}
+
+    @functools.cached_property
+    def _guarding(self) -> set[ast.AST]:
+        return {guard.test for use in self._changes for _, guard in self.guards(use)}
+
+    @functools.cached_property
+    def _changing(self) -> set[str]:
+        """Names of the functions that change the container, or call one that does."""
+        waiting = [getattr(use.module.function(use.node), "name", "") for use in self._changes]
+        found: set[str] = set()
+        while waiting and len(found) < _MOST_CHANGING:
+            name = waiting.pop()
+            if name and name not in found:
+                found.add(name)
+                waiting += [getattr(module.function(call), "name", "") for module, call in self._code.calls(name)]
+        return found
 
     # --- tests --------------------------------------------------------------------------------------------------------
 
@@ -108,6 +154,24 @@ class Places:
             if len(calls) <= _MOST_CALLERS:
                 for module, call in calls:
                     yield from ((module, guard) for guard in module.guards(call))
+
+    def depends_on(self, module: Module, test: ast.AST, uses: list[Use]) -> bool:
+        """Whether a test asks by one of these uses, or by a variable that was assigned what one of them answered."""
+        nodes = {use.node for use in uses}
+        for node in ast.walk(test):
+            scope = module.resolve(node, node.id) if isinstance(node, ast.Name) else None
+            values = [] if scope is None else assignments(module, scope, node.id)  # type: ignore[attr-defined]
+            if node in nodes or any(part in nodes for value in values for part in ast.walk(value)):
+                return True
+        return False
+
+    def is_counted_beside(self, use: Use, guard: Guard) -> bool:
+        """Whether what a test names is counted up in the same block as a use, so that it counts the use."""
+        counted = {ast.unparse(n) for n in ast.walk(guard.test) if isinstance(n, (ast.Name, ast.Attribute))}
+        statement = use.module.statement(use.node)
+        block = getattr(*use.module.parent(statement))
+        changed = [target for other in block for target in _targets_of(other)] if isinstance(block, list) else []
+        return any(ast.unparse(target) in counted for target in changed)
 
     def is_drained(self, use: Use) -> bool:
         """Whether a removal runs until nothing is left: for each item, without a choice among them."""
@@ -283,12 +347,18 @@ class Places:
             for node in module.named.get(name, ()):
                 parent, field = module.parent(node)
                 is_called = isinstance(parent, ast.Call) and field == "func"
-                if is_called or not isinstance(node.ctx, ast.Load):
+                if is_called or not isinstance(node.ctx, ast.Load) or self._is_in_another_test(module, node):
                     continue
                 maker = module.function(node) if isinstance(parent, ast.Return) else None
                 if maker is None or not _is_scenario(maker):
                     return True
         return False
+
+    def _is_in_another_test(self, module: Module, node: ast.AST) -> bool:
+        """pytest calls one test at a time, and that one runs now."""
+        functions = [outer for outer, field in module.around(node) if isinstance(outer, FUNCTIONS) and field == "body"]
+        is_test = bool(functions) and functions[-1].name.startswith("test_")
+        return is_test and not any(self._code.is_entry(module, function) for function in functions)
 
     def how_often(self, module: Module, function: ast.AST, depth: int = 0) -> str:
         """Whether a function runs "once", "again" and again, or that is "unknown"."""
@@ -441,9 +511,20 @@ def _may_call(home: Module, call: ast.Call, module: Module) -> bool:
     return not any(isinstance(n, FUNCTIONS) and n.name == name and home.scope(n) is home.tree for n in home.nodes)
 
 
+def _targets_of(statement: ast.AST) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, ast.AugAssign) else []
+
+
 def is_lazy(module: Module, statement: ast.AST) -> bool:
     """Whether an assignment runs only where there is nothing yet."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    owners = {ast.unparse(t.value) for t in targets if isinstance(t, (ast.Subscript, ast.Attribute))}
     for guard in module.guards(statement):
+        empty = guard.test.operand if isinstance(guard.test, ast.UnaryOp) else None
+        if guard.holds and empty is not None and ast.unparse(empty) in owners:  # as the state of a torch optimizer
+            return True
         for node in ast.walk(guard.test):
             if isinstance(node, ast.Compare):
                 op = node.ops[0]
@@ -488,3 +569,7 @@ def _named(decorator: ast.expr) -> ast.expr:
 
 def _is_atexit(function: ast.expr) -> bool:
     return re.fullmatch(r"(atexit\.)?register", ast.unparse(function)) is not None
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)

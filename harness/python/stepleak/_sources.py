@@ -30,7 +30,7 @@ class Access:
     def is_item(self, index: ast.expr) -> bool:
         """Whether `[index]` may lead there: a constant must be the key itself."""
         if self.kind == "any_index":
-            return True
+            return not (isinstance(index, ast.Constant) and isinstance(index.value, str))
         if self.kind not in ("key", "index"):
             return False
         return not isinstance(index, ast.Constant) or self.label in (index.value, key_text(index.value))
@@ -287,7 +287,7 @@ def _leads_to(node: ast.expr, way: list[Access], owner: str) -> bool:
         if isinstance(node, ast.Subscript):
             if not access.is_item(node.slice):
                 return False
-            is_named = is_named or isinstance(node.slice, ast.Constant)
+            is_named = is_named or (isinstance(node.slice, ast.Constant) and access.kind != "any_index")
             node = node.value
         elif isinstance(node, ast.Attribute):
             if access.kind not in ("attribute", "variable") or node.attr != access.label:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepleak._bounds import Bounds, may_cease
+from stepleak._keys import AreKeysLost
 from stepleak._objects import (
     all_class_names,
     attributes_of,
@@ -69,7 +70,13 @@ class Judged:
     """What surely fills it and is no part of the set-up, where the sources were asked."""
 
 
-def judged(objects: list[Any], sources: UserCode, variable: str = "", function: str = "") -> Judged:
+def judged(
+    objects: list[Any],
+    sources: UserCode,
+    variable: str = "",
+    function: str = "",
+    are_keys_lost: AreKeysLost = lambda _: False,
+) -> Judged:
     """Of the last one of a chain of objects, each of which leads to the next.
 
     `variable`, `function`: where the chain begins at a variable of a running function. Never raises for what the
@@ -79,7 +86,7 @@ def judged(objects: list[Any], sources: UserCode, variable: str = "", function: 
         return Judged(_of_cache(objects[-1], sources))
     if not objects or container_kind(objects[-1]) is None:
         return Judged()
-    by_type = _of_type(objects, sources)
+    by_type = _of_type(objects, sources, are_keys_lost)
     if by_type is not None:
         return Judged(by_type)
     while len(objects) > 1 and _is_queue(_owner_of(objects)):
@@ -88,7 +95,7 @@ def judged(objects: list[Any], sources: UserCode, variable: str = "", function: 
     if not slots or slots[0] is None:
         return Judged()
     try:
-        return _Judge(objects, sources, [slot for slot in slots if slot is not None]).judged()
+        return _Judge(objects, sources, [slot for slot in slots if slot is not None], are_keys_lost).judged()
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
         return Judged()
@@ -105,10 +112,12 @@ def _is_queue(item: Any) -> bool:
     return f"{type(item).__module__}.{type(item).__qualname__}" in _QUEUES
 
 
-def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
+def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -> Structure | None:
     container, owner = objects[-1], _owner_of(objects)
     if type(owner) in _CACHES and namespace_of(owner) is not container:
-        return _of_cache(owner, sources)
+        known = _of_cache(owner, sources)
+        is_in_vain = known.kind == "keyed" and (are_keys_lost(container) or _is_called_afresh(owner, sources))
+        return Structure("unbounded") if is_in_vain and _is_never_cleared(sources) else known
     if bound_of(container) >= 0:
         return Structure("bounded", bound_of(container))
     if all_class_names(owner) & _WEAK:
@@ -124,20 +133,51 @@ def _of_type(objects: list[Any], sources: UserCode) -> Structure | None:
 def _of_cache(owner: Any, sources: UserCode) -> Structure:
     """Of `functools.lru_cache` and `functools.cache`."""
     size = cache_info_of(owner).maxsize
-    wrapped: Any = next((v for k, v in attributes_of(owner) if k == "__wrapped__"), None)
-    module = sources.file(wrapped.__code__.co_filename) if type(wrapped) is types.FunctionType else None
+    wrapped = _wrapped_by(owner)
+    module = None if wrapped is None else sources.file(wrapped.__code__.co_filename)
     kind, bound = ("bounded", size) if type(size) is int else ("keyed", -1)
-    if module is None:
+    if module is None or wrapped is None:
         return Structure(kind, bound)
     line = wrapped.__code__.co_firstlineno
     return Structure(kind, bound, module.file, line, module.line(line))
 
 
+def _wrapped_by(owner: Any) -> types.FunctionType | None:
+    wrapped = next((v for k, v in attributes_of(owner) if k == "__wrapped__"), None)
+    return wrapped if type(wrapped) is types.FunctionType else None
+
+
+def _is_called_afresh(owner: Any, sources: UserCode) -> bool:
+    """Whether each call of a function that has a cache hands it something that never comes again."""
+    wrapped = _wrapped_by(owner)
+    name = "" if wrapped is None else wrapped.__name__
+    _, is_whole = sources.mentioning(name) if name else ([], False)
+    calls = sources.calls(name) if is_whole else []
+    places = Places(sources, Uses(sources, frozenset(), frozenset(), frozenset()), is_closure=False)
+    bounds = Bounds(sources, [], places.is_length)
+    return bool(calls) and all(
+        any(bounds.never_repeats(module, passed, places.is_once) for passed in _passed_by(call))
+        for module, call in calls
+    )
+
+
+def _passed_by(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _is_never_cleared(sources: UserCode) -> bool:
+    """Whether no cache of a function is emptied anywhere."""
+    modules, is_whole = sources.mentioning("cache_clear")
+    clearing = (isinstance(n, ast.Attribute) and n.attr == "cache_clear" for module in modules for n in module.nodes)
+    return is_whole and not any(clearing)
+
+
 class _Judge:
     """Weighs what the sources do with one container."""
 
-    def __init__(self, objects: list[Any], code: UserCode, slots: list[Slot]) -> None:
+    def __init__(self, objects: list[Any], code: UserCode, slots: list[Slot], are_keys_lost: AreKeysLost) -> None:
         self._container = objects[-1]
+        self._are_keys_lost = are_keys_lost
         self._code = code
         self._slot = slots[0]
         self._upper = slots[1:]
@@ -161,15 +201,22 @@ class _Judge:
         living = [u for u in uses if u.kind not in _CHANGING or not self._is_idle(u)]
         taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
-        return (
+        known = (
             self._trimmed(living)
             or self._removed_when_long(taking)
             or self._filled_when_short(fills)
             or self._reset(removing, taking)
-            or self._asked(uses, fills)
-            or self._expiring(taking, fills)
-            or self._unbounded(uses, removing, fills)
         )
+        if known is not None:
+            return known
+        asks = [u for u in uses if u.kind == "ask"]
+        filling = [f for f in [*fills, *filter(self._is_filling, asks)] if not self._places.is_set_up(f)]
+        keyed = self._asked(uses, asks, fills)
+        if keyed is not None and self._is_in_vain(filling):
+            in_vain = self._expiring(taking, fills) or self._unbounded(uses, removing, filling, asks)
+            return keyed if in_vain == UNKNOWN else in_vain
+        found = keyed or self._expiring(taking, fills) or self._unbounded(uses, removing, filling, [])
+        return self._conditional(taking) if found == UNKNOWN else found
 
     # --- the facts ----------------------------------------------------------------------------------------------------
 
@@ -262,6 +309,14 @@ class _Judge:
             is_negated = isinstance(guard.test, ast.UnaryOp) and guard.test.operand in self._uses.denoting
             if not guard.is_loop and is_negated and guard.holds:
                 return 1
+        return self._limit_of_count(fill)
+
+    def _limit_of_count(self, fill: Use) -> int | None:
+        """Under a test of something that is only ever counted up: the number, where that is counted beside it."""
+        for module, guard in self._places.guards(fill):
+            number = self._bounds.ends(module, guard, self._places.is_once)
+            if number is not None:
+                return number if self._places.is_counted_beside(fill, guard) else -1
         return None
 
     def _reset(self, removing: list[Use], taking: list[Use]) -> Structure | None:
@@ -282,8 +337,19 @@ class _Judge:
         cut = use.detail
         return isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is None
 
-    def _asked(self, uses: list[Use], fills: list[Use]) -> Structure | None:
-        asks = [u for u in uses if u.kind == "ask"]
+    def _is_filling(self, ask: Use) -> bool:
+        """Whether it puts in what is not there: `setdefault`, or an item of a `defaultdict`."""
+        parent, _ = ask.module.parent(ask.node)
+        is_item = isinstance(parent, ast.Subscript) and self._asks_itself()
+        return is_item or (isinstance(parent, ast.Attribute) and parent.attr == "setdefault")
+
+    def _is_in_vain(self, filling: list[Use]) -> bool:
+        """Whether nothing that is asked for is there: each key is another one, or nobody has any of them any more."""
+        if self._is_sequence or not filling:
+            return False
+        return all(self._is_fresh(fill) for fill in filling) or self._are_keys_lost(self._container)
+
+    def _asked(self, uses: list[Use], asks: list[Use], fills: list[Use]) -> Structure | None:
         if asks:
             return self._at("keyed", asks[0])
         if self._is_sequence or any(u.kind == "remove" for u in uses):
@@ -317,28 +383,36 @@ class _Judge:
             return False
         return self._bounds.never_repeats(fill.module, fill.detail, self._places.is_once)
 
-    def _unbounded(self, uses: list[Use], removing: list[Use], fills: list[Use]) -> Structure:
+    def _unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
+        """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
         is_clear = (
             self._uses.is_whole
             and not removing
             and not any(use.kind == "escape" for use in uses)
-            and not self._places.has_length_test()
+            and not any(map(self._places.is_deciding, self._places.tested_lengths()))
             and not self._is_libraries()
             and all(self._places.entered(name) == "once" for name in self._slot.names)
             and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
         )
         # Which of several fills it once was is not known: one that may cease bounds what it fills.
-        in_steps = [fill for fill in fills if not self._places.is_set_up(fill)]
-        is_endless = bool(in_steps) and all(self._fills_for_ever(fill) for fill in in_steps)
+        is_endless = bool(in_steps) and all(self._fills_for_ever(fill, in_vain) for fill in in_steps)
         return Structure("unbounded") if is_clear and is_endless else UNKNOWN
 
-    def _fills_for_ever(self, fill: Use) -> bool:
+    def _conditional(self, taking: list[Use]) -> Structure:
+        """Where something takes items out, or asks how many there are before it does so, and cannot be understood."""
+        tests = (use for use in self._places.tested_lengths() if not self._is_idle(use))
+        known = next((use for use in taking if use.is_sure), None) or next(tests, None)
+        return UNKNOWN if known is None else self._at("conditional", known)
+
+    def _fills_for_ever(self, fill: Use, in_vain: list[Use]) -> bool:
         is_phase = self._places.is_phase(fill.module, fill.node)
         return (
             fill.is_sure
             and not is_phase
             and not any(
-                may_cease(guard) and not self._bounds.is_lasting(module, guard, self._places.is_once)
+                may_cease(guard)
+                and not self._places.depends_on(module, guard.test, in_vain)
+                and not self._bounds.is_lasting(module, guard, self._places.is_once)
                 for module, guard in self._places.guards(fill)
             )
         )

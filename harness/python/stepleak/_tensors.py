@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch._C import DisableTorchFunction, TensorBase
 
-from stepleak._objects import is_a
+from stepleak._objects import defining_class, is_a
 
 _address_of: Any = TensorBase.__dict__["_cdata"].__get__
 _graph_of: Any = TensorBase.__dict__["grad_fn"].__get__
@@ -54,6 +54,27 @@ def graph_of(tensor: Any) -> Any:
             return _graph_of(tensor)
     except RuntimeError:
         return None
+
+
+def is_hashed_by_address(tensor: Any) -> bool:
+    """Whether, as a key, it equals nothing but itself: so do all whose class does not say otherwise."""
+    return defining_class(tensor, "__hash__") is torch.Tensor
+
+
+def borrowed_memory(tensor: Any) -> tuple[int, int]:
+    """The address and the bytes of host memory that another library's malloc gave a tensor, as `from_numpy` has it.
+
+    No bytes where torch's own allocator, a file or shared memory is behind it: those have ledgers of their own.
+    """
+    with DisableTorchFunction():
+        try:
+            storage: Any = TensorBase.untyped_storage(tensor)
+        except (NotImplementedError, RuntimeError):  # sparse, fake or without storage
+            return 0, 0
+        is_own = storage.device.type != "cpu" or storage.resizable()
+        if is_own or storage.is_shared() or storage.filename is not None:
+            return 0, 0
+        return int(storage.data_ptr()), int(storage.nbytes())
 
 
 def name_of(tensor: Any, held: Any) -> str | None:

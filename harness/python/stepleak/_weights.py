@@ -5,7 +5,8 @@
 Events, streams and graphs of torch, which keep an object of CUDA's, are counted.
 
 An entry weighs what it alone leads to. What an older entry of the same container leads to as well (a model, a
-configuration) is not its own. Tensors weigh nothing, since they have a ledger of their own. Runs no code of the user's.
+configuration) is not its own. Tensors weigh nothing, since they have a ledger of their own, but for memory that they
+have from another library. Runs no code of the user's.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ class _Scale:
         self._seen = {id(container)}
         # No such block where PYTHONMALLOC has all of them come from malloc, as the command line does.
         self._largest_small = _LARGEST_SMALL if sys.getallocatedblocks() > 0 else 0
+        self._borrowed: set[int] = set()
         self._heap_bytes = 0
         self._blocks = 0
         self._cuda_objects = 0
@@ -143,7 +145,10 @@ class _Scale:
             if len(self._seen) % _AT_ONCE == 0:
                 self._limit.check()
             kind = type(item)
-            if issubclass(kind, _SHARED_TYPES) or _tensors.is_tensor(item):
+            if issubclass(kind, _SHARED_TYPES):
+                continue
+            if _tensors.is_tensor(item):
+                self._add_borrowed(item)
                 continue
             if kind is types.FrameType:  # an error's: its callers and their variables are not the error's own
                 is_complete = False
@@ -156,6 +161,12 @@ class _Scale:
             if kind not in _INLINE_TYPES:
                 waiting.extend(_contents_of(item))
         return Weight(self._heap_bytes, self._blocks, self._cuda_objects, is_complete)
+
+    def _add_borrowed(self, tensor: Any) -> None:
+        address, size = _tensors.borrowed_memory(tensor)
+        if size > 0 and address not in self._borrowed:
+            self._borrowed.add(address)
+            self._put(size)
 
     def _add_buffers(self, array: Any) -> None:
         """Its items, where they are its own, and its shape and strides: never of Python's allocator."""

@@ -63,6 +63,34 @@ QUEUES = [
 
 BOUNDED_BY_SOURCE = [
     Case(
+        "what it took is counted beside it",
+        keeper(
+            "def add(self, x):\n    if self.taken < self.capacity:\n        self.taken = self.taken + 1\n        self.kept.append(x)\n    else:\n        self.kept[3] = x",
+            "self.taken, self.kept = 0, []",
+        ),
+        "keeper.kept",
+        "bounded",
+        40,
+        "self.kept.append",
+    ),
+    Case(
+        "only before some step",
+        keeper("def add(self, x):\n    self.count += 1\n    if self.count < 1000:\n        self.kept.append(x)"),
+        "keeper.kept",
+        "bounded",
+        -1,
+        "self.kept.append",
+    ),
+    Case(
+        "what counts begins again",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    if self.count < 30:\n        self.kept.append(x)"
+            + method("begin_epoch", "self.count = 0"),
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
         "attribute of a threading.local, popped when long",
         "import threading\nlocal = threading.local()\nlocal.kept = []\ndef step():\n    local.kept.append([1])\n"
         "    if len(local.kept) > 300: local.kept.pop(0)\n",

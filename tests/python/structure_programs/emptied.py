@@ -173,7 +173,9 @@ EXPIRING = [
         "the newest is taken back where it fails",
         keeper(appending("if time.time() < 0:\n    self.kept.pop()")),
         "keeper.kept",
-        "unknown",
+        "conditional",
+        -1,
+        "self.kept.pop()",
     ),
     Case(
         "what has been done is taken out by its own key",
@@ -182,7 +184,9 @@ EXPIRING = [
             "self.kept = {}",
         ),
         "keeper.kept",
-        "unknown",
+        "conditional",
+        -1,
+        "self.kept.pop(self.count)",
     ),
 ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from structure_programs import Case, keeper, method
 
-ASK = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count\n    "
+ASK = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count // 2\n    "
 
 KEYED = [
     Case(
@@ -16,7 +16,7 @@ KEYED = [
         keeper(
             "def add(self, x):\n    if x not in self.kept:\n        self.kept[x] = [x]",
             "self.kept = {}",
-            "keeper.add(time.time())",
+            "keeper.add(round(time.time(), 9))",
         ),
         "keeper.kept",
         "keyed",
@@ -60,7 +60,7 @@ KEYED = [
         keeper(
             "def add(self, x):\n    if x in self.kept:\n        return\n    self.kept.add(x)",
             "self.kept = set()",
-            "keeper.add((time.time(),))",
+            "keeper.add((round(time.time(), 9),))",
         ),
         "keeper.kept",
         "keyed",

@@ -37,10 +37,20 @@ UNKNOWN = [
         "unknown",
     ),
     Case(
-        "length tested for something",
-        keeper(appending("if len(self.kept) > 1000:\n    print('long')")),
+        "how it is filled depends on its length",
+        keeper(appending().replace("self.kept.append", "(self.kept.append if len(self.kept) < 1000 else print)")),
         "keeper.kept",
-        "unknown",
+        "conditional",
+        -1,
+        "len(self.kept) < 1000",
+    ),
+    Case(
+        "its length says when it ends",
+        keeper(appending("if len(self.kept) > 1000:\n    return True")),
+        "keeper.kept",
+        "conditional",
+        -1,
+        "len(self.kept) > 1000",
     ),
     Case(
         "only the first steps",
@@ -59,7 +69,9 @@ UNKNOWN = [
         "drops the first, whatever",
         keeper(appending("if False:\n    self.kept = self.kept[1:]")),
         "keeper.kept",
-        "unknown",
+        "conditional",
+        -1,
+        "self.kept[1:]",
     ),
     Case(
         "filled by nobody that is read",
@@ -80,7 +92,7 @@ CACHES = [
     ),
     Case(
         "cache",
-        "import functools\n@functools.cache\ndef make(n):\n    return [n]\nn = 0\ndef step():\n    global n\n    n += 1\n    make(n)\n",
+        "import functools\n@functools.cache\ndef make(n):\n    return [n]\nn = 0\ndef step():\n    global n\n    n += 1\n    make(n % 700)\n",
         "@make",
         "keyed",
         -1,

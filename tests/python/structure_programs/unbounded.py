@@ -8,7 +8,56 @@ from __future__ import annotations
 
 from structure_programs import TASKS, Case, appending, in_context, keeper, method, owned
 
+COUNT = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count\n    "
+
 UNBOUNDED = [
+    Case(
+        "length tested for something",
+        keeper(appending("if len(self.kept) > 1000:\n    print('long')")),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "read where there are enough",
+        keeper(
+            appending("self.learn()") + method("learn", "if len(self.kept) < 64:\n    return\nsum(map(len, self.kept))")
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "dict asked by get for a count that never came before",
+        keeper(COUNT + "if self.kept.get(key) is None:\n        self.kept[key] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "what get answered for a count is tested",
+        keeper(COUNT + "old = self.kept.get(key)\n    if old is None:\n        self.kept[key] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "setdefault for a count",
+        keeper(COUNT + "self.kept.setdefault(key, []).append(x)", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "defaultdict for a count",
+        keeper(COUNT + "self.kept[key].append(x)", "self.kept = collections.defaultdict(list)"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "a count that raises KeyError",
+        keeper(
+            COUNT + "try:\n        return self.kept[key]\n    except KeyError:\n        self.kept[key] = [x]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
     Case(
         "attribute of a threading.local",
         "import threading\nlocal = threading.local()\nlocal.kept = []\ndef step():\n    local.kept.append([1])\n",

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tells what keys say of their container, of those that equal nothing but themselves.
+
+Nobody can ask again for one that only the container holds: a cache that is asked for tensors, closures or objects made
+anew in each step never has what is asked for (Ruff's B019: `functools.cache` on a method keeps every `self`). And
+entries for objects that were there before come to an end with these. Runs no code of the user's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from stepleak import _tensors
+from stepleak._limit import OutOfTimeError
+from stepleak._objects import container_kind, defining_class
+from stepleak._paths import Paths
+
+_IN_USE = 2
+"""Of the newest keys, which a variable of the step's may still have."""
+_MOST_LOOKED_AT = 3
+_MOST_NEWEST = 16
+_MOST_DEPTH = 4
+
+AreKeysLost = Callable[[Any], bool]
+"""Of a container: whether nobody can ask for what it gained again."""
+
+
+def are_keys_lost(container: Any, growth: int, paths: Paths, ours: list[Any]) -> bool:
+    """Whether no key of a dict or a set that grew by so many entries can be found again.
+
+    `ours`: what the search itself holds. False where that cannot be told, or was not told in time.
+    """
+    newest = _newest_keys(container, min(growth, _MOST_NEWEST))[_IN_USE:]
+    if len(newest) < _MOST_LOOKED_AT:
+        return False
+    looked_at = newest[:: max(1, len(newest) // _MOST_LOOKED_AT)][:_MOST_LOOKED_AT]
+    parts = [[part for part in _parts_of(key) if _equals_only_itself(part)] for key in looked_at]
+    holders = [container, newest, looked_at, parts, *parts, *ours]
+    try:
+        return all(any(paths.is_lost_without(some, at, holders) for at in range(len(some))) for some in parts)
+    except OutOfTimeError:
+        return False
+
+
+def are_keys_old(container: Any, growth: int, born: set[int] | None) -> bool:
+    """Whether what a dict gained are entries for objects that were there before: it ends with these, as the state of an
+    optimizer does for parameters that come to be trained one after another.
+
+    `born`: the `id` of every object that was not; None where that is not known.
+    """
+    if born is None or container_kind(container) is not dict:
+        return False
+    newest = _newest_keys(container, growth)
+    return bool(newest) and all(_equals_only_itself(key) and id(key) not in born for key in newest)
+
+
+def _newest_keys(container: Any, count: int) -> list[Any]:
+    """The newest first."""
+    kind = container_kind(container)
+    if kind is dict:
+        return list(itertools.islice(dict.__reversed__(container), count))
+    if kind is set:  # which does not tell
+        return list(itertools.islice(set.__iter__(container), count))
+    return []
+
+
+def _parts_of(key: Any, depth: int = 0) -> list[Any]:
+    """What a key is made of: one made of what nobody has cannot be made again."""
+    if type(key) is not tuple or depth > _MOST_DEPTH:
+        return [key]
+    return [part for item in tuple.__iter__(key) for part in _parts_of(item, depth + 1)]
+
+
+def _equals_only_itself(item: Any) -> bool:
+    """Whether its class neither compares nor hashes by value; a tensor does not as a key of a dict."""
+    if _tensors.is_tensor(item):
+        return _tensors.is_hashed_by_address(item)
+    return defining_class(item, "__hash__") is object and defining_class(item, "__eq__") is object

@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Caches that are asked for what nobody has any more, and the same where somebody has it or may empty them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from watched_program import found_in
+
+PROGRAM = """
+import collections, functools, torch
+
+class ProgramSample:
+    def __init__(self, number):
+        self.number, self.values = number, torch.full((2,), float(number))
+
+class ProgramEqual(ProgramSample):
+    def __eq__(self, other):
+        return self.number == other.number
+    def __hash__(self):
+        return hash(self.number)
+
+class ProgramEncoder:
+    def __init__(self):
+        self.encodings_kept = {}
+    def encode_for_program(self, sample):
+        LOOKUP
+    @functools.cache
+    def cached_by_program(self, number):
+        return torch.ones(2)
+
+data_of_program = [ProgramSample(i) for i in range(1_000)]
+encoder = ProgramEncoder()
+
+@functools.cache
+def cached_in_program(item):
+    return torch.ones(2)
+
+def program_main():
+    number = 0
+    for i in range(10_000):
+        number += 1
+        encoded = ASKED
+        program_tensor(encoded)
+        LATER
+        program_step()
+
+program_main()
+"""
+BY_IN = """if sample not in self.encodings_kept:
+            self.encodings_kept[sample] = torch.ones(2)
+        return self.encodings_kept[sample]"""
+BY_GET = """encoding = self.encodings_kept.get((sample, 7))
+        if encoding is None:
+            encoding = torch.ones(2)
+            self.encodings_kept[sample, 7] = encoding
+        return encoding"""
+BY_SETDEFAULT = "return self.encodings_kept.setdefault(sample, torch.ones(2))"
+ENCODE = "encoder.encode_for_program({})"
+
+
+def program(asked: str, lookup: str = BY_IN, later: str = "pass") -> str:
+    return PROGRAM.replace("LOOKUP", lookup).replace("ASKED", asked).replace("LATER", later)
+
+
+NEVER_FOUND = {
+    "object made for the call": program(ENCODE.format("ProgramSample(i)")),
+    "tensor": program(ENCODE.format("torch.rand(2)")),
+    "in a tuple": program(ENCODE.format("ProgramSample(i)"), BY_GET),
+    "setdefault": program(ENCODE.format("ProgramSample(i)"), BY_SETDEFAULT),
+    "closure": program(ENCODE.format("lambda: i")),
+    "count": program(ENCODE.format("number")),
+    "functools.cache of a tensor": program("cached_in_program(torch.rand(2))"),
+    "functools.cache of a method": program("ProgramEncoder().cached_by_program(7)"),
+    "functools.cache of a count": program("cached_in_program(number)"),
+}
+FOUND_AGAIN = {
+    "object of a data set": ("keyed", program(ENCODE.format("data_of_program[i % 1_000]"))),
+    "equal by value": ("keyed", program(ENCODE.format("ProgramEqual(i % 1_000)"))),
+    "number of a sample": ("keyed", program(ENCODE.format("i % 1_000"))),
+    "object that is kept beside it": (
+        "keyed",
+        program(ENCODE.format("data_of_program[-1]"), later="data_of_program.append(ProgramSample(i))"),
+    ),
+    "dropped some day": (
+        "reset",
+        program(ENCODE.format("ProgramSample(i)"), later="if i % 900 == 899: encoder.encodings_kept.clear()"),
+    ),
+    "asked in the first epoch": (
+        "keyed",
+        program(
+            ENCODE.format("ProgramSample(i)"),
+            "if data_of_program[0].number > 5:\n            return torch.ones(2)\n        " + BY_IN,
+        ),
+    ),
+    "functools.cache of a data set": ("keyed", program("cached_in_program(data_of_program[i % 1_000])")),
+    "functools.cache that is cleared": (
+        "keyed",
+        program("cached_in_program(torch.rand(2))", later="if i % 900 == 899: cached_in_program.cache_clear()"),
+    ),
+    "functools.cache of a size": ("keyed", program("cached_in_program(i % 1_000)")),
+}
+
+
+@pytest.mark.parametrize("name", NEVER_FOUND)
+def test_nothing_that_is_asked_for_is_there(name: str, tmp_path: Path) -> None:
+    holder = found_in(NEVER_FOUND[name], tmp_path)["holders"][0]
+
+    assert holder["structure"]["kind"] == "unbounded"
+
+
+@pytest.mark.parametrize("name", FOUND_AGAIN)
+def test_what_may_be_asked_for_again_is_waited_for(name: str, tmp_path: Path) -> None:
+    kind, source = FOUND_AGAIN[name]
+    holder = found_in(source, tmp_path)["holders"][0]
+
+    assert holder["structure"]["kind"] == kind
