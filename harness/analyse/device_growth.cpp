@@ -5,7 +5,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace stepleak {
+namespace {
+
+// The position of the last value that is higher than all before it; 0 where there is none.
+std::size_t last_rise(const std::vector<std::int64_t>& values) {
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (values[i] > values[last]) last = i;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool is_reserved_for_live(const Trace& trace, Device device, StepRange judged) {
+  const auto rise_of = [&](Counter counter) { return last_rise(values_of(trace, {counter, device}, judged)); };
+  const auto needed = std::max(rise_of(Counter::live_bytes), rise_of(Counter::peak_bytes));
+  return rise_of(Counter::reserved_bytes) <= needed && 2 * static_cast<std::int64_t>(needed) <= judged.count();
+}
 
 std::vector<DeviceGrowth> device_growths_of(const Trends& trends) {
   std::vector<DeviceGrowth> growths;

@@ -49,6 +49,10 @@ struct DeviceGrowth {
 /// One entry a GPU that the run observed.
 [[nodiscard]] std::vector<DeviceGrowth> device_growths_of(const Trends& trends);
 
+/// Whether reserved memory rose last while live tensors or a step's peak still rose, and all have stood still since,
+/// for the half of the judged steps at least: what was taken for what is live is no drift.
+[[nodiscard]] bool is_reserved_for_live(const Trace& trace, Device device, StepRange judged);
+
 /// Of mapped shared memory. Workers of a loader run ahead by a few batches, so it need not be flat where all is well.
 [[nodiscard]] Trend shared_trend(const Trends& trends);
 
