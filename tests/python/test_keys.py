@@ -24,7 +24,7 @@ class ProgramEqual(ProgramSample):
 
 class ProgramEncoder:
     def __init__(self):
-        self.encodings_kept = {}
+        self.encodings_kept, self.context_length = {}, 1
     def encode_for_program(self, sample):
         LOOKUP
     @functools.cache
@@ -65,6 +65,9 @@ def program(asked: str, lookup: str = BY_IN, later: str = "pass") -> str:
     return PROGRAM.replace("LOOKUP", lookup).replace("ASKED", asked).replace("LATER", later)
 
 
+RISING = """if encoder.context_length < 900:
+            encoder.context_length += 1"""
+
 NEVER_FOUND = {
     "object made for the call": program(ENCODE.format("ProgramSample(i)")),
     "tensor": program(ENCODE.format("torch.rand(2)")),
@@ -99,6 +102,14 @@ FOUND_AGAIN = {
     "functools.cache that is cleared": (
         "keyed",
         program("cached_in_program(torch.rand(2))", later="if i % 900 == 899: cached_in_program.cache_clear()"),
+    ),
+    "functools.cache of a count that ends": (
+        "keyed",
+        program("cached_in_program(encoder.context_length)", later=RISING),
+    ),
+    "functools.cache that is asked in the first steps": (
+        "keyed",
+        program("cached_in_program(torch.rand(2)) if number < 900 else torch.ones(2)"),
     ),
     "functools.cache of a size": ("keyed", program("cached_in_program(i % 1_000)")),
 }

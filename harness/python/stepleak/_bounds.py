@@ -233,7 +233,10 @@ class Bounds:
         is_left_small = isinstance(op, (ast.Lt, ast.LtE)) == guard.holds
         small, large = (left, right) if is_left_small else (right, left)
         number = self.number(module, large)
-        is_counted = isinstance(small, (ast.Name, ast.Attribute)) and self.never_repeats(module, small, is_once)
+        if isinstance(small, ast.Attribute):
+            is_counted = self._counts_attribute(small.attr, is_once, may_end=True)
+        else:
+            is_counted = isinstance(small, ast.Name) and self._counts(module, small, is_once, 0, may_end=True)
         return number if is_counted and number > 0 else None
 
     def is_off(self, module: Module, guard: Guard) -> bool:
@@ -302,14 +305,16 @@ class Bounds:
         stored = [v for m in self._code.mentioning(name)[0] for v in stored_values(m, name)] if name else []
         return bool(stored) and all(called_name(v) == "count" for v in stored)
 
-    def _counts_attribute(self, name: str, is_once: IsOnce) -> bool:
-        """Whether an attribute of this name is only ever counted up, everywhere."""
+    def _counts_attribute(self, name: str, is_once: IsOnce, may_end: bool = False) -> bool:
+        """Whether an attribute of this name is only ever counted up, everywhere; `may_end`: also up to some number."""
         counted = False
         for module in self._code.mentioning(name)[0]:
             for node in module.nodes:
                 if not isinstance(node, ast.Attribute) or node.attr != name or isinstance(node.ctx, ast.Load):
                     continue
                 statement = module.statement(node)
+                if not may_end and _is_capped(module, statement, node):
+                    return False
                 if isinstance(statement, ast.AugAssign) and statement.target is node:
                     if not _is_step_up(statement.op, statement.value):
                         return False
@@ -320,7 +325,7 @@ class Bounds:
                     return False
         return counted
 
-    def _counts(self, module: Module, key: ast.Name, is_once: IsOnce, depth: int) -> bool:
+    def _counts(self, module: Module, key: ast.Name, is_once: IsOnce, depth: int, may_end: bool = False) -> bool:
         scope = module.resolve(key, key.id)
         if is_parameter(scope, key.id):
             return self._is_passed_fresh(module, scope, key.id, is_once, depth)
@@ -331,6 +336,8 @@ class Bounds:
             if module.resolve(node, key.id) is not scope:
                 continue
             statement = module.statement(node)
+            if not may_end and _is_capped(module, statement, node):
+                return False
             if isinstance(statement, ast.AugAssign):
                 if not _is_step_up(statement.op, statement.value):
                     return False
@@ -474,6 +481,13 @@ def _is_negated(test: ast.AST, inner: ast.AST) -> bool:
 def _is_step_up(op: ast.operator, value: ast.expr) -> bool:
     is_whole = isinstance(value, ast.Constant) and type(value.value) is int
     return isinstance(op, ast.Add) and is_whole and value.value > 0  # type: ignore[attr-defined]
+
+
+def _is_capped(module: Module, statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
+    """Whether a count goes on only under a test of itself: `if self.length < 48: self.length += 1`."""
+    name = ast.unparse(target)
+    tests = (guard.test for guard in module.guards(statement))
+    return any(isinstance(n, ast.expr) and ast.unparse(n) == name for test in tests for n in ast.walk(test))
 
 
 def _is_counted_up(statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:

@@ -31,6 +31,7 @@ from stepleak._objects import (
 )
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
+from stepleak._syntax import Module
 from stepleak._user_code import UserCode
 from stepleak._uses import Name, Use, Uses
 
@@ -116,7 +117,7 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
     container, owner = objects[-1], _owner_of(objects)
     if type(owner) in _CACHES and namespace_of(owner) is not container:
         known = _of_cache(owner, sources)
-        is_in_vain = known.kind == "keyed" and (are_keys_lost(container) or _is_called_afresh(owner, sources))
+        is_in_vain = known.kind == "keyed" and _is_asked_in_vain(owner, sources, are_keys_lost(container))
         return Structure("unbounded") if is_in_vain and _is_never_cleared(sources) else known
     if bound_of(container) >= 0:
         return Structure("bounded", bound_of(container))
@@ -147,18 +148,28 @@ def _wrapped_by(owner: Any) -> types.FunctionType | None:
     return wrapped if type(wrapped) is types.FunctionType else None
 
 
-def _is_called_afresh(owner: Any, sources: UserCode) -> bool:
-    """Whether each call of a function that has a cache hands it something that never comes again."""
+def _is_asked_in_vain(owner: Any, sources: UserCode, are_keys_lost: bool) -> bool:
+    """Whether a function that has a cache is called for ever, and not for what is in it.
+
+    Each call hands it something that never comes again, or what it was handed is lost.
+    """
     wrapped = _wrapped_by(owner)
     name = "" if wrapped is None else wrapped.__name__
     _, is_whole = sources.mentioning(name) if name else ([], False)
     calls = sources.calls(name) if is_whole else []
     places = Places(sources, Uses(sources, frozenset(), frozenset(), frozenset()), is_closure=False)
     bounds = Bounds(sources, [], places.is_length)
-    return bool(calls) and all(
-        any(bounds.never_repeats(module, passed, places.is_once) for passed in _passed_by(call))
-        for module, call in calls
-    )
+
+    def goes_on(module: Module, call: ast.Call) -> bool:
+        guards = places.guards(Use("ask", module, call))
+        return not any(
+            may_cease(guard) and not bounds.is_lasting(home, guard, places.is_once) for home, guard in guards
+        )
+
+    def is_afresh(module: Module, call: ast.Call) -> bool:
+        return any(bounds.never_repeats(module, passed, places.is_once) for passed in _passed_by(call))
+
+    return bool(calls) and all(goes_on(*call) and (are_keys_lost or is_afresh(*call)) for call in calls)
 
 
 def _passed_by(call: ast.Call) -> list[ast.expr]:
