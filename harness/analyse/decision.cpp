@@ -12,6 +12,7 @@
 #include "harness/analyse/ages.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/host_growth.hpp"
+#include "harness/analyse/record_outcome.hpp"
 
 namespace stepleak {
 namespace {
@@ -182,6 +183,20 @@ Limit limit_of(const std::vector<LedgerTrend>& exact, const Trace& trace, const 
   return limit;
 }
 
+// Those of several that explain a ledger which none before them explains.
+std::vector<Finding> explaining(const std::vector<Finding>& findings) {
+  std::vector<Finding> kept;
+  std::set<SeriesKey> explained;
+  for (const auto& finding : findings) {
+    const bool is_new = std::any_of(finding.accounts_for.begin(), finding.accounts_for.end(),
+                                    [&](const SeriesKey& key) { return !explained.contains(key); });
+    if (!is_new) continue;
+    explained.insert(finding.accounts_for.begin(), finding.accounts_for.end());
+    kept.push_back(finding);
+  }
+  return kept;
+}
+
 }  // namespace
 
 Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
@@ -262,29 +277,10 @@ std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange 
   return levels;
 }
 
-namespace {
-
-bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
-
-std::vector<Finding> explaining(const std::vector<Finding>& findings) {
-  std::vector<Finding> kept;
-  std::set<SeriesKey> explained;
-  for (const auto& finding : findings) {
-    const bool is_new = std::any_of(finding.accounts_for.begin(), finding.accounts_for.end(),
-                                    [&](const SeriesKey& key) { return !explained.contains(key); });
-    if (!is_new) continue;
-    explained.insert(finding.accounts_for.begin(), finding.accounts_for.end());
-    kept.push_back(finding);
-  }
-  return kept;
-}
-
-}  // namespace
-
 std::vector<Finding> narrowed(const std::vector<Finding>& findings) {
   auto kept = explaining(findings);
   if (!std::all_of(kept.begin(), kept.end(), says_nothing)) return kept;
-  // Tensors whose memory is another library's: what that is, another finding says.
+  // What its memory is, where it is another library's, another finding says.
   std::vector<Finding> telling;
   std::remove_copy_if(findings.begin(), findings.end(), std::back_inserter(telling), says_nothing);
   return telling.empty() ? kept : explaining(telling);

@@ -193,7 +193,7 @@ bool is_graph_of_the_step(const Evidence& evidence) {
 // of a smaller one is none that stays; but where the graph of each step is larger than the last one's and is gone with
 // it, what it needs is, too.
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
-  if (finding.bytes_per_step <= 0 && finding.count_per_step <= 0) return true;
+  if (says_nothing(finding)) return true;
   if (is_graph_of_the_step(evidence)) return finding.counted == "autograd nodes" || finding.count_per_step <= 0;
   const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
   return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
@@ -227,6 +227,8 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
   const bool may_go_on = type == StructureType::conditional || type == StructureType::keyed;
   return may_go_on && is_wait_over(outcome, steps, policy);
 }
+
+bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
 bool is_proven(const Finding& finding) {
   if (finding.structure.type != StructureType::unbounded) return false;

@@ -47,6 +47,9 @@ struct RecordOutcome {
 /// reach leaves it inconclusive.
 [[nodiscard]] bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
+/// Whether a finding says that nothing grows: sizes that vary, or tensors whose memory is another library's.
+[[nodiscard]] bool says_nothing(const Finding& finding);
+
 /// Whether a record pass proves that a finding's container grows without a bound: nothing bounds it, and survivors of
 /// two of its steps at least are in it; or, of host memory, it gained the better part of what these left.
 [[nodiscard]] bool is_proven(const Finding& finding);

@@ -125,8 +125,7 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
 std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   std::vector<std::string> notes;
   for (const auto& finding : findings) {
-    // Sizes that vary may be said to grow, and by nothing.
-    if (finding.bytes_per_step <= 0 && finding.count_per_step <= 0) continue;
+    if (says_nothing(finding)) continue;
     const auto& kept_by = finding.kept_by;
     const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
     const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);

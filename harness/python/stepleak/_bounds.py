@@ -215,23 +215,23 @@ class Bounds:
         if isinstance(op, (ast.Eq, ast.NotEq)):
             full = [side for side in (left, right) if called_name(side) == "len"]
             return isinstance(op, ast.Eq) == guard.holds and any(_is_emptied_beside(module, test, f) for f in full)
-        if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        sides = _sides_where(guard)
+        if sides is None:
             return False
-        is_left_large = isinstance(op, (ast.Gt, ast.GtE)) == guard.holds
-        large, small = (left, right) if is_left_large else (right, left)
+        small, large = sides
         grows = called_name(large) == "len" or self.never_repeats(module, large, is_once)
         return grows and self._value(module, small) is not _NOTHING
 
+    def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether what a test guards may cease to run, for all that is known."""
+        return may_cease(guard) and not self.is_lasting(module, guard, is_once)
+
     def ends(self, module: Module, guard: Guard, is_once: IsOnce) -> int | None:
         """The count from which on a test never holds again (`if self.taken < 300`); None where there is none."""
-        test = guard.test
-        if guard.is_loop or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        sides = None if guard.is_loop else _sides_where(guard)
+        if sides is None:
             return None
-        left, right, op = test.left, test.comparators[0], test.ops[0]
-        if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
-            return None
-        is_left_small = isinstance(op, (ast.Lt, ast.LtE)) == guard.holds
-        small, large = (left, right) if is_left_small else (right, left)
+        small, large = sides
         number = self.number(module, large)
         if isinstance(small, ast.Attribute):
             is_counted = self._counts_attribute(small.attr, is_once, may_end=True)
@@ -377,6 +377,18 @@ def _is_unique(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and called_name(node) in _KEEPING and len(node.args) == 1:
         node = node.args[0]
     return isinstance(node, ast.Call) and called_name(node) in _UNIQUE
+
+
+def _sides_where(guard: Guard) -> tuple[ast.expr, ast.expr] | None:
+    """The smaller and the larger side of a test by size, where what it guards runs; None of other tests."""
+    test = guard.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    op, left, right = test.ops[0], test.left, test.comparators[0]
+    if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        return None
+    is_left_small = isinstance(op, (ast.Lt, ast.LtE)) == guard.holds
+    return (left, right) if is_left_small else (right, left)
 
 
 def may_cease(guard: Guard) -> bool:

@@ -26,9 +26,9 @@ from stepleak._syntax import (
     last_name,
 )
 from stepleak._user_code import UserCode
-from stepleak._uses import Name, Use, Uses
+from stepleak._uses import CHANGING, Name, Use, Uses
 
-_CHANGING = frozenset({"fill", "put", "remove", "reset", "trim", "assign", "escape"})
+_MAY_CHANGE = CHANGING | {"assign", "escape"}
 _MOST_CHANGING = 200
 _MAIN = frozenset({"main", "__main__"})
 _MOST_CALLERS = 8
@@ -121,7 +121,7 @@ class Places:
 
     @functools.cached_property
     def _changes(self) -> list[Use]:
-        return [use for use in self._uses.found if use.kind in _CHANGING]
+        return [use for use in self._uses.found if use.kind in _MAY_CHANGE]
 
     @functools.cached_property
     def _changed(self) -> set[ast.AST]:

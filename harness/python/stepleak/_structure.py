@@ -15,7 +15,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak._bounds import Bounds, may_cease
+from stepleak._bounds import Bounds
 from stepleak._keys import AreKeysLost
 from stepleak._objects import (
     all_class_names,
@@ -33,7 +33,7 @@ from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._syntax import Module
 from stepleak._user_code import UserCode
-from stepleak._uses import Name, Use, Uses
+from stepleak._uses import CHANGING, Name, Use, Uses
 
 _FULL_QUEUES = ("maxsize", "_maxsize")
 _CACHES = (functools._lru_cache_wrapper,)
@@ -41,7 +41,6 @@ _QUEUES = frozenset(
     {"queue.Queue", "queue.LifoQueue", "queue.PriorityQueue", "_queue.SimpleQueue"}
     | {"asyncio.queues.Queue", "asyncio.queues.LifoQueue", "asyncio.queues.PriorityQueue"}
 )
-_CHANGING = frozenset({"remove", "reset", "trim", "put", "fill"})
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _WEAK = frozenset({"WeakValueDictionary", "WeakKeyDictionary", "WeakSet"})
 
@@ -162,9 +161,7 @@ def _is_asked_in_vain(owner: Any, sources: UserCode, are_keys_lost: bool) -> boo
 
     def goes_on(module: Module, call: ast.Call) -> bool:
         guards = places.guards(Use("ask", module, call))
-        return not any(
-            may_cease(guard) and not bounds.is_lasting(home, guard, places.is_once) for home, guard in guards
-        )
+        return not any(bounds.may_end(home, guard, places.is_once) for home, guard in guards)
 
     def is_afresh(module: Module, call: ast.Call) -> bool:
         return any(bounds.never_repeats(module, passed, places.is_once) for passed in _passed_by(call))
@@ -209,7 +206,7 @@ class _Judge:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._places.is_at_end(u.module, u.node)]
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
-        living = [u for u in uses if u.kind not in _CHANGING or not self._is_idle(u)]
+        living = [u for u in uses if u.kind not in CHANGING or not self._is_idle(u)]
         taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
         known = (
@@ -421,9 +418,8 @@ class _Judge:
             fill.is_sure
             and not is_phase
             and not any(
-                may_cease(guard)
+                self._bounds.may_end(module, guard, self._places.is_once)
                 and not self._places.depends_on(module, guard.test, in_vain)
-                and not self._bounds.is_lasting(module, guard, self._places.is_once)
                 for module, guard in self._places.guards(fill)
             )
         )

@@ -69,12 +69,12 @@ def borrowed_memory(tensor: Any) -> tuple[int, int]:
     with DisableTorchFunction():
         try:
             storage: Any = TensorBase.untyped_storage(tensor)
-        except (NotImplementedError, RuntimeError):  # sparse, fake or without storage
+            is_own = storage.device.type != "cpu" or storage.resizable()
+            if is_own or storage.is_shared() or storage.filename is not None:
+                return 0, 0
+            return int(storage.data_ptr()), int(storage.nbytes())
+        except (NotImplementedError, RuntimeError):  # a sparse or a fake tensor has no memory that could be asked for
             return 0, 0
-        is_own = storage.device.type != "cpu" or storage.resizable()
-        if is_own or storage.is_shared() or storage.filename is not None:
-            return 0, 0
-        return int(storage.data_ptr()), int(storage.nbytes())
 
 
 def name_of(tensor: Any, held: Any) -> str | None:

@@ -66,6 +66,8 @@ _READING = frozenset(
 )
 """Functions and methods that only read what they get, wherever they come from."""
 _READING_LIBRARIES = frozenset({"torch", "np", "numpy", "math", "statistics", "json", "pickle", "logging", "warnings"})
+CHANGING = frozenset({"fill", "put", "remove", "reset", "trim"})
+"""Kinds of uses after which other items are in the container."""
 _DYNAMIC = ("getattr(", "setattr(", "delattr(", "vars(", "__dict__", "globals(")
 _FRESH = frozenset({"list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter", "field", "sorted", "copy"})
 _MOST_NAMES = 200
