@@ -22,7 +22,6 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
 // An object takes a block of Python's own allocator, or of malloc's. Where these do not become more, objects have taken
 // the place of some that were set apart, and are no more of them.
 bool are_replaced(const Trace& trace, const HostGrowth& growth) {
-  constexpr double kLeastObjectBytes = 48;  // the collector's head, the object's, and malloc's
   const auto per_step = growth.objects.per_step;
   if (!growth.objects.is_growing() || !growth.heap.is_flat()) return false;
   if (trace.has({Counter::python_blocks})) return growth.blocks.is_flat() && per_step >= kBlockFloor;

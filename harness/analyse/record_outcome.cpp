@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "harness/analyse/ages.hpp"
+#include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/library_cache.hpp"
 #include "harness/analyse/suspects.hpp"
 
@@ -55,6 +57,31 @@ bool is_following(Counter counter) {
   }
 }
 
+// What a ledger rose by a step among some; none where it was read less often than twice there.
+std::optional<double> rise_in(const Ledger* ledger, StepRange range) {
+  if (ledger == nullptr) return std::nullopt;
+  const auto steps = ledger->steps();
+  const auto first = std::lower_bound(steps.begin(), steps.end(), range.first);
+  const auto end = std::upper_bound(first, steps.end(), range.last);
+  if (end - first < 2) return std::nullopt;
+  const auto values =
+      ledger->values().subspan(static_cast<std::size_t>(first - steps.begin()), static_cast<std::size_t>(end - first));
+  return static_cast<double>(values.back() - values.front()) / static_cast<double>(*(end - 1) - *first);
+}
+
+// Whether Python's objects have lately taken the place of others that were set apart, whose end is not counted: of the
+// last quarter's the memory that they need is not there. Each takes a block of Python's allocator or of malloc's.
+bool are_objects_replaced(const Evidence& evidence) {
+  const auto judged = evidence.trends.judged();
+  const auto last = evidence.recording.pass.first_step - 1;
+  const StepRange lately{.first = last - (last - judged.first) / 4, .last = last};
+  const auto objects = rise_in(evidence.trace.ledger({Counter::python_objects}), lately);
+  const auto blocks = rise_in(evidence.trace.ledger({Counter::python_blocks}), lately);
+  const auto heap = rise_in(evidence.trace.ledger({Counter::heap_bytes}), lately);
+  if (!objects || !blocks || !heap) return false;
+  return *objects > 2 * std::max(*blocks + *heap / kLeastObjectBytes, kBlockFloor);
+}
+
 // Whether all that grew stands still by now. Memory outside the allocator is not read at each boundary.
 bool has_stopped(const Evidence& evidence) {
   // Of Python's objects a record pass counts the new ones only, so that they alone do not speak for the heap.
@@ -64,6 +91,10 @@ bool has_stopped(const Evidence& evidence) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_following(key.counter)) continue;
     if (!evidence.trends.of(key).is_growing()) continue;
+    if (key.counter == Counter::python_objects && are_objects_replaced(evidence)) {
+      has_grown = true;
+      continue;
+    }
     if (key.counter == Counter::outside_bytes || !is_silent(evidence, key)) return false;
     (key.counter == Counter::python_objects ? have_objects_grown : has_grown) = true;
   }

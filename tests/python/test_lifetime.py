@@ -29,6 +29,16 @@ def run_program_epoch(stats):
         program_step()
 """
 
+RUNNER = """
+class ProgramRunner:
+    def __init__(self, *trainers):
+        self.trainers = trainers
+        self.first = trainers[0]
+    def fit_all(self):
+        for epoch in range(3):
+            self.first.fit_program()
+"""
+
 # The program calls `program_step()` after each entry.
 ENDING = {
     "trainer of each trial": TRAINER
@@ -60,6 +70,21 @@ ENDING = {
                     train(recorder)
         program_main()
     """,
+    "trainer that its runner makes anew": TRAINER
+    + """
+class ProgramRunner:
+    def fit_trials(self):
+        for seed in range(4):
+            self.trainer = ProgramTrainer(seed)
+            self.trainer.fit_program()
+def program_main():
+    ProgramRunner().fit_trials()
+program_main()
+""",
+    "trainer of a runner of each trial": TRAINER
+    + RUNNER
+    + "def program_main():\n    for seed in range(4):\n        ProgramRunner(ProgramTrainer(seed)).fit_all()\n"
+    + "program_main()\n",
     "keyword argument made for the call": STATS
     + "def program_main():\n    for e in range(3):\n        run_program_epoch(stats=ProgramStats())\nprogram_main()\n",
     "main that a decorator runs": """
@@ -135,6 +160,14 @@ LASTING = {
     + "def program_main():\n    t = ProgramTrainer()\n    t.fit_program()\nprogram_main()\n",
     "trainer that is made for the one call": TRAINER
     + "def program_main():\n    ProgramTrainer().fit_program()\nprogram_main()\n",
+    "trainer that an attribute of its runner keeps": TRAINER
+    + RUNNER
+    + "def program_main():\n    ProgramRunner(ProgramTrainer()).fit_all()\nprogram_main()\n",
+    "trainer that a list of its runner keeps": TRAINER
+    + RUNNER.replace("self.first = trainers[0]", "self.kept = [trainers[0]]").replace(
+        "self.first.fit", "self.kept[0].fit"
+    )
+    + "def program_main():\n    ProgramRunner(ProgramTrainer()).fit_all()\nprogram_main()\n",
     "statistics of all epochs": STATS
     + "def program_main():\n    stats = ProgramStats()\n    for e in range(3):\n        run_program_epoch(stats)\n"
     + "program_main()\n",
@@ -186,6 +219,8 @@ CALLED_AGAIN = [
     "trainers in a comprehension",
     "trainer in a variable of each trial",
     "trainer of a function that is called again",
+    "trainer that its runner makes anew",
+    "trainer of a runner of each trial",
     "context of a with statement",
     "keyword argument made for the call",
 ]

@@ -70,5 +70,24 @@ TEST(FullContainerTest, HasStoppedWhateverTheHeapSays) {
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
 }
 
+// A deque of three Python objects for each entry. What was set apart before the record pass dies uncounted, so that the
+// collector's count rises on: the memory tells.
+TEST(FullContainerTest, HasStoppedWhereObjectsTakeThePlaceOfOthers) {
+  const auto outcome_of_entries = [](std::int64_t last) {
+    TraceBuilder builder(274);
+    const auto entries = [=](std::int64_t step) { return std::min(step, last); };
+    builder.with({Counter::python_objects}, [](auto step) { return 24 * step; })
+        .with({Counter::python_blocks}, [=](auto step) { return 16 * entries(step); })
+        .with({Counter::heap_bytes}, [=](auto step) { return 1600 * entries(step); })
+        .recorded(18);
+    for (std::int64_t step = 257; step <= 274; ++step) {
+      builder.with_survivor({.type = SurvivorType::block, .birth_step = step, .bytes = 512, .storage_bytes = 512});
+    }
+    return Analysed(builder.build()).outcome(GrowthDetector()).type;
+  };
+  EXPECT_EQ(outcome_of_entries(170), RecordOutcome::Type::contradicted);
+  EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
+}
+
 }  // namespace
 }  // namespace stepleak

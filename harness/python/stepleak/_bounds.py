@@ -224,7 +224,7 @@ class Bounds:
 
     def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether what a test guards may cease to run, for all that is known."""
-        return may_cease(guard) and not self.is_lasting(module, guard, is_once)
+        return any(may_cease(part) and not self.is_lasting(module, part, is_once) for part in _parts_of(guard))
 
     def ends(self, module: Module, guard: Guard, is_once: IsOnce) -> int | None:
         """The count from which on a test never holds again (`if self.taken < 300`); None where there is none."""
@@ -396,9 +396,22 @@ def may_cease(guard: Guard) -> bool:
 
     What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
     """
-    comes_again = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(guard.test))
-    is_main = any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(guard.test))
-    return not guard.is_loop and not comes_again and not is_main
+    return any(not guard.is_loop and not _comes_again(part.test) for part in _parts_of(guard))
+
+
+def _comes_again(test: ast.AST) -> bool:
+    return any(
+        (isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)) or (isinstance(n, ast.Name) and n.id == "__name__")
+        for n in ast.walk(test)
+    )
+
+
+def _parts_of(guard: Guard) -> list[Guard]:
+    """Tests that all hold where a statement runs: `step % 20 == 0` and `self.left > 0` of `a and b`."""
+    test = guard.test
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == guard.holds:
+        return [part for t in test.values for part in _parts_of(Guard(t, guard.holds, guard.is_loop))]
+    return [guard]
 
 
 def _is_emptied_beside(module: Module, test: ast.AST, length: ast.AST) -> bool:

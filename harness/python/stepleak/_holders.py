@@ -21,7 +21,7 @@ from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import Graph
 from stepleak._keys import are_keys_lost, are_keys_old
-from stepleak._lifetime import life_of
+from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
 from stepleak._paths import End, Paths, Search
@@ -220,21 +220,21 @@ class _Found:
         holder = self._graph.add(search, is_buffer=buffer is not None)
         place, chain = holder.pop("place"), holder.pop("chain")
         function = search.root_name.removeprefix("local of ") if search.variable else ""
-        variable, end = search.variable, None
-        dropped = None
-        if variable:
-            life = life_of(search.objects[0], variable, function, self._code, self._read_locals)
-            variable, function, end, dropped = life.variable, life.function, life.end, life.dropped
+        life = Life(search.variable, function, None)
+        if search.variable:
+            life = life_of(search.objects[0], search.variable, function, self._code, self._read_locals)
+        end = life.end
 
         def are_lost(container: Any) -> bool:
             return are_keys_lost(container, self._growth(container), paths, [chain, search.objects])
 
-        container = judged(chain, self._code, variable, function, are_lost)
+        whole = [*life.owners, *chain] if chain else []
+        container = judged(whole, self._code, life.variable, life.function, are_lost)
         structure = container.structure
         if not chain and holder["graph"] >= 0:
-            structure = accumulated(search.objects, self._code, variable, function)
+            structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
-            end = end if len(search.objects) > 1 else None
+            end = end if life.owners or len(search.objects) > 1 else None
         if structure.kind == "unknown" and chain and are_keys_old(chain[-1], self._growth(chain[-1]), self._born):
             structure = Structure("keyed")
         if structure.kind == "conditional" and chain:
@@ -242,8 +242,8 @@ class _Found:
             structure = UNKNOWN_STRUCTURE if self._has_taken(chain[-1]) else structure
         if structure.kind == "unbounded" and end is not None:
             structure = end
-        elif not chain and dropped is not None:
-            structure = dropped
+        elif not chain and life.dropped is not None:
+            structure = life.dropped
         statement = self._sources.statement_keeping(place)
         if not statement["file"]:
             statement = self._sources.statement_filling(container.fills)

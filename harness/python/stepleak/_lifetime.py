@@ -7,10 +7,11 @@ from __future__ import annotations
 import ast
 import types
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
+from stepleak._objects import attributes_of, container_kind, items_of, length_of, namespace_of
 from stepleak._places import Places, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
@@ -19,6 +20,9 @@ from stepleak._uses import Name, Uses
 
 _METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(kind))
 """Of what a loop goes over, which is any of these."""
+_MOST_ITEMS = 1000
+"""Of a container that may hold what a method is called on."""
+_MOST_OWNERS = 3
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
@@ -32,12 +36,17 @@ class Life:
     """Where it lets the object go, or UNKNOWN; None where nothing of the kind is known."""
     dropped: Structure | None = None
     """Of a loop's own variable: where what it goes over lets go of items, as in `for request in active`."""
+    owners: list[Any] = field(default_factory=list)
+    """What leads from the variable to the object, each object to the next: `runner` of `runner.recipe.train()`."""
 
 
-def life_of(value: Any, variable: str, function: str, code: UserCode, read_locals: ReadLocals) -> Life:
+def life_of(
+    value: Any, variable: str, function: str, code: UserCode, read_locals: ReadLocals, most_owners: int = _MOST_OWNERS
+) -> Life:
     """`variable` of `function` holds it; functions further out may, too.
 
-    What is handed to a function and has no variable of its caller's ends with the call.
+    What is handed to a function and has no variable of its caller's, nor an attribute of what has one, ends with the
+    call.
     """
     found: tuple[types.FrameType, str] | None = None
     for frame in running_frames():
@@ -50,7 +59,8 @@ def life_of(value: Any, variable: str, function: str, code: UserCode, read_local
     if _is_a_test(frame):
         return Life(variable, function, None)
     if name in _parameters(frame.f_code):
-        return Life(variable, function, _end_of_call(frame.f_back, code))
+        owned = _life_of_owner(value, code, read_locals, most_owners)
+        return owned or Life(variable, function, _end_of_call(frame.f_back, code))
     module = code.file(frame.f_code.co_filename)
     if module is None:
         return Life(name, frame.f_code.co_name, UNKNOWN)
@@ -59,6 +69,38 @@ def life_of(value: Any, variable: str, function: str, code: UserCode, read_local
         return Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
     dropped = _dropping(module.statement(target), target, module, code)
     return Life(name, frame.f_code.co_name, _end_at(module, target.lineno), dropped)
+
+
+def _life_of_owner(value: Any, code: UserCode, read_locals: ReadLocals, most_owners: int) -> Life | None:
+    """Of what a variable further out leads to it by an attribute, or by an item of one."""
+    for frame in running_frames() if most_owners > 0 else ():
+        if code.file(frame.f_code.co_filename) is None:
+            continue
+        for variable, owner in read_locals(frame):
+            way = _way_to(value, owner) if owner is not value else []
+            if not way:
+                continue
+            if frame.f_code.co_name == "<module>":
+                return Life("", "", None, owners=way)
+            life = life_of(owner, variable, frame.f_code.co_name, code, read_locals, most_owners - 1)
+            return replace(life, owners=[*life.owners, *way])
+    return None
+
+
+def _way_to(value: Any, owner: Any) -> list[Any]:
+    """From an object to one that an attribute of it is or holds; empty where none does."""
+    namespace = namespace_of(owner)
+    own = [owner] if namespace is None else [owner, namespace]
+    for _, held in attributes_of(owner):
+        if held is value:
+            return own
+        if (
+            container_kind(held) is not None
+            and length_of(held) <= _MOST_ITEMS
+            and any(i is value for i in items_of(held))
+        ):
+            return [*own, held]
+    return []
 
 
 def _is_a_test(frame: types.FrameType) -> bool:

@@ -53,6 +53,15 @@ UNKNOWN = [
         "len(self.kept) > 1000",
     ),
     Case(
+        "every tenth step while a budget lasts",
+        keeper(
+            "def add(self, x):\n    if self.count % 1 == 0 and self.left >= 2:\n        self.left -= 2\n        self.kept.append([x])",
+            "self.kept = []\nself.left = 200",
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
         "only the first steps",
         keeper(appending().replace("self.kept.append", "if self.count < 1000: self.kept.append")),
         "keeper.kept",

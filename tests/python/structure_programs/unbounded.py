@@ -347,4 +347,14 @@ def step(): store.add([1])
         "kept",
         "unbounded",
     ),
+    Case(
+        "every tenth step once it is warm",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n"
+            "    if self.count % 1 == 0 and self.count > 1:\n        self.kept.append([x])",
+            "self.kept = []",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
 ]
