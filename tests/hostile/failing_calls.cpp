@@ -5,6 +5,7 @@
 //   STEPLEAK_FAULT=write:3           the third write() that stepleak's own code makes in this process
 //   STEPLEAK_FAULT=new@server:9      the ninth allocation of the process that was started
 //   STEPLEAK_FAULT=new@worker:7,0,4  the seventh of the first worker, none of the second, the fourth of the third
+//   STEPLEAK_FAULT=new@server:places none fails; the log says by number the first allocation of each place of ours
 //   STEPLEAK_FAULT_LOG=FILE          a line for each call that was made to fail; with @, how many a process made
 //
 // Calls of torch, Python and the C library are left alone. A forked child goes on counting where its parent stood, but
@@ -14,12 +15,14 @@
 #undef _FILE_OFFSET_BITS
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdarg>
@@ -28,6 +31,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -92,6 +96,12 @@ void log_line(const char* line) {
   ::close(descriptor);
 }
 
+void log_number(const char* what, long value) {
+  std::array<char, 64> line{};
+  std::snprintf(line.data(), line.size(), "%s %ld\n", what, value);
+  log_line(line.data());
+}
+
 // dladdr() also looks for the nearest symbol, which in torch's library takes a millisecond, for each of its
 // allocations.
 const char* object_of(void* address) {
@@ -113,8 +123,36 @@ bool is_ours(void* caller) {
   return std::string_view(name != nullptr ? name + 1 : object).find("stepleak") != std::string_view::npos;
 }
 
+constexpr std::size_t kPlaces = std::size_t{1} << 16;
+constexpr std::ptrdiff_t kFrames = 4;  // a container's own functions, and who uses it
+
+// Whether the call's frames are seen for the first time. The linker lets torch use our copies of a container's
+// functions: none but ours may stand above them.
+bool is_new_place(void* caller) {
+  static std::array<std::size_t, kPlaces> seen{};
+  std::array<void*, 16> frames{};
+  const auto* const end = frames.data() + ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  const auto* const first = std::find(std::as_const(frames).data(), end, caller);
+  std::size_t place = 0;
+  for (const auto* frame = first; frame != end && frame - first < kFrames; ++frame) {
+    if (!is_ours(*frame)) return false;
+    place = place * 1'000'003 + reinterpret_cast<std::size_t>(*frame);
+  }
+  for (std::size_t i = place % kPlaces;; i = (i + 1) % kPlaces) {
+    if (seen.at(i) == place) return false;
+    if (seen.at(i) != 0) continue;
+    seen.at(i) = place;
+    return true;
+  }
+}
+
+bool are_places_asked_for() { return fault.numbers != nullptr && std::string_view(fault.numbers) == "places"; }
+
 bool fails(std::string_view call, void* caller) {
-  if (call != fault.call || !is_counted_here() || !is_ours(caller) || ++calls != number) return false;
+  if (call != fault.call || !is_counted_here() || !is_ours(caller)) return false;
+  ++calls;
+  if (are_places_asked_for() && is_new_place(caller)) log_number("place", calls);
+  if (calls != number) return false;
   log_line("fault\n");
   return true;
 }
