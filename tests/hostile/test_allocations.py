@@ -166,6 +166,7 @@ def test_run_survives_one_of_its_server(part: int, sandbox: Sandbox, stepleak: l
 def walk_server(sandbox: Sandbox, program: Program, part: int, check: Callable[[End], None]) -> None:
     """Fails allocations of the server, one a run, and asks each end that is not of a library's loading."""
     places = program.places()
+    assert len(places) > PARTS
     codes: Counter[int] = Counter()
     walked = [places[index - 1] for index in spread(len(places), min(PLACES, len(places)))][part::PARTS]
     for number in walked:

@@ -120,6 +120,7 @@ def test_nothing_that_is_asked_for_is_there(name: str, tmp_path: Path) -> None:
     holder = found_in(NEVER_FOUND[name], tmp_path)["holders"][0]
 
     assert holder["structure"]["kind"] == "unbounded"
+    assert (holder["kept_by"]["text"] == "@functools.cache") == name.startswith("functools.cache")
 
 
 @pytest.mark.parametrize("name", FOUND_AGAIN)

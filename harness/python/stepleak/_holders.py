@@ -27,7 +27,7 @@ from stepleak._objects import code_of, container_kind, items_of, length_of, type
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
-from stepleak._structure import Structure, judged
+from stepleak._structure import Structure, caching_line, judged
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
@@ -247,6 +247,8 @@ class _Found:
         statement = self._sources.statement_keeping(place)
         if not statement["file"]:
             statement = self._sources.statement_filling(container.fills)
+        if not statement["file"] and chain:
+            statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
         holder |= {"gained_entries": self._growth(chain[-1]) if chain else 0}

@@ -133,13 +133,23 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
 def _of_cache(owner: Any, sources: UserCode) -> Structure:
     """Of `functools.lru_cache` and `functools.cache`."""
     size = cache_info_of(owner).maxsize
+    kind, bound = ("bounded", size) if type(size) is int else ("keyed", -1)
+    return Structure(kind, bound, *_decorator_of(owner, sources))
+
+
+def caching_line(objects: list[Any], sources: UserCode) -> tuple[str, int, str]:
+    """File, number and text of the line that gives a function its cache, where the chain's container is of one."""
+    caches = [item for item in objects[-2:] if type(item) in _CACHES and namespace_of(item) is not objects[-1]]
+    return _decorator_of(caches[-1], sources) if caches else ("", 0, "")
+
+
+def _decorator_of(owner: Any, sources: UserCode) -> tuple[str, int, str]:
     wrapped = _wrapped_by(owner)
     module = None if wrapped is None else sources.file(wrapped.__code__.co_filename)
-    kind, bound = ("bounded", size) if type(size) is int else ("keyed", -1)
     if module is None or wrapped is None:
-        return Structure(kind, bound)
+        return "", 0, ""
     line = wrapped.__code__.co_firstlineno
-    return Structure(kind, bound, module.file, line, module.line(line))
+    return module.file, line, module.line(line)
 
 
 def _wrapped_by(owner: Any) -> types.FunctionType | None:
