@@ -13,7 +13,7 @@ namespace stepleak {
 
 std::vector<Finding> FragmentationDriftDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
-  for (const auto& growth : device_growths_of(evidence.trends)) {
+  for (const auto& growth : device_growths_of(evidence.trace, evidence.trends)) {
     if (!growth.is_drifting() || growth.waiting.is_growing() || growth.private_pool.is_growing()) continue;
     const auto segments = evidence.trends.of({Counter::segment_count, growth.device});
     const auto largest =

@@ -105,7 +105,7 @@ void account_for_objects(Finding& finding) {
 std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
   const auto& recording = evidence.recording;
   std::vector<Finding> findings;
-  for (const auto& growth : device_growths_of(evidence.trends)) {
+  for (const auto& growth : device_growths_of(evidence.trace, evidence.trends)) {
     const auto objects = old_cuda_objects(recording, growth.device);
     auto finding = growth_found(growth);
     if (!finding) finding = uncounted_growth(evidence, growth.device, objects);

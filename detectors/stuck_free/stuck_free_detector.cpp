@@ -13,7 +13,7 @@ namespace stepleak {
 
 std::vector<Finding> StuckFreeDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
-  for (const auto& growth : device_growths_of(evidence.trends)) {
+  for (const auto& growth : device_growths_of(evidence.trace, evidence.trends)) {
     if (!growth.waiting.is_growing()) continue;
     Finding finding{.kind = kind(), .device = growth.device};
     finding.bytes_per_step = growth.waiting.per_step;

@@ -202,12 +202,7 @@ std::vector<Finding> explaining(const std::vector<Finding>& findings) {
 Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
   const auto exact = exact_trends(trace, trends, policy);
   const auto host = host_growth_of(trace, trends);
-  auto devices = device_growths_of(trends);
-  for (auto& growth : devices) {
-    const bool is_open = growth.reserved.state == TrendState::undecided && growth.live.is_flat();
-    if (is_open && is_reserved_for_live(trace, growth.device, trends.judged()))
-      growth.reserved.state = TrendState::flat;
-  }
+  const auto devices = device_growths_of(trace, trends);
   const auto pinned = pinned_trend(trends);
   const auto shared = shared_trend(trends);
   const auto steps = trends.judged().count();

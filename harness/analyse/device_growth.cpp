@@ -19,15 +19,16 @@ std::size_t last_rise(const std::vector<std::int64_t>& values) {
   return last;
 }
 
-}  // namespace
-
+// Whether what is reserved was taken for what is live.
 bool is_reserved_for_live(const Trace& trace, Device device, StepRange judged) {
   const auto rise_of = [&](Counter counter) { return last_rise(values_of(trace, {counter, device}, judged)); };
   const auto needed = std::max(rise_of(Counter::live_bytes), rise_of(Counter::peak_bytes));
   return rise_of(Counter::reserved_bytes) <= needed && 2 * static_cast<std::int64_t>(needed) <= judged.count();
 }
 
-std::vector<DeviceGrowth> device_growths_of(const Trends& trends) {
+}  // namespace
+
+std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& trends) {
   std::vector<DeviceGrowth> growths;
   for (const auto& device : trends.devices()) {
     if (device.type == DeviceType::host) continue;
@@ -40,6 +41,9 @@ std::vector<DeviceGrowth> device_growths_of(const Trends& trends) {
                        .objects = trends.of({Counter::cuda_objects, device}),
                        .is_outside_decaying = trends.is_decaying({Counter::outside_bytes, device}),
                        .are_objects_decaying = trends.is_decaying({Counter::cuda_objects, device})});
+    auto& growth = growths.back();
+    const bool is_open = growth.reserved.state == TrendState::undecided && growth.live.is_flat();
+    if (is_open && is_reserved_for_live(trace, device, trends.judged())) growth.reserved.state = TrendState::flat;
   }
   return growths;
 }

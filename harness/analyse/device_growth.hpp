@@ -46,12 +46,10 @@ struct DeviceGrowth {
   [[nodiscard]] bool are_objects_settled() const { return objects.is_flat() || objects.per_step < kObjectFloor; }
 };
 
-/// One entry a GPU that the run observed.
-[[nodiscard]] std::vector<DeviceGrowth> device_growths_of(const Trends& trends);
-
-/// Whether reserved memory rose last while live tensors or a step's peak still rose, and all have stood still since,
-/// for the half of the judged steps at least: what was taken for what is live is no drift.
-[[nodiscard]] bool is_reserved_for_live(const Trace& trace, Device device, StepRange judged);
+/// One entry a GPU that the run observed. Reserved memory that has not settled is flat where it rose last while live
+/// tensors or a step's peak still rose, and all have stood still since, for the half of the judged steps at least: what
+/// was taken for what is live is no drift.
+[[nodiscard]] std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& trends);
 
 /// Of mapped shared memory. Workers of a loader run ahead by a few batches, so it need not be flat where all is well.
 [[nodiscard]] Trend shared_trend(const Trends& trends);

@@ -99,7 +99,7 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
     return evidence.trends.of({Counter::live_bytes, device}).is_growing();
   });
   // Tensors that bypass the caching allocator have memory, too.
-  const auto gpus = device_growths_of(evidence.trends);
+  const auto gpus = device_growths_of(evidence.trace, evidence.trends);
   const bool have_outside =
       std::any_of(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.outside.is_growing(); });
   const auto tensors = tensor_trend(evidence);

@@ -52,6 +52,15 @@ TEST(FullContainerTest, RecordsNoPassThatIsTooShortToProve) {
   EXPECT_FALSE(result.trace.recordings().empty());
 }
 
+// Of a record pass from step 257 on, of each step of which one block survives.
+RecordOutcome::Type outcome_of(TraceBuilder& builder) {
+  builder.recorded(18);
+  for (std::int64_t step = 257; step <= 274; ++step) {
+    builder.with_survivor({.type = SurvivorType::block, .birth_step = step, .bytes = 512, .storage_bytes = 512});
+  }
+  return Analysed(builder.build()).outcome(GrowthDetector()).type;
+}
+
 // A map of 220 entries, whose nodes are malloc's: a record pass moves the heap, and tells nothing of it.
 TEST(FullContainerTest, HasStoppedWhateverTheHeapSays) {
   const auto outcome_of_entries = [](std::int64_t last) {
@@ -59,12 +68,8 @@ TEST(FullContainerTest, HasStoppedWhateverTheHeapSays) {
     const auto entries = [=](std::int64_t step) { return std::min(step, last); };
     builder.with({Counter::live_bytes}, [=](auto step) { return 512 * entries(step); })
         .with({Counter::live_blocks}, entries)
-        .with({Counter::heap_bytes}, [=](auto step) { return 800 * entries(step); })
-        .recorded(18);
-    for (std::int64_t step = 257; step <= 274; ++step) {
-      builder.with_survivor({.type = SurvivorType::block, .birth_step = step, .bytes = 512, .storage_bytes = 512});
-    }
-    return Analysed(builder.build()).outcome(GrowthDetector()).type;
+        .with({Counter::heap_bytes}, [=](auto step) { return 800 * entries(step); });
+    return outcome_of(builder);
   };
   EXPECT_EQ(outcome_of_entries(220), RecordOutcome::Type::contradicted);
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
@@ -78,12 +83,8 @@ TEST(FullContainerTest, HasStoppedWhereObjectsTakeThePlaceOfOthers) {
     const auto entries = [=](std::int64_t step) { return std::min(step, last); };
     builder.with({Counter::python_objects}, [](auto step) { return 24 * step; })
         .with({Counter::python_blocks}, [=](auto step) { return 16 * entries(step); })
-        .with({Counter::heap_bytes}, [=](auto step) { return 1600 * entries(step); })
-        .recorded(18);
-    for (std::int64_t step = 257; step <= 274; ++step) {
-      builder.with_survivor({.type = SurvivorType::block, .birth_step = step, .bytes = 512, .storage_bytes = 512});
-    }
-    return Analysed(builder.build()).outcome(GrowthDetector()).type;
+        .with({Counter::heap_bytes}, [=](auto step) { return 1600 * entries(step); });
+    return outcome_of(builder);
   };
   EXPECT_EQ(outcome_of_entries(170), RecordOutcome::Type::contradicted);
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);

@@ -396,7 +396,7 @@ def may_cease(guard: Guard) -> bool:
 
     What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
     """
-    return any(not guard.is_loop and not _comes_again(part.test) for part in _parts_of(guard))
+    return not guard.is_loop and not all(_comes_again(part.test) for part in _parts_of(guard))
 
 
 def _comes_again(test: ast.AST) -> bool:

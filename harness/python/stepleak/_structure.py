@@ -113,10 +113,10 @@ def _is_queue(item: Any) -> bool:
 
 
 def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -> Structure | None:
-    container, owner = objects[-1], _owner_of(objects)
-    if type(owner) in _CACHES and namespace_of(owner) is not container:
-        known = _of_cache(owner, sources)
-        is_in_vain = known.kind == "keyed" and _is_asked_in_vain(owner, sources, are_keys_lost(container))
+    container, owner, cache = objects[-1], _owner_of(objects), _cache_of(objects)
+    if cache is not None:
+        known = _of_cache(cache, sources)
+        is_in_vain = known.kind == "keyed" and _is_asked_in_vain(cache, sources, are_keys_lost(container))
         return Structure("unbounded") if is_in_vain and _is_never_cleared(sources) else known
     if bound_of(container) >= 0:
         return Structure("bounded", bound_of(container))
@@ -130,6 +130,14 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
     return None
 
 
+def _cache_of(objects: list[Any]) -> Any:
+    """The function whose cache the last one of a chain is, or has its entries in it; None of everything else."""
+    if type(objects[-1]) in _CACHES:
+        return objects[-1]
+    owner = _owner_of(objects)
+    return owner if type(owner) in _CACHES and namespace_of(owner) is not objects[-1] else None
+
+
 def _of_cache(owner: Any, sources: UserCode) -> Structure:
     """Of `functools.lru_cache` and `functools.cache`."""
     size = cache_info_of(owner).maxsize
@@ -139,8 +147,8 @@ def _of_cache(owner: Any, sources: UserCode) -> Structure:
 
 def caching_line(objects: list[Any], sources: UserCode) -> tuple[str, int, str]:
     """File, number and text of the line that gives a function its cache, where the chain's container is of one."""
-    caches = [item for item in objects[-2:] if type(item) in _CACHES and namespace_of(item) is not objects[-1]]
-    return _decorator_of(caches[-1], sources) if caches else ("", 0, "")
+    cache = _cache_of(objects)
+    return ("", 0, "") if cache is None else _decorator_of(cache, sources)
 
 
 def _decorator_of(owner: Any, sources: UserCode) -> tuple[str, int, str]:
