@@ -15,6 +15,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/no_memory.hpp"
 #include "harness/cli/reporting.hpp"
 #include "harness/drive/worker.hpp"
 
@@ -116,6 +117,8 @@ int code_of(int argc, char** argv) try {
 }  // namespace
 
 int stepleak::command_line(int argc, char** argv) {
+  const bool bisects = is_for_bisect(argc, argv);
+  if (bisects) NoMemoryEnd::set_exit_code(bisect_code(exit_with(ExitCode::failure)));
   const int code = code_of(argc, argv);
-  return is_for_bisect(argc, argv) ? bisect_code(code) : code;
+  return bisects ? bisect_code(code) : code;
 }

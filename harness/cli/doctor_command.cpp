@@ -11,7 +11,6 @@
 #include <fstream>
 #include <set>
 
-#include "harness/api/result_of.hpp"
 #include "harness/base/subprocess.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
@@ -122,8 +121,7 @@ ExitCode self_growth(std::int64_t steps) {
                        }});
   }
   std::set<ExitCode> codes;
-  for (const auto& end : run_targets(targets, with_device(options), {})) {
-    const auto result = result_of(end.record);
+  for (const auto& result : run_targets(targets, with_device(options), {}).results) {
     fmt::print("{}: own growth over {} steps, from step {} on: {}\n", result.target, result.steps, result.steps / 4,
                to_string(result.verdict));
     if (result.failure) say(result.reason, result.failure->what);

@@ -12,7 +12,6 @@
 #include <map>
 #include <optional>
 
-#include "harness/api/result_of.hpp"
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
@@ -99,12 +98,12 @@ GateEntry entry_of(const Expectation& expected, const Result& result) {
   return entry;
 }
 
-GateEntry unjudged(const RunRecord& record) {
+GateEntry uncompared(const Result& result) {
   GateEntry entry;
-  entry.result.target = record.target;
-  entry.result.device = record.device;
+  entry.result.target = result.target;
+  entry.result.device = result.device;
   entry.result.verdict = Verdict::failure;
-  entry.result.reason = "it could not be judged";
+  entry.result.reason = "it could not be compared";
   entry.comparison = {Change::worse, {entry.result.reason}};
   return entry;
 }
@@ -161,10 +160,10 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
                options.reports);
   });
   std::vector<GateEntry> entries;
-  for (const auto& end : ends) {
-    const auto take = [&] { entries.push_back(entry_of(expected.at(end.record.target), result_of(end.record))); };
+  for (const auto& result : ends.results) {
+    const auto take = [&] { entries.push_back(entry_of(expected.at(result.target), result)); };
     // One for which there is no memory costs no other's.
-    if (!is_done(take)) entries.push_back(unjudged(end.record));
+    if (!is_done(take)) entries.push_back(uncompared(result));
   }
   if (options.suite != "*" || options.shard != "1/1") return entries;
   for (const auto& name : store.scenarios()) {

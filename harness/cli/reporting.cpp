@@ -17,6 +17,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/known_leaks.hpp"
+#include "harness/cli/no_memory.hpp"
 #include "harness/cli/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
@@ -125,17 +126,19 @@ void tell(std::string_view what, std::string_view remedy) {
   if (!remedy.empty()) fmt::print(stderr, "  remedy: {}\n", printable(remedy));
 }
 
+Error as_error(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const Error*>(&error); known != nullptr) return *known;
+  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return failure_error(error.what());
+  return failure_error("there is no memory left", "free some, or run less at once: --jobs 1");
+}
+
 void tell(const std::exception& error) {
-  if (const auto* known = dynamic_cast<const Error*>(&error); known != nullptr) {
-    tell(known->what(), known->remedy());
-  } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    tell("there is no memory left", "free some, or run less at once: --jobs 1");
-  } else {
-    tell(error.what());
-  }
+  const auto known = as_error(error);
+  tell(known.what(), known.remedy());
 }
 
 bool is_done(const std::function<void()>& work) {
+  const NoMemoryEnd guard;
   try {
     work();
     return true;
@@ -166,19 +169,21 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
   auto worst = ExitCode::clean;
   const auto fail = [&worst] { worst = worst_of(worst, ExitCode::failure); };
   KnownLeaks known;
-  std::vector<const Result*> all;
-  for (const auto& result : results) all.push_back(&result);
+  const auto all = [&results] {
+    std::vector<const Result*> pointers;
+    for (const auto& result : results) pointers.push_back(&result);
+    return pointers;
+  };
   try {
-    known = known_leaks(options.known_file, all);
+    known = known_leaks(options.known_file, all());
+    for (const auto& line : known.lines) fmt::print(stderr, "  known   {}\n", printable_line(line));
   } catch (const std::exception& error) {
     // The files are written all the same: what was run is not to be lost.
     tell(error);
     const auto* told = dynamic_cast<const Error*>(&error);
     worst = told != nullptr ? told->code() : ExitCode::failure;
   }
-  for (const auto& line : known.lines) fmt::print(stderr, "  known   {}\n", printable_line(line));
   if (known.has_expired) worst = ExitCode::leak;
-  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(all)); })) fail();
   const auto write_cases = [&] {
     std::vector<ReportCase> cases;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -187,6 +192,7 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
     if (!write_ci_files(cases, suite, options)) fail();
   };
   if (!is_done(write_cases)) fail();
+  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(all())); })) fail();
   const auto write_page = [&] {
     std::vector<HtmlRun> runs;
     for (const auto& result : results) runs.push_back({&result, source_excerpts(result)});

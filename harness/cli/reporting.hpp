@@ -57,7 +57,10 @@ void print_text(const std::string& text, const ReportOptions& options = {});
 /// Says on standard error what is wrong and what to do, with nothing in it that could drive a terminal.
 void tell(std::string_view what, std::string_view remedy = {});
 
-/// The same of what was thrown; of no memory in words.
+/// What was thrown, as an error of ours; no memory in words.
+[[nodiscard]] Error as_error(const std::exception& error);
+
+/// The same of what was thrown.
 void tell(const std::exception& error);
 
 /// What came of a piece of work, such as writing one file: says what went wrong on standard error, and whether anything

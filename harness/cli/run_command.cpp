@@ -6,9 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <utility>
 
-#include "harness/api/result_of.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/observing.hpp"
@@ -67,21 +65,13 @@ struct RunCommand {
     check_outputs(outputs, judged_files());
     const auto run_options = with_device(options);
     const auto to_run = resolved(parse_device(run_options.options.device));
-    auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
-    auto code = ExitCode::clean;
-    std::vector<RunRecord> records;
-    std::vector<Result> results;
-    for (auto& end : ends) {
-      if (end.is_wrong_use) code = ExitCode::wrong_use;
-      const auto take = [&] {
-        results.push_back(result_of(end.record));
-        records.push_back(std::move(end.record));
-      };
-      // One for which there is no memory costs no other's.
-      if (!is_done(take)) code = worst_of(code, ExitCode::failure);
+    const auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
+    auto code = ends.is_wrong_use ? ExitCode::wrong_use : ExitCode::clean;
+    code = worst_of(code, report_results(ends.results, "stepleak run", reports));
+    if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, ends.records); })) {
+      code = worst_of(code, ExitCode::failure);
     }
-    if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, records); })) code = ExitCode::failure;
-    return worst_of(code, report_results(results, "stepleak run", reports));
+    return code;
   }
 };
 

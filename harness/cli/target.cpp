@@ -19,6 +19,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/cli/declared_scenarios.hpp"
 #include "harness/cli/litter.hpp"
+#include "harness/cli/no_memory.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/reporting.hpp"
@@ -66,31 +67,38 @@ Error error_from(const std::string& payload) {
           payload.substr(second + 1)};
 }
 
-TargetEnd end_of(const Target& target, const RunOptions& options, WorkerEnd end) try {
+RunRecord record_of(const Target& target, const RunOptions& options, WorkerEnd end, bool& is_wrong_use) try {
+  const NoMemoryEnd guard;
   if (end.is_finished && !end.payload.empty() && end.payload.front() == kResultTag) {
     auto record = run_record_from_json(std::string_view(end.payload).substr(1), "what the worker sent back");
     if (record.failure) record.failure->output_tail = end.output_tail;
-    return {std::move(record)};
+    return record;
   }
   if (end.is_finished) {
     const auto error = error_from(end.payload);
-    const bool is_wrong_use = error.code() == ExitCode::wrong_use;
+    is_wrong_use = error.code() == ExitCode::wrong_use;
     auto record = failed(target, options, is_wrong_use ? "it was named wrongly" : "the harness failed", error);
     record.failure->output_tail = end.output_tail;
-    return {std::move(record), is_wrong_use};
+    return record;
   }
-  return {{.target = target.name,
-           .device = parse_device(options.options.device),
-           .policy = end.policy,
-           .trace = std::move(end.trace),
-           .failure = RunFailure{.reason = end.is_interrupted ? "the run was interrupted" : "the worker died",
-                                 .what = end.what,
-                                 .remedy = end.remedy,
-                                 .output_tail = end.output_tail},
-           .is_interrupted = end.is_interrupted,
-           .seconds = end.seconds}};
+  return {.target = target.name,
+          .device = parse_device(options.options.device),
+          .policy = end.policy,
+          .trace = std::move(end.trace),
+          .failure = RunFailure{.reason = end.is_interrupted ? "the run was interrupted" : "the worker died",
+                                .what = end.what,
+                                .remedy = end.remedy,
+                                .output_tail = end.output_tail},
+          .is_interrupted = end.is_interrupted,
+          .seconds = end.seconds};
 } catch (const std::exception& error) {
-  return {failed(target, options, "its worker sent back what cannot be read", failure_error(error.what()))};
+  return failed(target, options, "its worker sent back what cannot be read", as_error(error));
+}
+
+Result judged(const Target& target, const RunOptions& options, const RunRecord& record) try {
+  return result_of(record);
+} catch (const std::exception& error) {
+  return result_of(failed(target, options, "it could not be judged", as_error(error)));
 }
 
 }  // namespace
@@ -164,8 +172,8 @@ Target file_target(const std::string& text) {
           }};
 }
 
-std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const RunOptions& options,
-                                   const std::function<void(const Result&)>& on_result) {
+TargetEnds run_targets(const std::vector<Target>& targets, const RunOptions& options,
+                       const std::function<void(const Result&)>& on_result) {
   start_server();
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;
@@ -178,7 +186,8 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
                      .show_output = options.show_output,
                      .farewell = [] { observing().end_in_worker(); }});
   }
-  std::vector<TargetEnd> ends(targets.size());
+  // Made before anything runs: what has ended needs no more memory to be kept.
+  TargetEnds ends{.records = std::vector<RunRecord>(targets.size()), .results = std::vector<Result>(targets.size())};
   Progress progress(targets.size(), policy_of(options.options), progress_style(options.progress));
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   run_workers(
@@ -187,27 +196,31 @@ std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const Run
            [&](std::size_t task, const WorkerEnd& end) {
              progress.clear();
              litter[task].remove();
-             auto& ended = ends[task];
-             ended = end_of(targets[task], options, end);
-             if (ended.is_wrong_use) {
-               const auto& failure = *ended.record.failure;
-               tell(failure.what, failure.remedy);
+             bool is_wrong_use = false;
+             auto& record = ends.records[task];
+             auto& result = ends.results[task];
+             record = record_of(targets[task], options, end, is_wrong_use);
+             result = judged(targets[task], options, record);
+             if (is_wrong_use) {
+               ends.is_wrong_use = true;
+               tell(record.failure->what, record.failure->remedy);
              } else if (on_result) {
-               print_whole([&] { on_result(result_of(ended.record)); });
+               print_whole([&] { on_result(result); });
              }
            },
        .on_progress = [&](std::size_t ended, std::size_t task,
                           const FlightRecorder& recorder) { progress.show(ended, targets[task].name, recorder); }});
   progress.clear();
   if (stopping_signal() != 0) {
-    const auto judged = std::count_if(ends.begin(), ends.end(), [](const TargetEnd& end) {
-      return !end.record.target.empty() && !end.record.is_interrupted;
+    const auto ended = std::count_if(ends.records.begin(), ends.records.end(), [](const RunRecord& record) {
+      return !record.target.empty() && !record.is_interrupted;
     });
-    tell(fmt::format("stopped by SIG{}: {} of {} targets had ended", ::sigabbrev_np(stopping_signal()), judged,
-                     ends.size()));
+    tell(fmt::format("stopped by SIG{}: {} of {} targets had ended", ::sigabbrev_np(stopping_signal()), ended,
+                     targets.size()));
   }
   // A target that a signal kept from its turn.
-  std::erase_if(ends, [](const TargetEnd& end) { return end.record.target.empty(); });
+  std::erase_if(ends.records, [](const RunRecord& record) { return record.target.empty(); });
+  std::erase_if(ends.results, [](const Result& result) { return result.target.empty(); });
   return ends;
 }
 

@@ -56,17 +56,18 @@ class Suite {
 /// "train.py:step": checks that the file is there. Throws a usage error.
 [[nodiscard]] Target file_target(const std::string& text);
 
-/// How a target ended.
-struct TargetEnd {
-  RunRecord record;
-  bool is_wrong_use = false;  ///< a wrong name, or an option that does not fit: said on standard error
+/// How targets ended, in their order.
+struct TargetEnds {
+  std::vector<RunRecord> records;
+  std::vector<Result> results;  ///< what each record comes to, as it was handed to `on_result`
+  bool is_wrong_use = false;    ///< of one: a wrong name, or an option that does not fit; said on standard error
 };
 
-/// Runs each target in a fresh worker; `on_result` in the order in which they end. Returns how they ended in the
-/// order of the targets. The device must be named, not "auto": see with_device(). Trouble with one costs no other's
-/// result: a worker that dies, wrong use, or what cannot be read is a record with that failure. Where a signal stops
-/// the run, those that were running are records of an interrupted run, and those that had not begun are left out.
-std::vector<TargetEnd> run_targets(const std::vector<Target>& targets, const RunOptions& options,
-                                   const std::function<void(const Result&)>& on_result);
+/// Runs each target in a fresh worker and judges it as it ends; `on_result` in the order in which they end. The device
+/// must be named, not "auto": see with_device(). Trouble with one costs no other's result: a worker that dies, wrong
+/// use, what cannot be read or lacks the memory to be judged is a failure. Where a signal stops the run, those that
+/// were running are records of an interrupted run, and those that had not begun are left out.
+TargetEnds run_targets(const std::vector<Target>& targets, const RunOptions& options,
+                       const std::function<void(const Result&)>& on_result);
 
 }  // namespace stepleak
