@@ -1,12 +1,14 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that no two sources of a folder define the same name in an unnamed namespace.
+"""Checks that no two sources of a folder define the same name in an unnamed namespace, and no two files one type.
 
-    python3 ci/check_names.py [ROOT]       every source below harness/ and detectors/ (default: this repository)
+    python3 ci/check_names.py [ROOT]       every source below harness/, detectors/ and tests/ (default: this repository)
     python3 ci/check_names.py --self-test  the check itself, with near misses that must pass
 
 pip compiles the sources of a library together (unity, pyproject.toml), which halves the time: there such names are of
-one scope. Overloads are none of its business. Exit status 1 where there is one.
+one scope. Overloads are none of its business. A type that two files define beside each other breaks the one definition
+rule, of which neither compiler nor linker says a word: one file's objects go through the other's functions. Exit status
+1 where there is one.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from pathlib import Path
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.DOTALL | re.MULTILINE)
 # Of lines that begin in the first column: what is indented belongs to something else.
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)", re.MULTILINE)
+NAMED = re.compile(r"^namespace (\w[\w:]*) \{$", re.MULTILINE)
+DEFINED_TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: : [^;(){}]*)? \{", re.MULTILINE)
 VARIABLE = re.compile(
     r"^(?!struct |class |enum |namespace |using )\w[^(\n]*?\b(\w+)(?:\[\w*\])?(?: = |\{|;)", re.MULTILINE
 )
@@ -51,6 +55,16 @@ def clashes(root: Path) -> list[str]:
     return [f"{name} is defined in {' and in '.join(of)}" for (_, name), of in files.items() if len(of) > 1]
 
 
+def double_types(root: Path) -> list[str]:
+    files: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for file in sorted(root.glob("[hdt]*/**/*.[ch]pp")):
+        text = file.read_text(encoding="utf-8")
+        scope = NAMED.findall(text)
+        for name in set(DEFINED_TYPE.findall(UNNAMED.sub("", text))) if scope else ():
+            files[(*scope, name)].append(file.relative_to(root).as_posix())
+    return [f"{key[-1]} is defined in {' and in '.join(of)}" for key, of in files.items() if len(of) > 1]
+
+
 def self_test() -> None:
     def told(one: str, other: str, folder: str = "a") -> bool:
         with tempfile.TemporaryDirectory() as name:
@@ -75,13 +89,27 @@ def self_test() -> None:
         ("void all() {\n  const auto kept = 1;\n}", "void most() {\n  const auto kept = 1;\n}"),
     ):
         assert not told(one, other), one
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        for file, text in (
+            ("harness/a.hpp", "namespace stepleak {\nclass Mapping {\n};\nclass Record final : Base {\n};\n}\n"),
+            ("harness/b.hpp", "namespace stepleak {\nclass Mapping;\nclass Map {\n};\n}\n"),
+            ("tests/c.cpp", "namespace stepleak {\nnamespace {\nclass Mapping {\n};\n}  // namespace\n}\n"),
+            ("tests/d.cpp", "namespace another {\nclass Mapping {\n};\n}\n"),
+        ):
+            (root / file).parent.mkdir(exist_ok=True)
+            (root / file).write_text(text)
+        assert not double_types(root), double_types(root)
+        (root / "tests/e.hpp").write_text("namespace stepleak {\nclass Mapping {\n};\nstruct Record : Other {\n};\n}\n")
+        assert len(double_types(root)) == 2, double_types(root)
 
 
 def main() -> int:
     if sys.argv[1:] == ["--self-test"]:
         self_test()
         return 0
-    found = clashes(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1])
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
+    found = clashes(root) + double_types(root)
     for clash in found:
         print(f"{clash}\n    remedy: give one of them a name of its own")
     return 1 if found else 0

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <vector>
 
-#include "tests/support/shared_mapping.hpp"
+#include "tests/support/posix_shared_memory.hpp"
 
 namespace stepleak {
 namespace {
@@ -52,7 +52,7 @@ TEST(HostProbeTest, LooksForSharedMemoryNowAndThen) {
   probe.start();
   ASSERT_EQ(shared_at(probe, 1), 0);
   EXPECT_EQ(shared_at(probe, 2), kUnread);
-  const SharedMapping shared(kBytes);
+  const PosixSharedMemory shared(kBytes);
   EXPECT_EQ(shared_at(probe, 7), kUnread);
   EXPECT_EQ(shared_at(probe, 8), kBytes);
 }
@@ -61,10 +61,10 @@ TEST(HostProbeTest, ReadsSharedMemoryAtEachBoundaryWhileThereIsAny) {
   HostProbe probe;
   probe.start();
   {
-    const SharedMapping first(kBytes);
+    const PosixSharedMemory first(kBytes);
     EXPECT_EQ(shared_at(probe, 1), kBytes);
     {
-      const SharedMapping second(kBytes);
+      const PosixSharedMemory second(kBytes);
       EXPECT_EQ(shared_at(probe, 2), 2 * kBytes);
     }
     EXPECT_EQ(shared_at(probe, 3), kBytes);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "harness/base/process_pages.hpp"
-#include "tests/support/shared_mapping.hpp"
+#include "tests/support/posix_shared_memory.hpp"
 
 namespace stepleak {
 namespace {
@@ -22,7 +22,7 @@ TEST(MappingsTest, CountsWhatIsShared) {
   Mappings mappings;
   const auto before = bytes_of(mappings);
   {
-    const SharedMapping shared(kBytes);
+    const PosixSharedMemory shared(kBytes);
     const auto with_it = bytes_of(mappings);
     EXPECT_EQ(with_it.shared - before.shared, static_cast<std::int64_t>(kBytes));
     EXPECT_EQ(with_it.writable, before.writable);

@@ -13,9 +13,9 @@
 namespace stepleak {
 
 /// Memory in /dev/shm, as torch shares storages; given back with the object.
-class SharedMapping {
+class PosixSharedMemory {
  public:
-  explicit SharedMapping(std::size_t bytes) : bytes_(bytes) {
+  explicit PosixSharedMemory(std::size_t bytes) : bytes_(bytes) {
     const auto name = "/stepleak-test-" + std::to_string(::getpid());
     const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     ::shm_unlink(name.c_str());
@@ -24,9 +24,9 @@ class SharedMapping {
     ::close(file);
     if (!is_sized || memory_ == MAP_FAILED) throw std::runtime_error("no shared memory");
   }
-  SharedMapping(const SharedMapping&) = delete;
-  SharedMapping& operator=(const SharedMapping&) = delete;
-  ~SharedMapping() { ::munmap(memory_, bytes_); }
+  PosixSharedMemory(const PosixSharedMemory&) = delete;
+  PosixSharedMemory& operator=(const PosixSharedMemory&) = delete;
+  ~PosixSharedMemory() { ::munmap(memory_, bytes_); }
 
  private:
   std::size_t bytes_;
