@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sandbox import End, Sandbox
@@ -61,6 +63,14 @@ def {}(device):
     '''Keeps all.'''
     return lambda: kept.append(torch.ones(8))
 """
+
+
+@pytest.fixture(autouse=True)
+def operator_new(stepleak: list[str]) -> None:
+    """Must come from a library, so that a preloaded one can stand before it."""
+    program = Path(shutil.which(stepleak[0]) or stepleak[0])
+    if b"libstdc++.so" not in program.read_bytes():
+        pytest.skip(f"{program} has its own operator new: this toolchain links libstdc++ statically")
 
 
 class Program:
