@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
@@ -82,9 +84,21 @@ bool is_written_in_place(const std::filesystem::path& path) {
                       "name the file that it leads to");
 }
 
+// Descriptor, or -1 with errno. A pipe that nobody reads is an error; a reader that a shell starts beside us
+// (`cat pipe & stepleak … --json pipe`) may open it a moment later than we do.
+int open_in_place(const std::filesystem::path& path) {
+  constexpr auto kPatience = std::chrono::seconds(2);
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    const int opened = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    if (opened >= 0 || errno != ENXIO || std::chrono::steady_clock::now() > end) return opened;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 void write_in_place(const std::filesystem::path& path, std::string_view text) {
-  // A pipe that nobody reads is an error, and not waited for.
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(open_in_place(path));
   if (!file.is_open()) throw unwritable(path, errno);
   ::fcntl(file.number(), F_SETFL, O_APPEND);
   if (const int error = write_all(file.number(), text); error != 0) throw unwritable(path, error);
