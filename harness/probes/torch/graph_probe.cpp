@@ -67,7 +67,21 @@ void for_each_tensor(const c10::IValue& value, const Visit& visit) {
   }
 }
 
-void record_outputs(const at::RecordFunction& function, Birth birth, const OperatorStart* start) {
+struct OperatorContext final : at::ObserverContext {
+  OperatorStart start;
+};
+
+std::unique_ptr<OperatorContext> start_with_inputs(const at::RecordFunction& function) {
+  auto context = std::make_unique<OperatorContext>();
+  for (const auto& input : function.inputs()) {
+    for_each_tensor(input, [&](const at::Tensor& tensor) {
+      context->start.inputs.push_back(tensor.unsafeGetTensorImpl());
+    });
+  }
+  return context;
+}
+
+void record_outputs(const at::RecordFunction& function, Birth birth, const OperatorStart& start) {
   for (const auto& output : function.outputs()) {
     for_each_tensor(output, [&](const at::Tensor& tensor) {
       birth.order = graph_record().next_order();
@@ -76,14 +90,17 @@ void record_outputs(const at::RecordFunction& function, Birth birth, const Opera
   }
 }
 
-void end_with_outputs(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
-  if (!is_observing_here()) return;
-  record_outputs(function, {.step = current_step.load(std::memory_order_relaxed)}, nullptr);
+std::unique_ptr<at::ObserverContext> start_with_outputs(const at::RecordFunction& function) {
+  if (!is_observing_here()) return nullptr;
+  return start_with_inputs(function);
 }
 
-struct OperatorContext final : at::ObserverContext {
-  OperatorStart start;
-};
+void end_with_outputs(const at::RecordFunction& function, at::ObserverContext* context) {
+  // Without a context the operator began before the run.
+  if (context == nullptr || !is_observing_here()) return;
+  record_outputs(function, {.step = current_step.load(std::memory_order_relaxed)},
+                 static_cast<OperatorContext*>(context)->start);
+}
 
 std::unique_ptr<at::ObserverContext> start_with_stack(const at::RecordFunction& function) {
   if (!is_observing_here()) return nullptr;
@@ -93,6 +110,12 @@ std::unique_ptr<at::ObserverContext> start_with_stack(const at::RecordFunction& 
 
 void end_with_stack(const at::RecordFunction& /*function*/, at::ObserverContext* context) {
   if (context != nullptr && is_observing_here()) leave_operator();
+}
+
+std::unique_ptr<at::ObserverContext> start_with_outputs_and_stack(const at::RecordFunction& function) {
+  if (!is_observing_here()) return nullptr;
+  enter_operator(function.name());
+  return start_with_inputs(function);
 }
 
 void end_with_outputs_and_stack(const at::RecordFunction& function, at::ObserverContext* context) {
@@ -108,14 +131,11 @@ const char* interned(const char* name) {
 
 std::unique_ptr<at::ObserverContext> start_in_explain(const at::RecordFunction& function) {
   if (!is_observing_here()) return nullptr;
-  auto context = std::make_unique<OperatorContext>();
   enter_operator(function.name());
+  auto context = start_with_inputs(function);
   context->start.order = graph_record().next_order();
   for (const auto& input : function.inputs()) {
-    for_each_tensor(input, [&](const at::Tensor& tensor) {
-      context->start.is_computed |= has_elements(tensor);
-      context->start.inputs.push_back(tensor.unsafeGetTensorImpl());
-    });
+    for_each_tensor(input, [&](const at::Tensor& tensor) { context->start.is_computed |= has_elements(tensor); });
   }
   return context;
 }
@@ -128,7 +148,7 @@ void end_in_explain(const at::RecordFunction& function, at::ObserverContext* con
               .op = interned(function.name()),
               .is_computed = start.is_computed,
               .stack = capture_operator_stack()};
-  record_outputs(function, std::move(birth), &start);
+  record_outputs(function, std::move(birth), start);
   leave_operator();
 }
 
@@ -189,12 +209,15 @@ void GraphProbe::set_mode(Mode mode) {
     case Mode::off:
       return;
     case Mode::outputs:
-      return add_callback(at::RecordFunctionCallback(nullptr, &end_with_outputs).needsOutputs(true));
+      return add_callback(at::RecordFunctionCallback(&start_with_outputs, &end_with_outputs)
+                              .needsInputs(true)
+                              .needsOutputs(true));
     case Mode::stacks:
       return add_callback(at::RecordFunctionCallback(&start_with_stack, &end_with_stack));
     case Mode::outputs_and_stacks:
-      return add_callback(
-          at::RecordFunctionCallback(&start_with_stack, &end_with_outputs_and_stack).needsOutputs(true));
+      return add_callback(at::RecordFunctionCallback(&start_with_outputs_and_stack, &end_with_outputs_and_stack)
+                              .needsInputs(true)
+                              .needsOutputs(true));
     case Mode::explain:
       return add_callback(
           at::RecordFunctionCallback(&start_in_explain, &end_in_explain).needsInputs(true).needsOutputs(true));

@@ -14,31 +14,31 @@ bool OperatorStart::was_given(const at::Tensor& tensor) const {
   return std::find(inputs.begin(), inputs.end(), tensor.unsafeGetTensorImpl()) != inputs.end();
 }
 
-void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start) {
-  // An operator that is not known to have started counts as one that began after all births.
-  const auto start_order = start != nullptr ? start->order : ~std::uint64_t{0};
-  const auto is_given = start != nullptr && start->was_given(output);
+void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart& start) {
   const auto* meta = torch::autograd::impl::get_autograd_meta(output);
   // The raw member: Tensor::grad_fn() may regenerate the node of a modified view.
   auto* node_address = meta != nullptr ? meta->grad_fn_.get() : nullptr;
   auto node = node_address != nullptr ? WeakNode(meta->grad_fn_) : WeakNode(NodeReference());
   WeakTensor tensor(output.getIntrusivePtr());
-  const std::scoped_lock lock(mutex_);
-  outputs_.push_back(
-      {output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth, start_order, is_given});
+  bool is_full = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    outputs_.push_back({output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth,
+                        start.order, start.was_given(output)});
+    is_full = outputs_.size() >= kMostOutputs;
+  }
+  if (is_full) prune();
 }
 
 void GraphRecord::take_in(const Output& output) {
   // Nested operators end first; the outermost one is the name that a user knows. An entry from before
   // this operator's start is its in-place or `out=` argument and keeps its birth.
   const auto is_born_inside = [&](const Birth& known) { return known.order > output.start_order; };
-  if (!output.tensor.expired()) {
-    // Of what an operator was given, and nobody saw before, no more is known than that it was there already; an
-    // operator around this one may know better.
-    const auto birth = output.is_given ? Birth{.order = output.birth.order} : output.birth;
+  // What an operator was given was there already: the set-up made it, or an operator around this one, which tells.
+  if (!output.is_given && !output.tensor.expired()) {
     const auto [tensor, is_new] =
-        tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, birth});
-    if (!is_new && !output.is_given && is_born_inside(tensor->second.birth)) tensor->second.birth = output.birth;
+        tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, output.birth});
+    if (!is_new && is_born_inside(tensor->second.birth)) tensor->second.birth = output.birth;
   }
   if (!output.node.expired()) {
     const auto [entry, is_new] = nodes_.try_emplace(output.node_address, NodeEntry{output.node, output.birth});
@@ -85,12 +85,13 @@ void GraphRecord::prune() {
   }
   outputs.clear();
   const std::scoped_lock lock(mutex_);
-  // The list keeps its room: the host heap is measured at boundaries.
+  // The list keeps its room: the host heap is measured.
   if (outputs_.empty()) outputs_.swap(outputs);
 }
 
 void GraphRecord::clear() {
   std::vector<Output> outputs;
+  outputs.reserve(kMostOutputs);
   std::unordered_map<at::TensorImpl*, TensorEntry> tensors;
   std::unordered_map<Node*, NodeEntry> nodes;
   const std::scoped_lock lock(mutex_);

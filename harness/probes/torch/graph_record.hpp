@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
 
 #include <atomic>
 #include <cstdint>
@@ -25,11 +26,11 @@ struct Birth {
   StackCapture stack;        ///< record pass only
 };
 
-/// An operator that has started, as the record pass remembers it until it ends.
+/// An operator that has started, as it is remembered until it ends.
 struct OperatorStart {
-  std::uint64_t order = 0;  ///< births with a larger order happened inside
+  std::uint64_t order = ~std::uint64_t{0};  ///< births with a larger order happened inside; else not known
   bool is_computed = false;
-  std::vector<const at::TensorImpl*> inputs;
+  c10::SmallVector<const at::TensorImpl*, 8> inputs;
 
   [[nodiscard]] bool was_given(const at::Tensor& tensor) const;
 };
@@ -37,7 +38,8 @@ struct OperatorStart {
 /// Weak references to the tensors and nodes that operators returned.
 ///
 /// While a step runs an output is only appended to a list: almost all of them die within their step. What has
-/// survived enters the tables at the boundary.
+/// survived enters the tables at the boundary, and where the list is full: with ever more operators a step (hooks that
+/// pile up) it would else grow on the heap as a leak does.
 /// Thread-safe. The lock is a leaf: nothing under it takes the GIL or another lock.
 class GraphRecord {
  public:
@@ -54,10 +56,10 @@ class GraphRecord {
   };
 
   /// The end of an operator: records one of its outputs; `birth` tells what is new about it.
-  void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart* start);
+  void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart& start);
   /// Forgets everything: a new run starts.
   void clear();
-  /// At a boundary: takes the survivors of the step in, and drops what has died.
+  /// Takes what has survived so far in, and drops what has died.
   void prune();
 
   /// Drops the weak reference to a living tensor while what a user does with it allows none, and takes it again.
@@ -85,6 +87,8 @@ class GraphRecord {
   [[nodiscard]] const std::unordered_map<Node*, NodeEntry>& nodes() const { return nodes_; }
 
  private:
+  static constexpr std::size_t kMostOutputs = 4096;
+
   struct Output {
     at::TensorImpl* tensor_address;
     WeakTensor tensor;
@@ -92,7 +96,7 @@ class GraphRecord {
     WeakNode node;
     Birth birth;
     std::uint64_t start_order;  // births with a larger one happened inside the operator
-    bool is_given;              // one of its inputs: changed in place, or `out=`
+    bool is_given;              // one of its inputs: changed in place, `out=`, or handed through, as `to()` does
   };
   void take_in(const Output& output);
   // Calls `visit` with each reference to a tensor, as it stands in the lists.
