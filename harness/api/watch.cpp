@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/api/watch.hpp"
 
+#include <unistd.h>
+
 #include "harness/api/check.hpp"
 #include "harness/api/run_setup.hpp"
 
@@ -16,15 +18,23 @@ struct Watch::Parts {
 };
 
 Watch::Watch(const Options& options, const Surroundings& surroundings)
-    : own_(std::make_unique<Parts>(options, surroundings)) {
+    : own_(std::make_unique<Parts>(options, surroundings)), process_(::getpid()) {
   own_->session.start();
   own_->session.begin_step();
 }
 
-Watch::~Watch() = default;
+Watch::~Watch() {
+  if (is_in_child()) leave_to_parent();
+}
+
+// There, threads may have held any lock at the fork: nothing is taken back, and its memory is let be.
+void Watch::leave_to_parent() { (void)own_.release(); }
+
+bool Watch::is_in_child() const { return ::getpid() != process_; }
 
 bool Watch::step() {
   if (is_decided()) return false;
+  if (is_in_child()) return true;
   try {
     if (own_->session.end_step() == Next::stop) {
       end();
@@ -42,13 +52,13 @@ bool Watch::step() {
 }
 
 void Watch::mark(MarkType type) {
-  if (!is_decided()) own_->session.mark(type);
+  if (!is_decided() && !is_in_child()) own_->session.mark(type);
 }
 
 bool Watch::is_decided() const { return record_.has_value(); }
 
 void Watch::fail(const std::string& what) {
-  if (is_decided()) return;
+  if (is_decided() || is_in_child()) return;
   own_->session.fail(StepFailure(what));
   end();
 }
@@ -64,6 +74,12 @@ const RunRecord& Watch::record() {
 }
 
 void Watch::end() {
+  if (is_in_child()) {
+    record_ = RunRecord{.failure = RunFailure{.what = "this is a child process that the loop forked",
+                                              .remedy = "ask in its parent, whose watch goes on"}};
+    leave_to_parent();
+    return;
+  }
   record_ = own_->session.finish();
   own_->setup.complete(*record_);
   own_.reset();  // with its probes, which take back in their destructors what they attached

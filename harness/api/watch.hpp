@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +25,8 @@ namespace stepleak {
 ///
 /// Observes from construction until it has decided, at the latest to its destructor; then the process is as it was.
 /// What lies between two calls of step() is one step; locals of the loop are alive at its boundary, which is a level
-/// and no growth. All calls from one thread. Not beside another watch or check(): the memory is the process's.
+/// and no growth. All calls from one thread. Not beside another watch or check(): the memory is the process's. In a
+/// child that the loop forks it watches nothing and has no verdict.
 class Watch {
  public:
   /// Throws usage errors for wrong options, failure errors where the device is not visible.
@@ -45,10 +48,13 @@ class Watch {
   [[nodiscard]] const RunRecord& record();
 
  private:
+  [[nodiscard]] bool is_in_child() const;
+  void leave_to_parent();
   void end();
 
   struct Parts;
   std::unique_ptr<Parts> own_;
+  pid_t process_;
   std::optional<RunRecord> record_;
   std::optional<Result> result_;
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/observe/observer.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +28,7 @@ std::vector<SeriesKey> Observer::keys() const {
 }
 
 void Observer::attach() {
-  is_attached_ = true;
+  attached_in_ = ::getpid();
   if (parts_.recorder != nullptr) parts_.recorder->begin(keys());
   current_step = 0;
   freeze_again();
@@ -34,13 +36,14 @@ void Observer::attach() {
 }
 
 void Observer::detach() noexcept {
-  if (!std::exchange(is_attached_, false)) return;
+  if (std::exchange(attached_in_, 0) != ::getpid()) return;
   if (is_recording_stacks_) {
     for (auto* probe : parts_.probes) probe->record_stacks(false);
   }
   is_recording_stacks_ = false;
   for (auto* probe : parts_.probes) probe->stop();
-  if (std::exchange(is_frozen_, false)) parts_.collector->unfreeze();
+  is_frozen_ = false;
+  if (parts_.collector != nullptr) parts_.collector->restore();
 }
 
 void Observer::begin_step(std::int64_t step, bool records_stacks) {

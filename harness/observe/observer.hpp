@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -35,7 +37,8 @@ class Observer {
 
   /// Once after the set-up: freezes the collector's old objects and starts the probes.
   void attach();
-  /// Undoes attach(), also in the middle of a record pass. May be called twice.
+  /// Undoes attach(), also in the middle of a record pass. May be called twice. In a forked child it does nothing: what
+  /// is attached there asks for nothing any more, and is the parent's to undo.
   void detach() noexcept;
 
   /// `records_stacks`: where blocks are born is recorded in this step.
@@ -63,7 +66,7 @@ class Observer {
   ObserverParts parts_;
   std::vector<std::size_t> key_counts_;
   std::vector<std::int64_t> row_;
-  bool is_attached_ = false;
+  pid_t attached_in_ = 0;  ///< 0: not attached
   bool is_frozen_ = false;
   bool is_recording_stacks_ = false;
 };

@@ -14,7 +14,10 @@ class Collector {
   virtual void collect(bool is_settled) = 0;
   /// Undoes freeze(), so that holders can be searched among all objects.
   virtual void unfreeze() = 0;
-  /// False where the user's code has turned the collector off.
+  /// At the end of a run, and of one that failed: what is frozen is what was before the first freeze(). May be called
+  /// twice.
+  virtual void restore() noexcept = 0;
+  /// False where the user's code has turned the collector off, and does not call it by itself now and then.
   [[nodiscard]] virtual bool is_enabled() const = 0;
 };
 

@@ -157,5 +157,5 @@ PYBIND11_MODULE(_core, module) {
       .def_property_readonly("is_decided", &PythonWatch::is_decided)
       .def("record", &PythonWatch::record)
       .def("finish", &PythonWatch::finish);
-  module.def("attachments", &attachments, "What of ours is attached to this process at this moment: for tests.");
+  module.def("attachments", &attachments, "What of ours is attached to this process at this moment.");
 }

@@ -75,7 +75,7 @@ class Trace {
   [[nodiscard]] const CohortTable* cohorts_of(Device device) const;
   /// The newest recording; an empty one where there is none.
   [[nodiscard]] const Recording& recording() const;
-  /// False where the user's code has turned Python's collector off.
+  /// False where the user's code has turned Python's collector off, and has not called it by itself so far.
   [[nodiscard]] bool is_collector_enabled() const;
 
  private:

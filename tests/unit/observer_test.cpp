@@ -44,6 +44,7 @@ class CountingCollector final : public Collector {
   void freeze() override { ++frozen; }
   void collect(bool /*is_settled*/) override { ++collections; }
   void unfreeze() override { --frozen; }
+  void restore() noexcept override { frozen = 0; }
   [[nodiscard]] bool is_enabled() const override { return collections < 3; }
 
   int frozen = 0;

@@ -21,10 +21,10 @@ struct Gc {
   py::object collect = py::module_::import("gc").attr("collect");
   py::object freeze = py::module_::import("gc").attr("freeze");
   py::object unfreeze = py::module_::import("gc").attr("unfreeze");
-  py::object freeze_count = py::module_::import("gc").attr("get_freeze_count");
   py::object objects = py::module_::import("gc").attr("get_objects");
   py::object threshold = py::module_::import("gc").attr("get_threshold");
   py::object is_enabled = py::module_::import("gc").attr("isenabled");
+  py::object stats = py::module_::import("gc").attr("get_stats");
 };
 
 const Gc& gc() {
@@ -33,6 +33,13 @@ const Gc& gc() {
 }
 
 std::int64_t tracked_objects() { return PyList_GET_SIZE(gc().objects().ptr()); }
+
+// Since the process began, of all generations, whoever asked for them.
+std::int64_t collections_in_process() {
+  std::int64_t count = 0;
+  for (const auto& generation : gc().stats()) count += generation["collections"].cast<std::int64_t>();
+  return count;
+}
 
 // A collection that takes no longer is made at every boundary: half a percent of a step of 10 ms.
 constexpr std::chrono::microseconds kShort{50};
@@ -66,28 +73,26 @@ PythonCollector::PythonCollector(Undo undo, Pace pace) : undo_(undo), pace_(pace
   const py::gil_scoped_acquire gil;
   (void)gc();
   register_fork_handler_once();
-  if (undo_ == Undo::leave) return;
-  // CPython 3.12 and later set some hundreds of objects apart themselves; gc.freeze() takes all that there are.
-  had_frozen_ = gc().freeze_count().cast<std::int64_t>() > tracked_objects();
 }
 
-PythonCollector::~PythonCollector() {
-  if (undo_ == Undo::leave) return;
+PythonCollector::~PythonCollector() { restore(); }
+
+void PythonCollector::restore() noexcept {
+  if (!is_frozen_ && !frozen_before_) return;
   const py::gil_scoped_acquire gil;
   try {
-    if (!had_frozen_) {
-      unfreeze();
-    } else if (!is_frozen_) {
-      freeze();
-    }
+    unfreeze();
+    if (frozen_before_) frozen_before_->freeze_again();
   } catch (py::error_already_set& error) {
     error.discard_as_unraisable("undoing gc.freeze()");
   }
+  frozen_before_.reset();
 }
 
 void PythonCollector::freeze() {
   const py::gil_scoped_acquire gil;
-  gc().collect();
+  if (undo_ == Undo::restore && !frozen_before_) frozen_before_.emplace();
+  collect_now();
   if (is_frozen_) set_apart_ += tracked_objects();
   gc().freeze();
   is_frozen_ = is_ours_in_force = true;
@@ -101,14 +106,26 @@ bool PythonCollector::is_due(Clock::time_point now) const {
 void PythonCollector::collect(bool is_settled) {
   const py::gil_scoped_acquire gil;
   const auto start = Clock::now();
+  note_collections_of_user();
   has_collected_ = is_settled || is_due(start);
   if (!has_collected_) return;
-  gc().collect();
+  collect_now();
   collected_at_ = Clock::now();
   collection_time_ = collected_at_ - start;
   if (!is_frozen_ || !is_warming_up(++collections_) || tracked_objects() < kMany) return;
   set_apart_ += tracked_objects();
   gc().freeze();
+}
+
+void PythonCollector::collect_now() {
+  gc().collect();
+  seen_ = is_on() ? kNotSeen : collections_in_process();
+}
+
+// While it is off, nobody but the user's code and we collect.
+void PythonCollector::note_collections_of_user() {
+  if (seen_ == kNotSeen || is_on()) return;
+  collects_itself_ = collects_itself_ || collections_in_process() > seen_;
 }
 
 void PythonCollector::unfreeze() {
@@ -119,7 +136,9 @@ void PythonCollector::unfreeze() {
   is_frozen_ = is_ours_in_force = false;
 }
 
-bool PythonCollector::is_enabled() const {
+bool PythonCollector::is_enabled() const { return is_on() || collects_itself_; }
+
+bool PythonCollector::is_on() const {
   const py::gil_scoped_acquire gil;
   // A threshold of zero switches it off as well.
   const auto threshold = gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>();

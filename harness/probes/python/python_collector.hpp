@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "harness/probes/collector.hpp"
+#include "harness/probes/python/frozen_objects.hpp"
 
 namespace stepleak {
 
@@ -18,8 +20,8 @@ class PythonCollector final : public Collector {
  public:
   /// What becomes of the frozen objects in the end.
   enum class Undo : std::uint8_t {
-    restore,  ///< nothing is frozen any more, or all is where something was before: one alone cannot be thawed
-    leave,    ///< the process ends soon; counting what was frozen before takes 60 ms with torch imported
+    restore,  ///< what was frozen before is frozen, and nothing else
+    leave,    ///< the process ends soon
   };
 
   /// At which boundaries collect() collects.
@@ -39,6 +41,7 @@ class PythonCollector final : public Collector {
   void freeze() override;
   void collect(bool is_settled) override;
   void unfreeze() override;
+  void restore() noexcept override;
   [[nodiscard]] bool is_enabled() const override;
 
   /// Whether the newest collect() did: else what is counted now may be garbage.
@@ -51,15 +54,21 @@ class PythonCollector final : public Collector {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::int64_t kNotSeen = -1;
 
+  void collect_now();
+  void note_collections_of_user();
+  [[nodiscard]] bool is_on() const;
   [[nodiscard]] bool is_due(Clock::time_point now) const;
 
   const Undo undo_;
   const Pace pace_;
-  bool had_frozen_ = false;  ///< the user's code had frozen objects before us
+  std::optional<FrozenObjects> frozen_before_;  ///< by the user's code; none where that is left as it comes
   bool is_frozen_ = false;   ///< we have, and not unfrozen since
   bool has_collected_ = false;
   std::int64_t collections_ = 0;
+  bool collects_itself_ = false;   ///< the user's code has the collector off, and called it since
+  std::int64_t seen_ = kNotSeen;   ///< collections in this process up to our newest one; only while it is off
   Clock::time_point collected_at_;     ///< the end of the newest one
   Clock::duration collection_time_{};  ///< that it took
   std::int64_t set_apart_ = 0;         ///< of objects(): what a later freeze() set apart

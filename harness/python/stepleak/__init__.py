@@ -110,7 +110,8 @@ def check(
 
     target: str = name or str(getattr(step, "__qualname__", type(step).__name__))
     wants_index = _load.takes_index(step, target)
-    _load.seed_everything(seed)
+    if not _core.attachments()["is_observing"]:  # else it is refused, and the run that is on keeps its own
+        _load.seed_everything(seed)
     options = {
         "target": target,
         "device": device,
@@ -308,7 +309,8 @@ def watch(
 
     from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
 
-    _load.seed_everything(seed)
+    if not _core.attachments()["is_observing"]:  # else it is refused, and the run that is on keeps its own
+        _load.seed_everything(seed)
     options = {
         "target": name,
         "device": device,

@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Python's collector: what the user's code does with it is left as it is, and counts."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import stepleak
+import torch
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+    gc.enable()
+
+
+def make_garbage() -> None:
+    cycle: list[Any] = [torch.zeros(100)]
+    cycle.append(cycle)
+
+
+def collecting_every(steps: int) -> Callable[[int], None]:
+    def step(index: int) -> None:
+        make_garbage()
+        if index % steps == 0:
+            gc.collect()
+
+    return step
+
+
+# --- switched off -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("switch_off", [gc.disable, lambda: gc.set_threshold(0)])
+def test_garbage_is_a_leak_where_nobody_collects_it(switch_off: Callable[[], None]) -> None:
+    switch_off()
+    result = stepleak.check(make_garbage, device="cpu")
+    assert [finding["kind"] for finding in result.findings] == ["reference_cycle"], result.report
+
+
+def test_garbage_is_a_note_where_the_collector_is_on() -> None:
+    assert "is freed by Python's cycle collector only" in stepleak.check(make_garbage, device="cpu").report
+
+
+@pytest.mark.parametrize("steps", [10, 100])
+def test_garbage_is_a_note_where_the_users_code_collects_now_and_then(steps: int) -> None:
+    gc.disable()
+    result = stepleak.check(collecting_every(steps), device="cpu")
+    assert result.is_clean, result.report
+    assert "is freed by Python's cycle collector only" in result.report
+
+
+def test_what_is_collected_before_the_first_step_does_not_count() -> None:
+    gc.disable()
+    gc.collect()
+    assert stepleak.check(make_garbage, device="cpu").verdict == "leak"
+
+
+def test_what_the_step_sets_in_the_collector_stays() -> None:
+    stepleak.check(lambda: gc.set_threshold(500, 5, 5), device="cpu")
+    assert gc.get_threshold() == (500, 5, 5)
+
+
+# --- set apart by gc.freeze() -----------------------------------------------------------------------------------------
+
+
+def frozen_after(code: str) -> tuple[int, int]:
+    """What `code` prints in a process of its own: how many objects were frozen, and how many are."""
+    program = f"import gc\n{code}"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    before, after = ran.stdout.split()
+    return int(before), int(after)
+
+
+FREEZES = {
+    "before all imports": "gc.freeze(); before = gc.get_freeze_count(); import stepleak, torch",
+    "after them": "import stepleak, torch; gc.freeze(); before = gc.get_freeze_count()",
+    "never": "before = gc.get_freeze_count(); import stepleak, torch",
+}
+RUNS = {
+    "check": "stepleak.check(lambda: torch.zeros(4), device='cpu')",
+    "leak": "kept = []; stepleak.check(lambda: kept.append(torch.zeros(4)), device='cpu')",
+    "watch": "w = stepleak.watch(device='cpu', effort='quick')\nwhile w.step(): torch.zeros(4)",
+}
+
+
+@pytest.mark.parametrize(
+    ("freeze", "run"), [("before all imports", "check"), ("after them", "watch"), ("after them", "leak"), ("never", "leak")]
+)
+def test_what_the_user_froze_is_frozen_and_nothing_else(freeze: str, run: str) -> None:
+    before, after = frozen_after(f"{FREEZES[freeze]}\n{RUNS[run]}\nprint(before, gc.get_freeze_count())")
+    assert before * 0.97 <= after <= before  # a few die
+
+
+def test_a_thawed_object_is_collected_as_before() -> None:
+    code = "import stepleak, torch, weakref; gc.freeze(); class_ = type('C', (), {}); before = gc.get_freeze_count()"
+    made = "c = class_(); c.own = c; alive = weakref.ref(c)"
+    ran = f"{code}\n{made}\n{RUNS['check']}\ndel c; gc.collect(); print(before, before if alive() is None else -1)"
+    before, after = frozen_after(ran)
+    assert after == before
