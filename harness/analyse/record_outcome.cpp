@@ -185,7 +185,8 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     return outcome;
   }
   const auto end = end_of(evidence.recording);
-  outcome.held = container->length;
+  const auto& holder = evidence.recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  outcome.held = container->length - std::min(holder.free_entries, container->length);
   // At the rate at which it filled so far; a container that is full already makes room for what comes.
   const auto rate = filling_rate(evidence.recording, finding, outcome.held);
   const auto missing = std::max<std::int64_t>(0, outcome.bound - outcome.held);

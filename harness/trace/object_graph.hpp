@@ -84,6 +84,8 @@ struct Holder {
   std::int64_t gained_blocks = 0;
   std::int64_t gained_cuda_objects = 0;
   bool is_weighed = false;
+  /// Of a list that was made with all its places: how many have not been taken yet.
+  std::int64_t free_entries = 0;
 };
 
 }  // namespace stepleak

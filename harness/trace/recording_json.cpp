@@ -136,7 +136,8 @@ Json holder_to_json(const Holder& holder) {
           {"gained_bytes", holder.gained_bytes},
           {"gained_blocks", holder.gained_blocks},
           {"gained_cuda_objects", holder.gained_cuda_objects},
-          {"is_weighed", holder.is_weighed}};
+          {"is_weighed", holder.is_weighed},
+          {"free_entries", holder.free_entries}};
 }
 
 Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
@@ -155,7 +156,8 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .gained_bytes = json.contains("gained_bytes") ? count_from(json.at("gained_bytes")) : 0,
           .gained_blocks = json.contains("gained_blocks") ? count_from(json.at("gained_blocks")) : 0,
           .gained_cuda_objects = json.contains("gained_cuda_objects") ? count_from(json.at("gained_cuda_objects")) : 0,
-          .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>()};
+          .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>(),
+          .free_entries = json.contains("free_entries") ? count_from(json.at("free_entries")) : 0};
 }
 
 }  // namespace

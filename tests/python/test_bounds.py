@@ -43,6 +43,20 @@ class Ring(Kept):
             self.items.pop(0)
 
 
+class LaidOut(Kept):
+    """Made with all its places, which a count goes round in."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.slots: list[torch.Tensor | None] = [None] * most
+
+    def step(self) -> None:
+        self.slots[self.steps] = torch.zeros(64)
+        self.steps += 1
+        if self.steps == len(self.slots):
+            self.steps = 0
+
+
 class FirstEpoch(Kept):
     def step(self) -> None:
         self.steps += 1
@@ -93,6 +107,19 @@ def test_a_list_that_is_cut_by_hand_is_run_full() -> None:
     result = check(Ring(100).step)
     assert result.verdict == "clean", result.report
     assert "filled a container bounded at 100 before it settled" in result.report
+
+
+def test_a_list_that_is_made_with_all_its_places_is_bounded_by_these() -> None:
+    result = check(LaidOut(256).step)
+    assert result.verdict == "clean", result.report
+    assert "filled a container bounded at 256 before it settled" in result.report
+
+
+def test_places_that_are_not_taken_yet_are_waited_for() -> None:
+    result = check(LaidOut(3000).step)
+    assert result.verdict == "inconclusive", result.report
+    assert "bounded at 3000 by " in result.report
+    assert "full at about step 3000" in result.report
 
 
 def test_a_bound_beyond_the_budget_is_named_with_its_line() -> None:

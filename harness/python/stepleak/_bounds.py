@@ -207,7 +207,12 @@ class Bounds:
     # --- tests that hold some day -------------------------------------------------------------------------------------
 
     def is_lasting(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
-        """Whether a test that holds once holds again and again: what only grows, or what is full, is large enough."""
+        """Whether a test that holds once holds again and again: what only grows, or what is full, is large enough.
+
+        And a setting stays what it is.
+        """
+        if self._is_on(module, guard):
+            return True
         test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
@@ -241,15 +246,20 @@ class Bounds:
 
     def is_off(self, module: Module, guard: Guard) -> bool:
         """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
-        test, holds = guard.test, guard.holds
-        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test, holds = test.operand, not holds
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds:
-            return any(self.is_off(module, Guard(part, True, guard.is_loop)) for part in test.values)
-        if guard.is_loop or not isinstance(test, (ast.Name, ast.Attribute)) or not self._is_setting(module, test):
+        if guard.is_loop:
             return False
+        return any(self._setting(module, part.test) not in (None, part.holds) for part in _parts_of(guard))
+
+    def _is_on(self, module: Module, guard: Guard) -> bool:
+        """Whether a setting lets a statement run, each time."""
+        return not guard.is_loop and self._setting(module, guard.test) is guard.holds
+
+    def _setting(self, module: Module, test: ast.AST) -> bool | None:
+        """What a test of a setting says; None of other tests."""
+        if not isinstance(test, (ast.Name, ast.Attribute)) or not self._is_setting(module, test):
+            return None
         value = self._value(module, test)
-        return (value is None or type(value) is bool) and bool(value) != holds
+        return bool(value) if value is None or type(value) is bool else None
 
     def _is_setting(self, module: Module, node: ast.Name | ast.Attribute) -> bool:
         if isinstance(node, ast.Attribute):
@@ -409,6 +419,8 @@ def _comes_again(test: ast.AST) -> bool:
 def _parts_of(guard: Guard) -> list[Guard]:
     """Tests that all hold where a statement runs: `step % 20 == 0` and `self.left > 0` of `a and b`."""
     test = guard.test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _parts_of(Guard(test.operand, not guard.holds, guard.is_loop))
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == guard.holds:
         return [part for t in test.values for part in _parts_of(Guard(t, guard.holds, guard.is_loop))]
     return [guard]

@@ -33,6 +33,8 @@ _UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellTy
 
 Edge = tuple[str, str]
 """Type, as `stepleak::EdgeType`, and label."""
+NEW = -1
+"""The growth of a container that was not there before."""
 HIDDEN: Edge = ("hidden", "")
 OTHER: Edge = ("other", "")
 
@@ -40,7 +42,7 @@ OTHER: Edge = ("other", "")
 class Graph:
     """Nodes and edges of all paths, each object once.
 
-    `growth`: by how much a container has grown while survivors were recorded.
+    `growth`: by how much a container has grown while survivors were recorded; below zero where it was born then.
     """
 
     def __init__(self, read_locals: ReadLocals, growth: Callable[[Any], int] = lambda _: 0) -> None:
@@ -82,7 +84,7 @@ class Graph:
         self, objects: list[Any], name: str, path: list[int], way: list[Access], is_buffer: bool
     ) -> dict[str, Any]:
         node = self._node(objects[0], name)
-        container, length, beyond, most = -1, len(way), 0, 0
+        container, length, beyond, most = -1, len(way), 0, NEW
         inside = -1  # of a tuple, which is made anew where it grows
         for i, item in enumerate(objects):
             if i > 0:
@@ -94,7 +96,7 @@ class Graph:
                     way.append(_access(objects, i, edge))
             if is_a(item, tuple) and inside < 0:
                 inside = len(way)
-            # The innermost container, but where one grew: what is put into that one is often a container, too.
+            # The innermost container that was there before, but where one grew: what is put in is often one, too.
             if not is_buffer and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
                 container, length, beyond, most = node, len(way), len(objects) - 1 - i, growth
         if container < 0:

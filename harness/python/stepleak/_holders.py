@@ -19,11 +19,11 @@ from stepleak._accumulated import accumulated
 from stepleak._buffers import Buffer, Buffers
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
-from stepleak._graph import Graph
+from stepleak._graph import NEW, Graph
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import code_of, container_kind, items_of, length_of, type_name
+from stepleak._objects import code_of, container_kind, free_places_of, items_of, length_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
@@ -171,9 +171,9 @@ class HolderSearch:
         return container is not self._lengths and _FEWEST_ENTRIES <= self._growth(container) < most
 
     def _growth(self, container: Any) -> int:
-        """Entries more than before; 0 of one that was not there."""
+        """Entries more than before; NEW of one that was not there."""
         before = None if id(container) in (self._born or ()) else self._lengths.get(id(container))
-        return 0 if before is None else max(0, length_of(container) - before)
+        return NEW if before is None else max(0, length_of(container) - before)
 
 
 class _Found:
@@ -226,16 +226,17 @@ class _Found:
         end = life.end
 
         def are_lost(container: Any) -> bool:
-            return are_keys_lost(container, self._growth(container), paths, [chain, search.objects])
+            return are_keys_lost(container, max(0, self._growth(container)), paths, [chain, search.objects])
 
         whole = [*life.owners, *chain] if chain else []
-        container = judged(whole, self._code, life.variable, life.function, are_lost)
+        growth = self._growth(chain[-1]) if chain else NEW
+        container = judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
         structure = container.structure
         if not chain and holder["graph"] >= 0:
             structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
             end = end if life.owners or len(search.objects) > 1 else None
-        if structure.kind == "unknown" and chain and are_keys_old(chain[-1], self._growth(chain[-1]), self._born):
+        if structure.kind == "unknown" and chain and are_keys_old(chain[-1], max(0, growth), self._born):
             structure = Structure("keyed")
         if structure.kind == "conditional" and chain:
             self.doubtful.add(id(chain[-1]))
@@ -251,7 +252,7 @@ class _Found:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
-        holder |= {"gained_entries": self._growth(chain[-1]) if chain else 0}
+        holder |= {"gained_entries": max(0, growth), "free_entries": free_places_of(chain[-1]) if chain else 0}
         holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks}
         holder |= {"gained_cuda_objects": weight.cuda_objects, "is_weighed": weight.is_complete}
         self._holders.append(holder)
@@ -277,7 +278,7 @@ class _Found:
 
     def _add_tensor(self, paths: Paths, tensors: dict[int, Any], address: int) -> End:
         search = paths.to(tensors[address])
-        if search.end is End.FOUND and not any(map(self._growth, search.objects)):
+        if search.end is End.FOUND and all(self._growth(o) <= 0 for o in search.objects):
             search = self._through_grown(paths, tensors[address]) or search
         if search.end is End.FOUND:
             index = len(self._holders)

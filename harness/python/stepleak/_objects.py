@@ -88,6 +88,14 @@ def items_of(item: Any) -> list[Any]:
     return [] if kind is None else list(_ITERATORS[kind](item))
 
 
+def free_places_of(item: Any) -> int:
+    """How many entries of a list are what it was made with, as in `[None] * 400`: as its last one, if that is plain."""
+    entries = items_of(item) if container_kind(item) is list else []
+    if not entries or type(entries[-1]) not in _PLAIN_KEYS:
+        return 0
+    return sum(entry is entries[-1] for entry in entries)
+
+
 def bound_of(item: Any) -> int:
     """The most that a container can hold; -1 where nothing bounds it."""
     if type(item) is functools._lru_cache_wrapper:

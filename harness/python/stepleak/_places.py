@@ -26,12 +26,14 @@ from stepleak._syntax import (
     last_name,
 )
 from stepleak._user_code import UserCode
-from stepleak._uses import CHANGING, Name, Use, Uses
+from stepleak._uses import ADDING, CHANGING, REMOVING, Name, Use, Uses
 
 _MAY_CHANGE = CHANGING | {"assign", "escape"}
 _MOST_CHANGING = 200
 _MAIN = frozenset({"main", "__main__"})
 _MOST_CALLERS = 8
+_MOST_LEVELS = 6
+"""Of calls within calls, between a step and what fills a container."""
 _CALLING_ONCE = frozenset(
     {"no_grad", "enable_grad", "inference_mode", "staticmethod", "classmethod", "compile", "record"}
 )
@@ -146,14 +148,59 @@ class Places:
     # --- tests --------------------------------------------------------------------------------------------------------
 
     def guards(self, use: Use) -> Iterator[tuple[Module, Guard]]:
-        """Tests under which a use runs: its own, then those around all calls of its function."""
-        yield from ((use.module, guard) for guard in use.module.guards(use.node))
-        function = use.module.function(use.node)
-        if function is not None and function.name not in SET_UP:
+        """Tests under which a use runs: its own, then those around all calls that lead to it."""
+        for module, node in self._leading_to(use):
+            yield from ((module, guard) for guard in module.guards(node))
+
+    def _leading_to(self, use: Use) -> Iterator[tuple[Module, ast.AST]]:
+        """A use, the calls of its function, and the calls of what calls that, up to the step or to what runs now."""
+        waiting: list[tuple[Module, ast.AST, int]] = [(use.module, use.node, 0)]
+        asked: set[ast.AST] = set()
+        while waiting:
+            module, node, depth = waiting.pop(0)
+            yield module, node
+            function = module.function(node)
+            if function is None or function in asked or function.name in SET_UP:
+                continue
+            asked.add(function)
+            if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
+                continue
             calls = self._code.calls(function.name)
             if len(calls) <= _MOST_CALLERS:
-                for module, call in calls:
-                    yield from ((module, guard) for guard in module.guards(call))
+                waiting += [(home, call, depth + 1) for home, call in calls]
+
+    def is_moved(self, use: Use) -> bool:
+        """Whether what fills it takes out of something else, which nothing fills again once the steps run.
+
+        A pool of samples without a label, the levels of a curriculum: what moves from there comes to an end.
+        """
+        for module, node in self._leading_to(use):
+            function = module.function(node)
+            taken = [part for inner in ast.walk(function or ast.Pass()) for part in _taken_from(inner)]
+            names = {last_name(part) for part in taken if part not in self._uses.denoting} - {""}
+            if any(map(self._is_used_up, names)):
+                return True
+        return False
+
+    def _is_used_up(self, name: str) -> bool:
+        """Whether something of this name is made before the steps, and nothing is put into it later."""
+        is_made = False
+        for module in self._code.mentioning(name)[0]:
+            for node in module.nodes:
+                if last_name(node) != name:
+                    continue
+                is_stored = isinstance(getattr(node, "ctx", None), ast.Store)
+                is_early = self._is_before_steps(module, node)
+                is_made = is_made or (is_stored and is_early)
+                if not is_early and (is_stored or _is_put_into(module, node)):
+                    return False
+        return is_made
+
+    def _is_before_steps(self, module: Module, node: ast.AST) -> bool:
+        function = module.function(node)
+        if function is not None:
+            return function.name in SET_UP
+        return not module.loops(module.statement(node))
 
     def depends_on(self, module: Module, test: ast.AST, uses: list[Use]) -> bool:
         """Whether a test asks by one of these uses, or by a variable that was assigned what one of them answered."""
@@ -446,11 +493,8 @@ class Places:
 
     def is_set_up(self, use: Use) -> bool:
         """Whether a fill runs only before the steps."""
-        function = use.module.function(use.node)
-        if function is None:
-            is_top = use.module.scope(use.node) is use.module.tree
-            return is_top and not use.module.loops(use.module.statement(use.node))
-        return function.name in SET_UP
+        is_top = use.module.function(use.node) is not None or use.module.scope(use.node) is use.module.tree
+        return is_top and self._is_before_steps(use.module, use.node)
 
     def is_at_end(self, module: Module, node: ast.AST) -> bool:
         """Whether it runs only when the object or the program ends, which frees nothing before."""
@@ -482,6 +526,24 @@ class Places:
             return True
         is_plain = slot.owner is not None and type(slot.owner) is types.SimpleNamespace
         return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
+
+
+def _taken_from(node: ast.AST) -> list[ast.expr]:
+    """What a statement or a call takes an item out of."""
+    if isinstance(node, ast.Delete):
+        return [target.value for target in node.targets if isinstance(target, ast.Subscript)]
+    is_taking = isinstance(node, ast.Call) and called_name(node) in REMOVING
+    return [node.func.value] if is_taking and isinstance(node.func, ast.Attribute) else []  # type: ignore[attr-defined]
+
+
+def _is_put_into(module: Module, node: ast.AST) -> bool:
+    """Whether an item is put into what a name stands for."""
+    outer, field = module.parent(node)
+    if isinstance(outer, ast.Subscript) and field == "value":
+        return isinstance(outer.ctx, ast.Store)
+    if isinstance(outer, ast.Call):
+        return called_name(outer).startswith("heap")
+    return isinstance(outer, ast.Attribute) and outer.attr in ADDING
 
 
 def _kept(value: ast.expr, held: set[ast.AST]) -> tuple[str, ast.expr | None] | None:

@@ -76,11 +76,12 @@ def judged(
     variable: str = "",
     function: str = "",
     are_keys_lost: AreKeysLost = lambda _: False,
+    is_as_long: bool = False,
 ) -> Judged:
     """Of the last one of a chain of objects, each of which leads to the next.
 
-    `variable`, `function`: where the chain begins at a variable of a running function. Never raises for what the
-    sources contain.
+    `variable`, `function`: where the chain begins at a variable of a running function. `is_as_long`: whether it is
+    known to have as many entries as before, though it has got new ones. Never raises for what the sources contain.
     """
     if objects and type(objects[-1]) in _CACHES:
         return Judged(_of_cache(objects[-1], sources))
@@ -95,7 +96,8 @@ def judged(
     if not slots or slots[0] is None:
         return Judged()
     try:
-        return _Judge(objects, sources, [slot for slot in slots if slot is not None], are_keys_lost).judged()
+        known = [slot for slot in slots if slot is not None]
+        return _Judge(objects, sources, known, are_keys_lost, is_as_long).judged()
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
         return Judged()
@@ -201,9 +203,12 @@ def _is_never_cleared(sources: UserCode) -> bool:
 class _Judge:
     """Weighs what the sources do with one container."""
 
-    def __init__(self, objects: list[Any], code: UserCode, slots: list[Slot], are_keys_lost: AreKeysLost) -> None:
+    def __init__(
+        self, objects: list[Any], code: UserCode, slots: list[Slot], are_keys_lost: AreKeysLost, is_as_long: bool
+    ) -> None:
         self._container = objects[-1]
         self._are_keys_lost = are_keys_lost
+        self._is_as_long = is_as_long
         self._code = code
         self._slot = slots[0]
         self._upper = slots[1:]
@@ -231,6 +236,7 @@ class _Judge:
             self._trimmed(living)
             or self._removed_when_long(taking)
             or self._filled_when_short(fills)
+            or self._laid_out(living)
             or self._reset(removing, taking)
         )
         if known is not None:
@@ -325,6 +331,14 @@ class _Judge:
             return None
         known = [limit for limit in limits if limit is not None]
         return self._at("bounded", fills[0], -1 if -1 in known else max(known))
+
+    def _laid_out(self, uses: list[Use]) -> Structure | None:
+        """What was made with all its places, and is filled by their numbers, whatever counts these."""
+        late = [u for u in uses if not self._places.is_set_up(u)]
+        puts = [u for u in late if u.kind == "put"]
+        if not self._is_as_long or not self._is_sequence or not puts or any(u.kind == "fill" for u in late):
+            return None
+        return self._at("bounded", puts[0], length_of(self._container))
 
     def _limit(self, fill: Use) -> int | None:
         for module, guard in self._places.guards(fill):
@@ -435,6 +449,7 @@ class _Judge:
         return (
             fill.is_sure
             and not is_phase
+            and not self._places.is_moved(fill)
             and not any(
                 self._bounds.may_end(module, guard, self._places.is_once)
                 and not self._places.depends_on(module, guard.test, in_vain)

@@ -35,7 +35,7 @@ ADDING = frozenset(
     {"append", "add", "extend", "insert", "appendleft", "extendleft", "update", "setdefault", "__setitem__"}
     | {"put", "put_nowait"}
 )
-_REMOVING = frozenset(
+REMOVING = frozenset(
     {"pop", "popleft", "popitem", "remove", "discard", "difference_update", "intersection_update", "__delitem__"}
     | {"symmetric_difference_update", "__isub__", "__iand__"}
 )
@@ -121,7 +121,7 @@ class Uses:
         self._classes = classes
         self._own = own
         self._methods = methods
-        self._removing = _REMOVING | _OF_QUEUES if "put" in methods else _REMOVING
+        self._removing = REMOVING | _OF_QUEUES if "put" in methods else REMOVING
         self._names: set[tuple[str, str, Keys, int, bool]] = set()
         self._waiting: list[Name] = []
 
@@ -450,7 +450,7 @@ class Uses:
         elif name in ("values", "items", "copy"):
             self._walk(module, call, keys, sure)
         elif name == "clear" or (
-            name in _REMOVING and _may_be(call.args[0] if call.args and name == "pop" else None, keys[0])
+            name in REMOVING and _may_be(call.args[0] if call.args and name == "pop" else None, keys[0])
         ):
             self._add("reset", module, call.func.value, None, sure)  # type: ignore[attr-defined]
         elif name == "update":

@@ -7,8 +7,26 @@
 from __future__ import annotations
 
 from structure_programs import TASKS, Case, appending, keeper, method
+from structure_programs.unbounded import LOGGING, MOVING, POOL
 
 UNKNOWN = [
+    Case("moved from a pool that nothing fills again", keeper(MOVING, POOL), "keeper.kept", "unknown"),
+    Case(
+        "moved from a pool by what calls it",
+        keeper(
+            "def add(self, x): self.kept.append(x)" + method("work", "del self.waiting[0]; self.add([1])"),
+            POOL,
+            "keeper.work()",
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "two calls below a test that may cease to hold",
+        keeper(LOGGING.replace("TEST", "self.left"), "self.kept, self.left = [], [1]", "keeper.work()"),
+        "keeper.kept",
+        "unknown",
+    ),
     Case(
         "set of tasks that drop out of it",
         TASKS.replace("DROPPED", "task.add_done_callback(background.discard)"),

@@ -10,7 +10,29 @@ from structure_programs import TASKS, Case, appending, in_context, keeper, metho
 
 COUNT = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count\n    "
 
+MOVING = "def add(self, x):\n    self.waiting.pop()\n    self.kept.append(x)"
+POOL = "self.kept = []; self.waiting = list(range(50))"
+LOGGING = "def add(self, x): self.kept.append(x)" + method("log", "self.add([1])") + method("work", "if TEST: self.log()")
+
 UNBOUNDED = [
+    Case(
+        "moved from a pool that is filled again",
+        keeper(MOVING + method("fill", "self.waiting.append(1)"), POOL, "keeper.add([1]); keeper.fill()"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "something else is taken from what is made in each step",
+        keeper("def add(self, x):\n    parts = [1, 2]\n    parts.pop()\n    self.kept.append(x)"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "two calls below a test of a setting that is on",
+        keeper(LOGGING.replace("TEST", "self.verbose"), "self.kept, self.verbose = [], True", "keeper.work()"),
+        "keeper.kept",
+        "unbounded",
+    ),
     Case(
         "length tested for something",
         keeper(appending("if len(self.kept) > 1000:\n    print('long')")),
