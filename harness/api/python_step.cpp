@@ -26,7 +26,6 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 
 StepFailure step_failure(py::error_already_set& error) {
   const bool is_exit = error.matches(PyExc_SystemExit);
@@ -94,14 +93,6 @@ std::map<std::string, std::string> python_conditions() {
   return py::module_::import("stepleak._load").attr("conditions")().cast<std::map<std::string, std::string>>();
 }
 
-// When the time that the user gave is over, if any was given.
-std::optional<Clock::time_point> end_of(const Options& options) {
-  if (options.budget_seconds <= 0) return options.ends_at;
-  const auto budget =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.budget_seconds));
-  return std::min(Clock::now() + budget, options.ends_at.value_or(Clock::time_point::max()));
-}
-
 // Found before a step that may forbid imports, and called after it.
 std::function<std::string()> unseen_device() {
   const py::gil_scoped_acquire gil;
@@ -135,7 +126,7 @@ PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, con
           after == AfterRun::ends ? PythonCollector::Undo::leave : PythonCollector::Undo::restore,
           owner == LoopOwner::user ? PythonCollector::Pace::sampled : PythonCollector::Pace::every_boundary)),
       objects_(std::make_unique<PythonProbe>(*collector_)),
-      holders_(std::make_unique<PythonHolderSearch>(root, *collector_, end_of(options))),
+      holders_(std::make_unique<PythonHolderSearch>(root, *collector_, options.ends_at)),
       peers_(PythonPeers::find(options.peer_timeout_seconds)),
       recorder_(recorder),
       folders_(code_folders(root)),

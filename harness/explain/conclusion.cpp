@@ -113,12 +113,16 @@ std::vector<std::string> notes_of_children(const Trace& trace) {
                   format_bytes(trend.per_step))};
 }
 
+// Once a container is full, the host heap beside it takes longer to settle than an exact ledger does.
+constexpr std::int64_t kStepsToSettle = 4;
+
 std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
   const auto by =
       outcome.structure.line == 0 ? "" : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
   return fmt::format("{} is bounded at {}{} and full at about step {}, with {}; this run had {}: let it run {} steps",
                      outcome.holder, outcome.bound, by, outcome.full_at, format_bytes(outcome.bytes_when_full),
-                     record.trace.step_count(), outcome.full_at + outcome.held + record.policy.clean_steps);
+                     record.trace.step_count(),
+                     outcome.full_at + outcome.held + kStepsToSettle * record.policy.clean_steps);
 }
 
 // What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.

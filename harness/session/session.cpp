@@ -21,8 +21,9 @@ using Outcome = RecordOutcome::Type;
 // So much room for a trace is made at once: where it grew by and by, the host heap that is measured would grow with it.
 constexpr std::int64_t kReservedBoundaries = 1 << 13;
 
-// Of a budget in time this part is kept for the record pass and for naming what it found.
+// Of a budget in time this part is kept for the record pass; more of it where the shortest one takes longer.
 constexpr double kRecordShare = 0.25;
+constexpr double kMostRecordShare = 0.5;
 
 // Steps 1, 4, 16, 64 and so on: their cost vanishes in a long run, and whenever a leaking step runs out of memory, the
 // newest of them lies in the last three quarters of the run. (Of the powers of two, those of four leave 1 modulo 3.)
@@ -83,26 +84,37 @@ Next Session::end_step() {
 
 double Session::seconds() const { return std::chrono::duration<double>(parts_.now() - started_).count(); }
 
+template <typename Action>
+void Session::aside(const Action& action) {
+  const double before = seconds();
+  action();
+  seconds_aside_ += seconds() - before;
+}
+
 // Whether another step would leave too little of the user's time.
 bool Session::is_time_up() const {
   if (policy_.budget_seconds <= 0) return false;
-  const double used = seconds();
-  const double share = is_in_record_ ? 1.0 : 1.0 - kRecordShare;
+  const double used = seconds() - seconds_aside_;
   const double a_step = used / static_cast<double>(trace_.step_count() + 1);
-  return used + a_step > policy_.budget_seconds * share;
+  const double shortest = static_cast<double>(kShortestRecord) * a_step / policy_.budget_seconds;
+  const double kept = is_in_record_ ? 0 : std::clamp(shortest, kRecordShare, kMostRecordShare);
+  return used + a_step > policy_.budget_seconds * (1 - kept);
 }
 
 Next Session::look(bool is_late) {
-  if (is_late || is_time_up()) {
-    // The budget in steps is what the time allowed.
-    const auto steps = trace_.step_count();
-    policy_.budget_steps = steps;
-    policy_.clean_steps = std::min(policy_.clean_steps, std::max(steps, kFewestSteps));
-    policy_.leak_steps = std::min(policy_.leak_steps, std::max(steps, policy_.clean_steps));
+  const bool is_over = is_late || is_time_up();
+  if (is_over) {
+    // Clean, and what proves a leak, are judged by what the time allowed. The trend alone tells no leak from a cache
+    // that fills, however short the time is.
+    const auto steps = std::max(trace_.step_count(), kFewestSteps);
+    policy_.clean_steps = std::min(policy_.clean_steps, steps);
+    policy_.proof_steps = std::min(policy_.proof_steps, steps);
     is_out_of_time_ = true;
   }
   trace_.add_look(observer_.cohorts());
-  return follow(move_after(judge(trace_, policy_, parts_.detectors)));
+  auto move = move_after(judge(trace_, policy_, parts_.detectors));
+  if (is_over && move.next == Next::go_on) move.next = Next::stop;
+  return follow(move);
 }
 
 Next Session::end_pass() {
@@ -207,7 +219,9 @@ std::int64_t Session::look_after(std::int64_t step) const {
 
 void Session::begin_record(const Pass& pass) {
   observer_.decide(trace_.step_count(), policy_);
-  for (auto* search : parts_.holder_searches) attempt([&] { search->begin(); }, record_notes_);
+  aside([&] {
+    for (auto* search : parts_.holder_searches) attempt([&] { search->begin(); }, record_notes_);
+  });
   observer_.begin_record(pass);
   trace_.begin_pass(pass);
   is_in_record_ = true;
@@ -216,10 +230,13 @@ void Session::begin_record(const Pass& pass) {
 void Session::end_record(bool has_loop_ended) {
   is_in_record_ = false;
   const auto pass = trace_.passes().back();
-  for (auto* search : parts_.holder_searches) attempt([&] { search->end(); }, record_notes_);
-  auto recording = observer_.end_record(pass, trace_.step_count() - pass.first_step + 1);
-  recording.notes = std::exchange(record_notes_, {});
-  explain(recording);
+  Recording recording;
+  aside([&] {
+    for (auto* search : parts_.holder_searches) attempt([&] { search->end(); }, record_notes_);
+    recording = observer_.end_record(pass, trace_.step_count() - pass.first_step + 1);
+    recording.notes = std::exchange(record_notes_, {});
+    explain(recording);
+  });
   // With a script's functions went what they held; what only a cycle leads to now had a holder in its steps.
   if (has_loop_ended) {
     for (auto& survivor : recording.survivors) survivor.is_unreachable = false;

@@ -65,6 +65,9 @@ class Session {
 
  private:
   [[nodiscard]] double seconds() const;
+  /// Does what is no part of the steps, for which the user's budget in time is.
+  template <typename Action>
+  void aside(const Action& action);
   [[nodiscard]] bool is_time_up() const;
   [[nodiscard]] Next look(bool is_late);
   [[nodiscard]] Next end_pass();
@@ -92,6 +95,7 @@ class Session {
   std::vector<std::string> record_notes_;
   std::int64_t next_look_ = 0;
   Clock::time_point started_;
+  double seconds_aside_ = 0;
 };
 
 }  // namespace stepleak
