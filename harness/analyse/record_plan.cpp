@@ -13,6 +13,10 @@ constexpr std::int64_t kLongestRecord = 256;
 // Of every so-many-th step four that prove, and the last.
 constexpr std::int64_t kRecordedSteps = 5;
 
+// The heap is read too rarely to tell the period of what leaks in it: of one of eight steps, four times and what is too
+// young. Where Python keeps it, its container tells sooner.
+constexpr std::int64_t kHeapRecord = 4 * 8 + 2;
+
 // Over the second half: the most steps from one end of a stretch to the next; 1 where fewer than two end.
 template <typename IsEnd>
 std::int64_t longest_stretch(const std::vector<std::int64_t>& values, const IsEnd& is_end) {
@@ -73,6 +77,9 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
   Pass pass{.type = PassType::record,
             .young_steps = hold > 1 ? hold + 1 : 2,
             .records_heap = trends.heap().is_growing() || trends.of({Counter::mapped_bytes}).is_growing()};
+  const bool is_any_growing = std::any_of(growing.begin(), growing.end(), [&](Device device) {
+    return trends.of({Counter::live_blocks, device}).is_growing();
+  });
   const auto is_in_every_step = [&](Device device) {
     const auto& blocks = trends.of({Counter::live_blocks, device});
     return blocks.is_growing() && blocks.period == 1 && blocks.per_step >= 1;
@@ -81,7 +88,8 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
     pass.planned_steps = (kRecordedSteps - 1) * stride + 1;
     pass.stride = stride;
   } else {
-    pass.planned_steps = std::max(kShortestRecord, 2 * hold + 2);
+    const bool is_heap_alone = pass.records_heap && !is_any_growing && !trace.facts().has_python;
+    pass.planned_steps = std::max(is_heap_alone ? kHeapRecord : kShortestRecord, 2 * hold + 2);
     for (const auto& device : growing) {
       const auto& blocks = trends.of({Counter::live_blocks, device});
       // Two events that prove, beside those that are too young to.

@@ -84,6 +84,14 @@ std::string fix_of_container(const Finding& finding, std::string_view advice) {
                      std::filesystem::path(structure.file).filename().string(), structure.line);
 }
 
+// Of what makes each entry smaller: where there are ever more entries, that alone stops nothing.
+std::string with_bound(std::string_view advice, const Finding& finding, const Recording& recording) {
+  const bool has_holder = finding.holder_index >= 0;
+  const bool gains =
+      has_holder && recording.holders.at(static_cast<std::size_t>(finding.holder_index)).gained_entries > 0;
+  return fmt::format("{}{}", advice, gains ? ", and bound what keeps it" : "");
+}
+
 }  // namespace
 
 std::string fix_for(const Finding& finding, const Recording& recording) {
@@ -94,11 +102,13 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
     case Kind::graph_retention:
       return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));
     case Kind::attached_activation:
-      return with_statement("detach what outlives the step", fixed(finding.kept_by, ".detach()"));
+      return with_statement(with_bound("detach what outlives the step", finding, recording),
+                            fixed(finding.kept_by, ".detach()"));
     case Kind::detached_activation:
       return fix_of_container(finding, "keep a summary, move it to the host, or bound what keeps it");
     case Kind::view_pins_storage:
-      return with_statement("copy the part that is kept", fixed(finding.kept_by, ".clone()"));
+      return with_statement(with_bound("copy the part that is kept", finding, recording),
+                            fixed(finding.kept_by, ".clone()"));
     case Kind::growing_buffer:
       return "bound the buffer, or keep a list and reset it";
     case Kind::reference_cycle:
