@@ -42,12 +42,16 @@ std::string with_statement(std::string_view advice, const std::string& statement
   return statement.empty() ? std::string(advice) : fmt::format("{}: {}", advice, statement);
 }
 
+const Holder* holder_of(const Finding& finding, const Recording& recording) {
+  return finding.holder_index < 0 ? nullptr : &recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+}
+
 // Where what is kept is kept by the variables of a function that has not ended, that is what must go. The nearest to
 // what is kept decides; empty where none is on the way.
 std::string fix_of_frame(const Finding& finding, const Recording& recording) {
-  if (finding.holder_index < 0) return {};
-  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
-  for (auto edge = holder.path.rbegin(); edge != holder.path.rend(); ++edge) {
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr) return {};
+  for (auto edge = holder->path.rbegin(); edge != holder->path.rend(); ++edge) {
     const auto from = recording.objects.edges.at(static_cast<std::size_t>(*edge)).from;
     const auto& type = recording.objects.nodes.at(static_cast<std::size_t>(from)).type;
     if (type == "traceback")
@@ -61,11 +65,11 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
 
 // Where what grew is a table of hooks, whatever the hooks keep.
 std::string fix_of_hooks(const Finding& finding, const Recording& recording) {
-  if (finding.holder_index < 0) return {};
-  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
-  const bool is_table = std::any_of(holder.path.begin(), holder.path.end(), [&](int index) {
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr) return {};
+  const bool is_table = std::any_of(holder->path.begin(), holder->path.end(), [&](int index) {
     const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
-    return edge.to == holder.container && edge.label.ends_with("_hooks");
+    return edge.to == holder->container && edge.label.ends_with("_hooks");
   });
   return is_table ? "remove the hook: keep the handle that registering it returns, and call its remove()" : "";
 }
@@ -86,10 +90,15 @@ std::string fix_of_container(const Finding& finding, std::string_view advice) {
 
 // Of what makes each entry smaller: where there are ever more entries, that alone stops nothing.
 std::string with_bound(std::string_view advice, const Finding& finding, const Recording& recording) {
-  const bool has_holder = finding.holder_index >= 0;
-  const bool gains =
-      has_holder && recording.holders.at(static_cast<std::size_t>(finding.holder_index)).gained_entries > 0;
+  const auto* holder = holder_of(finding, recording);
+  const bool gains = holder != nullptr && holder->gained_entries > 0;
   return fmt::format("{}{}", advice, gains ? ", and bound what keeps it" : "");
+}
+
+// The statement with a number in the place of the tensor; empty where a tensor is needed later on.
+std::string with_number(const Finding& finding, const Recording& recording) {
+  const auto* holder = holder_of(finding, recording);
+  return holder != nullptr && holder->are_items_used ? "" : fixed(finding.kept_by, ".item()");
 }
 
 }  // namespace
@@ -100,7 +109,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
-      return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));
+      return with_statement("keep a number, not the tensor", with_number(finding, recording));
     case Kind::attached_activation:
       return with_statement(with_bound("detach what outlives the step", finding, recording),
                             fixed(finding.kept_by, ".detach()"));

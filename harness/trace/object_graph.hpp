@@ -86,6 +86,8 @@ struct Holder {
   bool is_weighed = false;
   /// Of a list that was made with all its places: how many have not been taken yet.
   std::int64_t free_entries = 0;
+  /// Whether the sources do more with what the container holds than numbers allow.
+  bool are_items_used = false;
 };
 
 }  // namespace stepleak

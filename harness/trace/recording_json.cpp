@@ -137,7 +137,8 @@ Json holder_to_json(const Holder& holder) {
           {"gained_blocks", holder.gained_blocks},
           {"gained_cuda_objects", holder.gained_cuda_objects},
           {"is_weighed", holder.is_weighed},
-          {"free_entries", holder.free_entries}};
+          {"free_entries", holder.free_entries},
+          {"are_items_used", holder.are_items_used}};
 }
 
 Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
@@ -157,7 +158,8 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .gained_blocks = json.contains("gained_blocks") ? count_from(json.at("gained_blocks")) : 0,
           .gained_cuda_objects = json.contains("gained_cuda_objects") ? count_from(json.at("gained_cuda_objects")) : 0,
           .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>(),
-          .free_entries = json.contains("free_entries") ? count_from(json.at("free_entries")) : 0};
+          .free_entries = json.contains("free_entries") ? count_from(json.at("free_entries")) : 0,
+          .are_items_used = json.contains("are_items_used") && json.at("are_items_used").get<bool>()};
 }
 
 }  // namespace

@@ -156,6 +156,19 @@ program_main()
     """,
 }
 LASTING = {
+    "list of main that a function fills which a pool runs": """
+        from concurrent.futures import ThreadPoolExecutor
+        def program_main():
+            program_losses = []
+            def train():
+                for i in range(50):
+                    program_losses.append([i])
+                    program_step()
+            pool = ThreadPoolExecutor(1)
+            for _ in range(3):
+                pool.submit(train).result()
+        program_main()
+    """,
     "trainer of the whole program": TRAINER
     + "def program_main():\n    t = ProgramTrainer()\n    t.fit_program()\nprogram_main()\n",
     "trainer that is made for the one call": TRAINER

@@ -86,7 +86,8 @@ std::vector<Holder> to_paths(const py::dict& found) {
          .gained_blocks = holder["gained_blocks"].cast<std::int64_t>(),
          .gained_cuda_objects = holder["gained_cuda_objects"].cast<std::int64_t>(),
          .is_weighed = holder["is_weighed"].cast<bool>(),
-         .free_entries = holder["free_entries"].cast<std::int64_t>()});
+         .free_entries = holder["free_entries"].cast<std::int64_t>(),
+         .are_items_used = holder["are_items_used"].cast<bool>()});
   }
   return paths;
 }

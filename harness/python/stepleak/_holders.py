@@ -253,6 +253,7 @@ class _Found:
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
         holder |= {"gained_entries": max(0, growth), "free_entries": free_places_of(chain[-1]) if chain else 0}
+        holder |= {"are_items_used": container.are_items_used}
         holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks}
         holder |= {"gained_cuda_objects": weight.cuda_objects, "is_weighed": weight.is_complete}
         self._holders.append(holder)

@@ -50,7 +50,9 @@ def life_of(
     """
     found: tuple[types.FrameType, str] | None = None
     for frame in running_frames():
-        name = next((name for name, held in read_locals(frame) if held is value), None)
+        # A free variable is that of a function around it.
+        own = ((name, held) for name, held in read_locals(frame) if name not in frame.f_code.co_freevars)
+        name = next((name for name, held in own if held is value), None)
         if name is not None and frame.f_code.co_name != "<module>":
             found = frame, name
     if found is None:

@@ -30,6 +30,7 @@ from stepleak._uses import ADDING, CHANGING, REMOVING, Name, Use, Uses
 
 _MAY_CHANGE = CHANGING | {"assign", "escape"}
 _MOST_CHANGING = 200
+_OF_NUMBERS = frozenset({"len", "sum", "max", "min", "fmean", "print", "float", "str", "repr", "bool", "any", "all"})
 _MAIN = frozenset({"main", "__main__"})
 _MOST_CALLERS = 8
 _MOST_LEVELS = 6
@@ -219,6 +220,15 @@ class Places:
         block = getattr(*use.module.parent(statement))
         changed = [target for other in block for target in _targets_of(other)] if isinstance(block, list) else []
         return any(ast.unparse(target) in counted for target in changed)
+
+    def are_items_used(self) -> bool:
+        """Whether an expression that is the container does more than to count, sum or print what it holds."""
+        return any(
+            isinstance(getattr(node, "ctx", None), ast.Load) and not _is_of_numbers(module, node)
+            for module in {use.module for use in self._uses.found}
+            for node in module.nodes
+            if node in self._uses.denoting
+        )
 
     def is_drained(self, use: Use) -> bool:
         """Whether a removal runs until nothing is left: for each item, without a choice among them."""
@@ -526,6 +536,18 @@ class Places:
             return True
         is_plain = slot.owner is not None and type(slot.owner) is types.SimpleNamespace
         return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
+
+
+def _is_of_numbers(module: Module, node: ast.AST) -> bool:
+    """Whether what an expression holds may be numbers for all that is done with it here."""
+    outer, field = module.parent(node)
+    if isinstance(outer, ast.Attribute):
+        return outer.attr in ADDING | REMOVING | {"clear"}
+    if isinstance(outer, ast.Subscript) and field == "value":
+        return isinstance(outer.ctx, (ast.Store, ast.Del)) or _is_of_numbers(module, outer)
+    if isinstance(outer, ast.Call) and field == "args":
+        return called_name(outer) in _OF_NUMBERS
+    return isinstance(outer, (ast.FormattedValue, ast.Expr)) or field in ("test", "value") or isinstance(outer, ast.Not)
 
 
 def _taken_from(node: ast.AST) -> list[ast.expr]:

@@ -68,6 +68,8 @@ class Judged:
     structure: Structure = UNKNOWN
     fills: tuple[Use, ...] = ()
     """What surely fills it and is no part of the set-up, where the sources were asked."""
+    are_items_used: bool = False
+    """Whether the sources do more with what it holds than numbers allow: stack it, index it, hand it on."""
 
 
 def judged(
@@ -223,7 +225,7 @@ class _Judge:
         self._places.find_lengths()
         resolved = self._resolved()
         fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._places.is_set_up(u)]
-        return Judged(self._structure(resolved), tuple(fills))
+        return Judged(self._structure(resolved), tuple(fills), self._places.are_items_used())
 
     def _structure(self, resolved: list[Use]) -> Structure:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))

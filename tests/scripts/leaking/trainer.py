@@ -33,6 +33,7 @@ class Model(nn.Module):
         return {"loss": loss}
 
 
+model = Model()
 with tempfile.TemporaryDirectory() as folder:
     arguments = TrainingArguments(folder, per_device_train_batch_size=4, max_steps=90, report_to=[], use_cpu=True)
-    Trainer(Model(), arguments, train_dataset=Numbers()).train()
+    Trainer(model, arguments, train_dataset=Numbers()).train()
