@@ -11,6 +11,9 @@ import pytest
 
 from stepleak import _pytest_gpu, _pytest_known
 
+PROPERTY = "stepleak"
+"""Of a test's report: what was said of it."""
+
 
 def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) -> None:
     """Raises LeakError unless the step is clean; what the step raised before there was a verdict is raised again."""
@@ -23,8 +26,8 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
             result = stepleak.check(_keeping(step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
-    item.user_properties.append(("stepleak", result.verdict))
-    item.user_properties.append(("stepleak.steps", result.steps))
+    item.user_properties.append((PROPERTY, result.verdict))
+    item.user_properties.append((f"{PROPERTY}.steps", result.steps))
     if result.verdict == "failure" and raised:
         raise raised[0]
     if not result.is_clean and not _pytest_known.is_known(item, result):
@@ -34,6 +37,7 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
 
 def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
     def call() -> Any:
+        __tracebackhide__ = True
         try:
             return step()
         # pytest's own outcomes (skip, fail) are no Exceptions.

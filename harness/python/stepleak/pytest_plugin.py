@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
-from stepleak import _pytest_fresh, _pytest_judge, _pytest_known
+from stepleak import _pytest_fresh, _pytest_judge, _pytest_known, _pytest_steps, _pytest_unjudged
 
 _MARKER = """no_leak(**options): the test's body is a step: it is repeated, and fails where memory that it takes never \
 stops growing. Fixtures are set up once. Options as of stepleak.check: effort, steps, period, device, ..."""
@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     _pytest_known.configure(config, is_fresh=bool(config.getoption("--stepleak-reports")))
+    config.pluginmanager.register(_pytest_unjudged.Summary(), "stepleak-unjudged")
     if config.getoption("--stepleak-reports"):
         config.pluginmanager.register(_pytest_fresh.ReportWriter(config), "stepleak-reports")
 
@@ -53,16 +54,22 @@ def no_leak(request: pytest.FixtureRequest) -> Callable[..., None]:
     return judge
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     __tracebackhide__ = True
-    options = _options_of(pyfuncitem)
-    if options is None or (_is_judged_afresh(pyfuncitem) and not _is_fresh(pyfuncitem)):
-        return None
-    names = pyfuncitem._fixtureinfo.argnames
-    arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    _pytest_judge.judge(pyfuncitem, lambda: pyfuncitem.obj(**arguments), {"name": pyfuncitem.name, **options})
-    return True
+    options = _options_of(item)
+    if options is None:
+        return (yield)
+    with _pytest_steps.judged(item, options):
+        outcome = yield
+    _pytest_unjudged.note(item)
+    return outcome
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    __tracebackhide__ = True
+    return (yield from _pytest_steps.judge_function(pyfuncitem))
 
 
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
@@ -73,13 +80,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
-    verdict = dict(getattr(report, "user_properties", [])).get("stepleak")
+    verdict = dict(getattr(report, "user_properties", [])).get(_pytest_judge.PROPERTY)
     if getattr(report, "when", "") != "call" or verdict is None:
         return None
     if report.passed:
-        return "passed", ".", "PASSED (known leak)" if verdict == "leak" else "PASSED (no leak)"
-    words = {"leak": ("failed", "L", "LEAK"), "inconclusive": ("failed", "I", "INCONCLUSIVE")}
-    return words.get(str(verdict))
+        words = {"leak": "known leak", _pytest_unjudged.VERDICT: _pytest_unjudged.VERDICT}
+        return "passed", ".", f"PASSED ({words.get(str(verdict), 'no leak')})"
+    failures = {"leak": ("failed", "L", "LEAK"), "inconclusive": ("failed", "I", "INCONCLUSIVE")}
+    return failures.get(str(verdict))
 
 
 def _options_of(item: pytest.Item) -> dict[str, Any] | None:
@@ -87,15 +95,19 @@ def _options_of(item: pytest.Item) -> dict[str, Any] | None:
     marker = item.get_closest_marker("no_leak")
     if marker is not None:
         return dict(marker.kwargs)
-    return {"effort": item.config.getoption("--stepleak-effort")} if _is_judged_afresh(item) else None
+    return {"effort": item.config.getoption("--stepleak-effort")} if _is_wanted(item) else None
+
+
+def _is_wanted(item: pytest.Item) -> bool:
+    """Whether --stepleak is to judge it."""
+    # One that judges a step of its own is repeated by that already.
+    if not item.config.getoption("--stepleak") or "no_leak" in getattr(item, "fixturenames", ()):
+        return False
+    return fnmatch.fnmatchcase(item.nodeid, item.config.getoption("--stepleak-select"))
 
 
 def _is_judged_afresh(item: pytest.Item) -> bool:
-    wanted = item.config.getoption("--stepleak") and isinstance(item, pytest.Function)
-    # One that judges a step of its own is repeated by that already.
-    if not wanted or "no_leak" in getattr(item, "fixturenames", ()):
-        return False
-    return fnmatch.fnmatchcase(item.nodeid, item.config.getoption("--stepleak-select"))
+    return _is_wanted(item) and isinstance(item, pytest.Function)
 
 
 def _is_fresh(item: pytest.Item) -> bool:

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a step of a test is: what pytest would have run once is repeated and judged."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+from unittest import TestCase
+
+import pytest
+
+from stepleak import _pytest_judge
+
+_ASKED = pytest.StashKey[dict[str, Any]]()
+"""Of a test that is to be judged and has not begun: how."""
+
+
+@contextlib.contextmanager
+def judged(item: pytest.Item, options: dict[str, Any]) -> Iterator[None]:
+    """The test is judged when pytest runs it within this, where it can be repeated."""
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(item, pytest.Function) and isinstance(item.instance, TestCase):
+            patch.setattr(item, "runtest", functools.partial(_judge, item, _case_step(item), options))
+        else:
+            item.stash[_ASKED] = options
+        yield
+
+
+def judge_function(item: pytest.Function) -> Generator[None, Any, Any]:
+    """Around the call of its function, whoever makes that: plugins with loops of their own do."""
+    __tracebackhide__ = True
+    options = item.stash.get(_ASKED, None)
+    if options is None:
+        return (yield)
+    del item.stash[_ASKED]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(item, "obj", lambda **_: None)
+        yield
+    # Afterwards: pytest's own frame of the call holds the fixtures, and would be who keeps what the test does.
+    _judge(item, _function_step(item), options)
+    return True
+
+
+def _judge(item: pytest.Item, step: Callable[[], Any], options: dict[str, Any]) -> None:
+    __tracebackhide__ = True
+    _pytest_judge.judge(item, step, {"name": item.name, **options})
+
+
+def _function_step(item: pytest.Function) -> Callable[[], Any]:
+    if "anyio_backend" in item.funcargs:
+        # Only its plugin can run coroutines in the loop of its fixtures.
+        return lambda: item.ihook.pytest_pyfunc_call(pyfuncitem=item)
+    function, arguments = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+    return lambda: function(**arguments)
+
+
+def _case_step(item: pytest.Function) -> Callable[[], None]:
+    """A run of the case, as fixtures have left it, with its setUp, tearDown and clean-ups. The class is set up once."""
+    result = _CaseResult(item)
+
+    def step() -> None:
+        __tracebackhide__ = True
+        # Each in an instance of its own, as unittest runs it: coroutines can be run once in each.
+        copy.copy(item.instance)(result=result)
+        # Kept by pytest until the test's report, and what unittest calls skipped or expected with it.
+        errors = item.__dict__.pop("_excinfo", None)
+        if errors:
+            raise errors[0].value
+
+    return step
+
+
+class _CaseResult:
+    """What unittest tells of a case, told to pytest; but no subtests, which that would report anew in every step."""
+
+    def __init__(self, item: Any) -> None:
+        self._item = item
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._item, name)
+
+    def addSubTest(self, case: TestCase, subtest: TestCase, error: Any) -> None:
+        if error is not None:
+            self._item.addFailure(case, error)

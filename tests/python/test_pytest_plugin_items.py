@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that pytest does not run as plain functions: judged, or said not to be; never passed in silence."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+
+def session(pytester: pytest.Pytester, tests: str, *arguments: str) -> pytest.RunResult:
+    pytester.makepyfile(test_it=tests)
+    return pytester.runpytest_subprocess("-p", "stepleak.pytest_plugin", "-v", *arguments, timeout=400)
+
+
+CASES = """
+    import unittest
+    import pytest, torch
+    kept, calls = [], []
+
+    class TestClass(unittest.TestCase):
+        @classmethod
+        def setUpClass(cls):
+            calls.append("class")
+
+        def setUp(self):
+            calls.append("up")
+            self.store = []
+
+        def tearDown(self):
+            calls.append("down")
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_clean(self):
+            for part in "ab":
+                with self.subTest(part=part):
+                    self.store.append(torch.ones(64))
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_leaks(self):
+            kept.append(torch.ones(64))
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_fails(self):
+            self.assertEqual(self.store, [1])
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_fails_in_a_part(self):
+            with self.subTest(part="a"):
+                self.fail("in a part")
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_skips(self):
+            self.skipTest("not today")
+
+        @pytest.mark.no_leak(effort="quick")
+        @unittest.expectedFailure
+        def test_is_expected_to_fail(self):
+            self.fail()
+
+    class TestCoroutines(unittest.IsolatedAsyncioTestCase):
+        @pytest.mark.no_leak(effort="quick")
+        async def test_awaits(self):
+            kept.append(torch.ones(64))
+
+    def test_afterwards():
+        assert calls.count("class") == 1
+        assert calls.count("up") == calls.count("down") > 32
+"""
+
+
+def test_a_step_of_a_test_case_is_one_run_with_set_up_and_tear_down(pytester: pytest.Pytester) -> None:
+    result = session(pytester, CASES)
+    result.assert_outcomes(passed=2, failed=4, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*test_clean PASSED (no leak)*",
+            "*test_leaks LEAK*",
+            "*test_fails FAILED*",
+            "*test_fails_in_a_part FAILED*",
+            "*test_skips SKIPPED (not today)*",
+            "*test_is_expected_to_fail XFAIL*",
+            "*TestCoroutines::test_awaits LEAK*",
+            "*AssertionError: in a part*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*_pytest_steps.py:*")
+
+
+def test_test_cases_of_a_whole_suite_are_judged(pytester: pytest.Pytester) -> None:
+    tests = """
+    import unittest, torch
+    kept = []
+
+    class TestClass(unittest.TestCase):
+        def test_leaks(self):
+            kept.append(torch.ones(64))
+    """
+    result = session(pytester, tests, "--stepleak")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*test_leaks LEAK*"])
+
+
+def test_coroutines_of_anyio_are_judged_in_the_loop_of_their_fixtures(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("anyio")
+    tests = """
+    import asyncio, pytest, torch
+    kept = []
+
+    @pytest.fixture
+    def anyio_backend():
+        return "asyncio"
+
+    @pytest.fixture
+    async def loop(anyio_backend):
+        yield asyncio.get_running_loop()
+
+    @pytest.mark.anyio
+    @pytest.mark.no_leak(effort="quick")
+    async def test_clean(loop):
+        assert asyncio.get_running_loop() is loop
+        await asyncio.sleep(0)
+        torch.ones(64)
+
+    @pytest.mark.anyio
+    @pytest.mark.no_leak(effort="quick")
+    async def test_clean_without_a_loop_of_fixtures():
+        torch.ones(64)
+
+    @pytest.mark.anyio
+    @pytest.mark.no_leak(effort="quick")
+    async def test_leaks():
+        kept.append(torch.ones(64))
+    """
+    result = session(pytester, tests)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*test_leaks LEAK*"])
+
+
+def test_what_cannot_be_repeated_is_said_and_fails_under_the_marker(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".txt", test_shown=">>> 1 + 1\n2\n")
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if "marked" in item.name:
+                    item.add_marker(pytest.mark.no_leak)
+        """
+    )
+    pytester.makefile(".txt", test_marked=">>> 1 + 1\n2\n")
+    result = session(pytester, "", "--stepleak", "--junitxml=out.xml")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*no_leak cannot judge a DoctestItem: only functions*",
+            "*= not judged by stepleak =*",
+            "test_marked.txt::test_marked.txt",
+            "test_shown.txt::test_shown.txt",
+        ]
+    )
+    result.stdout.fnmatch_lines(["*test_shown.txt PASSED (not judged)*"])
+    assert '<property name="stepleak" value="not judged"' in (pytester.path / "out.xml").read_text()
+
