@@ -164,3 +164,29 @@ def test_what_cannot_be_repeated_is_said_and_fails_under_the_marker(pytester: py
     result.stdout.fnmatch_lines(["*test_shown.txt PASSED (not judged)*"])
     assert '<property name="stepleak" value="not judged"' in (pytester.path / "out.xml").read_text()
 
+
+def test_what_is_expected_to_fail_is_what_pytest_calls_so(pytester: pytest.Pytester) -> None:
+    tests = """
+    import pytest, torch
+    kept = []
+
+    @pytest.mark.xfail(reason="known", strict=True)
+    @pytest.mark.no_leak(effort="quick")
+    def test_leaks():
+        kept.append(torch.ones(64))
+
+    @pytest.mark.xfail(reason="known", strict=True)
+    @pytest.mark.no_leak(effort="quick")
+    def test_no_longer_leaks():
+        torch.ones(64)
+
+    @pytest.mark.xfail(reason="known")
+    @pytest.mark.no_leak(effort="quick")
+    def test_may_leak():
+        torch.ones(64)
+    """
+    result = session(pytester, tests, "--junitxml=out.xml")
+    result.assert_outcomes(xfailed=1, failed=1, xpassed=1)
+    result.stdout.fnmatch_lines(["*test_leaks XFAIL*", "*test_no_longer_leaks FAILED*", "*test_may_leak XPASS*"])
+    result.stdout.no_fnmatch_line("*LEAK*")
+    assert 'failures="1" skipped="1"' in (pytester.path / "out.xml").read_text()

@@ -81,7 +81,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     verdict = dict(getattr(report, "user_properties", [])).get(_pytest_judge.PROPERTY)
-    if getattr(report, "when", "") != "call" or verdict is None:
+    # Whether what was expected to fail did is for pytest to say.
+    if getattr(report, "when", "") != "call" or verdict is None or hasattr(report, "wasxfail"):
         return None
     if report.passed:
         words = {"leak": "known leak", _pytest_unjudged.VERDICT: _pytest_unjudged.VERDICT}
