@@ -135,3 +135,16 @@ def test_the_docs_show_what_it_writes(project: CommandLine) -> None:
             options = [word for word in verb.split() if word.startswith("--")]
             helped = project("gate", "--help").out
             assert all(re.search(rf"{option}\b", helped) for option in (o.rstrip("'") for o in options)), verb
+
+
+@pytest.mark.parametrize("system", CI_FILES)
+def test_stepleak_is_installed_from_what_is_there_once_torch_is(project: CommandLine, system: str) -> None:
+    assert project("init", "--ci", system).code == 0
+    text = (project.folder / CI_FILES[system]).read_text(encoding="utf-8")
+    installs = re.findall(r"pip install ([^#'\n]*)", text)
+    # Sources are built against the torch that is there before pip reads their requirements.
+    assert len(installs) in (2, 4)
+    assert all(line.split() == ["torch", "numpy"] for line in installs[::2])
+    assert all(line.split() == ['"$STEPLEAK"'] for line in installs[1::2])
+    # By its bare name pip would take whatever somebody puts there.
+    assert re.findall(r"STEPLEAK(?: =|:) (\S+)", text)[0].strip("'").startswith("./")

@@ -3,13 +3,15 @@ pipeline {
   agent { docker { image 'python:3.12' } }
   triggers { cron('H 3 * * *') }
   environment {
-    // What pip installs: stepleak's name, a wheel of your own, or a checkout of its sources.
-    STEPLEAK = 'stepleak'
+    // What pip installs: a checkout of stepleak's sources, as here, or a wheel of your own. No registry has it.
+    STEPLEAK = './third_party/stepleak'
   }
   stages {
     stage('set up') {
       steps {
-        sh 'python -m venv .venv && .venv/bin/pip install torch numpy "$STEPLEAK"'
+        // torch first: stepleak is built against the one that is there.
+        sh 'python -m venv .venv && .venv/bin/pip install torch numpy'
+        sh '.venv/bin/pip install "$STEPLEAK"'
       }
     }
     stage('change') {
