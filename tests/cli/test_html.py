@@ -88,44 +88,65 @@ def drawn(page: Path) -> str:
     return done.stdout
 
 
-def test_a_run_writes_a_page_that_holds_its_report_and_its_lines(stepleak: CommandLine) -> None:
+def page_of_a_run(stepleak: CommandLine) -> Path:
     source = "import torch\nkept = []\ndef step():\n    kept.append(torch.ones(64))  # <kept>\n"
     (stepleak.folder / "train.py").write_text(source, encoding="utf-8")
     outcome = stepleak("run", "train.py:step", "--device", "cpu", "--html", "page.html")
     assert outcome.code == 1 and "more    page.html" in outcome.out
-    page = (stepleak.folder / "page.html").read_text(encoding="utf-8")
+    return stepleak.folder / "page.html"
+
+
+def test_a_run_writes_a_page_that_holds_its_report_and_its_lines(stepleak: CommandLine) -> None:
+    page = page_of_a_run(stepleak).read_text(encoding="utf-8")
     runs = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
     assert runs[0]["report"].startswith("train.py:step leaks")
     assert [line for source in runs[0]["sources"] for line in source["lines"] if "<kept>" in line]
     assert runs[0]["ages"][0]["looks"] and runs[0]["survivors"] and runs[0]["looks"]
     assert [pass_["type"] for pass_ in runs[0]["passes"]] == ["screen", "record"]
     assert not re.search(r'(?:src|href)="?(?:http|//)', page.split("<script")[0])
-    if _BROWSER is not None:
-        document = drawn(stepleak.folder / "page.html")
-        assert document.count("<svg") >= 4
-        assert "kept.append(torch.ones(64))  # &lt;kept&gt;" in document
 
 
-def test_what_a_page_shows_cannot_run(stepleak: CommandLine) -> None:
-    page = page_of(stepleak, [stored_result(_HOSTILE, "leak", 40, 64)])
-    text = page.read_text(encoding="utf-8")
+@needs_browser
+def test_a_run_is_drawn(stepleak: CommandLine) -> None:
+    document = drawn(page_of_a_run(stepleak))
+    assert document.count("<svg") >= 4
+    assert "kept.append(torch.ones(64))  # &lt;kept&gt;" in document
+
+
+def test_what_a_page_shows_is_no_script_in_it(stepleak: CommandLine) -> None:
+    text = page_of(stepleak, [stored_result(_HOSTILE, "leak", 40, 64)]).read_text(encoding="utf-8")
     assert "<script>document.title" not in text and "<img src=x" not in text
-    if _BROWSER is not None:
-        document = drawn(page)
-        assert "<title>taken" not in document and not re.search(r"<img src=.?x", document)
-        assert "&lt;/script&gt;&lt;script&gt;document.title" in document
 
 
-def test_epochs_stand_in_the_pictures(stepleak: CommandLine) -> None:
+@needs_browser
+def test_what_a_page_shows_cannot_run(stepleak: CommandLine) -> None:
+    document = drawn(page_of(stepleak, [stored_result(_HOSTILE, "leak", 40, 64)]))
+    assert "<title>taken" not in document and not re.search(r"<img src=.?x", document)
+    assert "&lt;/script&gt;&lt;script&gt;document.title" in document
+
+
+def with_marks() -> dict[str, Any]:
     result = stored_result("loop", "leak", 40, 64)
     result["marks"] = [{"step": 10, "type": "epoch"}, {"step": 20, "type": "evaluation"}]
-    page = page_of(stepleak, [result])
+    return result
+
+
+def test_epochs_are_handed_to_the_pictures(stepleak: CommandLine) -> None:
+    page = page_of(stepleak, [with_marks()])
     assert '"marks":[[10,"epoch"],[20,"evaluation"]]' in page.read_text(encoding="utf-8")
-    if _BROWSER is not None:
-        document = drawn(page)
-        assert ">epoch</text>" in document and ">evaluation</text>" in document
-        assert document.count("an epoch began") == 2  # in the script, and in the text
-        assert drawn(page_of(stepleak, [stored_result("loop", "leak", 40, 64)])).count("an epoch began") == 1
+
+
+@needs_browser
+def test_epochs_stand_in_the_pictures(stepleak: CommandLine) -> None:
+    document = drawn(page_of(stepleak, [with_marks()]))
+    assert ">epoch</text>" in document and ">evaluation</text>" in document
+    assert document.count("an epoch began") == 2  # in the script, and in the text
+    assert drawn(page_of(stepleak, [stored_result("loop", "leak", 40, 64)])).count("an epoch began") == 1
+
+
+def page_of_a_suite(stepleak: CommandLine) -> Path:
+    results = [stored_result(f"scenario_{i}", "leak" if i % 5 == 0 else "clean", 64, i % 5 == 0) for i in range(200)]
+    return page_of(stepleak, results)
 
 
 def test_ten_thousand_steps_and_two_hundred_runs_stay_small(stepleak: CommandLine) -> None:
@@ -133,15 +154,14 @@ def test_ten_thousand_steps_and_two_hundred_runs_stay_small(stepleak: CommandLin
     assert long.stat().st_size < _LARGEST
     points = json.loads(re.search(r'id="data">(.*?)</script>', long.read_text(), re.DOTALL).group(1))  # type: ignore[union-attr]
     assert points[0]["reduced"] and points[0]["ledgers"][0]["points"][-1][0] == 10_000
-    suite = page_of(
-        stepleak,
-        [stored_result(f"scenario_{i}", "leak" if i % 5 == 0 else "clean", 64, i % 5 == 0) for i in range(200)],
-    )
-    assert suite.stat().st_size < _LARGEST
-    if _BROWSER is not None:
-        document = drawn(suite)
-        assert "200 of 200 shown" in document and "40 leak, 160 clean" in document
-        assert document.index(">scenario_0<") < document.index(">scenario_1<")
+    assert page_of_a_suite(stepleak).stat().st_size < _LARGEST
+
+
+@needs_browser
+def test_the_table_of_a_suite_is_drawn_with_what_is_red_first(stepleak: CommandLine) -> None:
+    document = drawn(page_of_a_suite(stepleak))
+    assert "200 of 200 shown" in document and "40 leak, 160 clean" in document
+    assert document.index(">scenario_0<") < document.index(">scenario_1<")
 
 
 def test_a_file_that_is_no_result_is_told_by_name(stepleak: CommandLine) -> None:
