@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import CommandLine
 
+TORCHRUN = Path(sys.executable).with_name("torchrun")
+
 TRAIN = '''
 """Trains, and ends as its arguments say."""
 import os
@@ -95,6 +97,20 @@ def test_what_a_killed_script_did_before_a_verdict_is_kept(folder: CommandLine) 
     assert "killed by SIGKILL in step" in result["failure"]["what"]
     assert result["steps"] > 30
     assert any(len(values) == result["steps"] for values in result["series"].values())
+
+
+@pytest.mark.skipif(not TORCHRUN.exists(), reason="torch's torchrun does not stand beside the interpreter")
+@pytest.mark.parametrize("way", ["--no-python", "-m"])
+def test_torchrun_runs_it_as_any_program(way: str, folder: CommandLine) -> None:
+    program = [way, *folder._command] if way == "--no-python" else [way, "stepleak"]
+    watch = ["watch", "--json", "out.json", "train.py", "70"]
+    ran = subprocess.run(
+        # On a port that is free, since others may test at the same time.
+        [str(TORCHRUN), "--standalone", "--nproc-per-node", "1", *program, *watch],
+        cwd=folder.folder, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert folder.results("out.json")["train.py"]["verdict"] == "clean", ran.stderr
 
 
 def test_too_few_steps_are_inconclusive_and_it_says_how_many_are_needed(folder: CommandLine) -> None:
