@@ -3,8 +3,10 @@
 // The public interface in terms of the harness's own types, which may change from release to release.
 
 #define STEPLEAK_BUILDS_ITSELF
+#include <cstdio>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "harness/api/check.hpp"
 #include "harness/api/stepleak/stepleak.hpp"
@@ -80,25 +82,53 @@ Result check(const Step& step, const Options& options) {
 }
 
 struct Watch::Parts {
-  explicit Parts(const Options& options) : watch(own_options(options)) {}
+  Parts(const Options& options, OnLeak given) : watch(own_options(options)), on_leak(std::move(given)) {}
+
+  const Result& judged() {
+    if (result) return *result;
+    result = public_result(watch.finish());
+    if (on_leak && result->verdict == Verdict::leak) {
+      is_told = true;
+      on_leak(*result);
+    }
+    return *result;
+  }
 
   stepleak::Watch watch;
+  OnLeak on_leak;
   std::optional<Result> result;
+  bool is_told = false;
 };
 
-Watch::Watch(const Options& options) : own_(with_public_errors([&] { return std::make_unique<Parts>(options); })) {}
+Watch::Watch(const Options& options, OnLeak on_leak)
+    : own_(with_public_errors([&] { return std::make_unique<Parts>(options, std::move(on_leak)); })) {}
 
-Watch::~Watch() = default;
+Watch::~Watch() {
+  if (!is_decided() || own_->is_told) return;
+  try {
+    own_->on_leak = {};  // nothing may be thrown from here
+    const auto& report = own_->judged().report;
+    std::fprintf(stderr, "%s\n", report.substr(0, report.find('\n')).c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stepleak: %s\n", error.what());
+  }
+}
 
-bool Watch::step() { return own_->watch.step(); }
+bool Watch::step() {
+  if (is_decided()) return false;
+  const bool goes_on = own_->watch.step();
+  // To name who keeps what takes a while, which can wait where nobody is called.
+  if (!goes_on && own_->on_leak) (void)own_->judged();
+  return goes_on;
+}
 
 bool Watch::is_decided() const { return own_->watch.is_decided(); }
 
 void Watch::fail(const std::string& what) { own_->watch.fail(what); }
 
 const Result& Watch::finish() {
-  if (!own_->result) own_->result = public_result(own_->watch.finish());
-  return *own_->result;
+  own_->is_told = true;
+  return own_->judged();
 }
 
 struct Turns::Parts {

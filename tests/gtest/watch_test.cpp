@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "stepleak/stepleak.hpp"
@@ -87,6 +88,62 @@ TEST(WatchTest, KeepsTheEvidenceOfALoopThatFailed) {
   EXPECT_EQ(watch.finish().verdict, Verdict::failure);
   EXPECT_EQ(watch.finish().steps, 5);
   EXPECT_NE(watch.finish().failure.find("no more batches"), std::string::npos);
+}
+
+TEST(WatchTest, CallsBackOnceALeakIsFound) {
+  Loop loop;
+  std::vector<Verdict> called;
+  Watch watch(quick(), [&](const Result& result) { called.push_back(result.verdict); });
+  do loop.losses.push_back(loop.train());
+  while (watch.step());
+  EXPECT_EQ(called, std::vector{Verdict::leak});
+  EXPECT_FALSE(watch.step());
+  EXPECT_EQ(watch.finish().verdict, Verdict::leak);
+  EXPECT_EQ(called.size(), 1U);
+}
+
+TEST(WatchTest, CallsNobodyBackWhereALoopIsClean) {
+  Loop loop;
+  Watch watch(quick(), [](const Result& result) { FAIL() << result.report; });
+  while (watch.step()) loop.train();
+  EXPECT_EQ(watch.finish().verdict, Verdict::clean);
+}
+
+TEST(WatchTest, LetsThroughWhatIsThrownAtALeak) {
+  Loop loop;
+  Watch watch(quick(), [](const Result& result) { throw std::runtime_error(result.report); });
+  const auto run = [&] {
+    do loop.losses.push_back(loop.train());
+    while (watch.step());
+  };
+  EXPECT_THROW(run(), std::runtime_error);
+  EXPECT_EQ(watch.finish().verdict, Verdict::leak);
+}
+
+TEST(WatchTest, SaysAtItsEndWhatNobodyAskedFor) {
+  Loop loop;
+  const auto said_by = [&](const auto& use) {
+    testing::internal::CaptureStderr();
+    {
+      auto options = quick();
+      options.target = "loop";
+      Watch watch(options);
+      use(watch);
+    }
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto run = [&](Watch& watch) {
+    while (watch.step()) loop.train();
+  };
+  const auto said = said_by(run);
+  EXPECT_EQ(said.rfind("loop is clean on cpu", 0), 0U) << said;
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  EXPECT_EQ(said_by([&](Watch& watch) {
+              run(watch);
+              (void)watch.finish();
+            }),
+            "");
+  EXPECT_EQ(said_by([](Watch& watch) { watch.step(); }), "") << "there was no verdict";
 }
 
 TEST(WatchTest, RefusesWrongOptions) { EXPECT_THROW(Watch({.device = "cpu", .steps = 3}), Error); }

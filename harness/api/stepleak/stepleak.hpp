@@ -49,13 +49,17 @@ struct Options {
 /// another run under way; a step that throws gives the verdict `failure`.
 [[nodiscard]] Result check(const Step& step, const Options& options = {});
 
+/// Called with the result of a loop that leaks. What it throws leaves the call that it was found in.
+using OnLeak = std::function<void(const Result&)>;
+
 /// Watches a loop of your own from construction until it has decided, at the latest to its destructor; then the process
 /// is as it was. What lies between two calls of step() is one step; locals of the loop are alive at its boundary, which
-/// is a level and no growth. All calls from one thread.
+/// is a level and no growth. All calls from one thread. A verdict that nobody asked for is said in one line on stderr
+/// by the destructor.
 class Watch {
  public:
-  /// Throws Error as check() does.
-  explicit Watch(const Options& options = {});
+  /// Throws Error as check() does. `on_leak` is called once, out of the step() or finish() that finds a leak.
+  explicit Watch(const Options& options = {}, OnLeak on_leak = {});
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
@@ -77,6 +81,7 @@ class Watch {
 
 #ifndef STEPLEAK_BUILDS_ITSELF
 using v0::check;
+using v0::OnLeak;
 using v0::Options;
 using v0::Step;
 using v0::Watch;
