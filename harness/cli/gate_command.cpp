@@ -15,8 +15,8 @@
 #include "harness/cli/gate.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/reporting.hpp"
-#include "harness/cli/source_excerpts.hpp"
 #include "harness/drive/worker.hpp"
+#include "harness/explain/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
 

@@ -18,7 +18,7 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/no_memory.hpp"
-#include "harness/cli/source_excerpts.hpp"
+#include "harness/explain/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
 #include "harness/trace/serialise.hpp"

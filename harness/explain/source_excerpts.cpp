@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/source_excerpts.hpp"
+#include "harness/explain/source_excerpts.hpp"
 
 #include <algorithm>
 #include <filesystem>
