@@ -84,8 +84,9 @@ class OnlyRun {
 };
 
 struct RunSetup::Parts {
-  explicit Parts(Device watched)
+  Parts(Device watched, int thread_count)
       : device(watched),
+        threads(thread_count),
         stacks(std::make_shared<StackTable>()),
         cpu_allocator(stacks),
         graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
@@ -94,6 +95,7 @@ struct RunSetup::Parts {
 
   OnlyRun only_run;
   Device device;
+  IntraOpThreads threads;
   std::shared_ptr<StackTable> stacks;
   std::unique_ptr<StackSource> stacks_around;  // null: nothing is
   HostProbe host;
@@ -109,11 +111,11 @@ struct RunSetup::Parts {
 RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   expect_torch_as_built();
   check_options(options);
-  own_ = std::make_unique<Parts>(device_of(options.device));
+  own_ = std::make_unique<Parts>(device_of(options.device), options.threads);
   auto& own = *own_;
   const bool is_on_gpu = own.device.type == DeviceType::cuda;
   if (options.seeds) {
-    apply_torch_conditions({.seed = options.seed, .threads = options.threads, .with_gpus = is_on_gpu});
+    apply_torch_conditions({.seed = options.seed, .with_gpus = is_on_gpu});
   }
   // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
   set_stack_source(surroundings.collector != nullptr ? StackKind::python : StackKind::native);

@@ -50,6 +50,7 @@ stepleak::Options options_of(const py::dict& given) {
   read("seed", options.seed);
   read("seeds", options.seeds);
   read("min_steps", options.minimum_steps);
+  read("threads", options.threads);
   read("with_cuda_objects", options.with_cuda_objects);
   read("peer_timeout", options.peer_timeout_seconds);
   return options;

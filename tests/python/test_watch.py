@@ -135,6 +135,29 @@ def test_a_loader_that_ends_in_the_record_pass_leaves_the_verdict(loop: Loop) ->
     assert "StopIteration" in result.json["failure"]["what"]
 
 
+def test_waits_for_the_steps_that_are_asked_for(loop: Loop) -> None:
+    with stepleak.watch(effort="quick", min_steps=40) as w:
+        while w.step():
+            loop.train()
+    assert w.result.is_clean
+    assert w.result.steps >= 40
+    assert stepleak.check(loop.train, effort="quick", min_steps=40).steps >= 40
+
+
+def test_torch_has_the_threads_that_are_asked_for_until_it_has_decided(loop: Loop) -> None:
+    before = torch.get_num_threads()
+    seen = set()
+    with stepleak.watch(effort="quick", threads=before + 2) as w:
+        while w.step():
+            seen.add(torch.get_num_threads())
+            loop.train()
+    assert seen == {before + 2}
+    assert w.result.json["conditions"]["threads"] == str(before + 2)
+    assert torch.get_num_threads() == before
+    with pytest.raises(stepleak.UsageError, match="threads"):
+        stepleak.watch(threads=-1)
+
+
 def test_refuses_wrong_options() -> None:
     with pytest.raises(stepleak.UsageError, match="16"):
         stepleak.watch(steps=3)

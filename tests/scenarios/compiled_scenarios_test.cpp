@@ -33,7 +33,8 @@ TEST_P(CompiledScenarioTest, HasItsVerdict) {
   options.device = "cpu";
   options.target = GetParam().name;
   options.threads = 1;
-  apply_torch_conditions({.seed = options.seed, .threads = options.threads});
+  const IntraOpThreads threads(options.threads);
+  apply_torch_conditions({.seed = options.seed});
   const auto step = GetParam().set_up(kHost);
   const auto result = check([&step](std::int64_t) { step(); }, options);
   EXPECT_EQ(result.verdict, GetParam().expected) << to_console(result);

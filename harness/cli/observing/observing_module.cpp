@@ -23,8 +23,8 @@ RunRecord record_compiled(const Scenario& scenario, const Options& options, Flig
   return EmbeddedPython::without_gil([&] {
     const auto device = device_of(options.device);
     // What the result records as conditions holds for the set-up as well.
-    apply_torch_conditions(
-        {.seed = options.seed, .threads = options.threads, .with_gpus = device.type == DeviceType::cuda});
+    const IntraOpThreads threads(options.threads);
+    apply_torch_conditions({.seed = options.seed, .with_gpus = device.type == DeviceType::cuda});
     const auto step = scenario.set_up(device);
     return record_run([&step](std::int64_t) { step(); }, options, {.recorder = &recorder});
   });

@@ -16,7 +16,6 @@
 namespace stepleak {
 
 void apply_torch_conditions(const TorchConditions& conditions) {
-  if (conditions.threads > 0) at::set_num_threads(conditions.threads);
   if (conditions.with_gpus) {
     at::manual_seed(conditions.seed);
     return;
@@ -24,6 +23,14 @@ void apply_torch_conditions(const TorchConditions& conditions) {
   auto generator = at::detail::getDefaultCPUGenerator();
   const std::scoped_lock lock(generator.mutex());
   generator.set_current_seed(conditions.seed);
+}
+
+IntraOpThreads::IntraOpThreads(int count) : before_(count > 0 ? at::get_num_threads() : 0) {
+  if (count > 0) at::set_num_threads(count);
+}
+
+IntraOpThreads::~IntraOpThreads() {
+  if (before_ > 0) at::set_num_threads(before_);
 }
 
 std::map<std::string, std::string> torch_conditions() {

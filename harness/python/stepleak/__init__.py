@@ -84,9 +84,11 @@ def check(
     device: str = "auto",
     effort: str = "standard",
     steps: int = 0,
+    min_steps: int = 0,
     period: int = 0,
     budget: float = 0.0,
     seed: int = 0,
+    threads: int = 0,
     with_cuda_objects: bool = False,
     peer_timeout: float = 300.0,
 ) -> Result:
@@ -94,10 +96,11 @@ def check(
 
     `step` takes nothing, or the step index. A coroutine that it returns is awaited, all of a run in one event
     loop, which must not be the caller's own. `effort`: "quick" (clean from 16 steps on), "standard" (64) or
-    "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `budget`: the most seconds to run steps, 0 for
-    no limit. `period`: steps after which yours repeats (accumulation, evaluation), 0 to find it. `with_cuda_objects`:
-    count and name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts later in this process
-    then sees no GPU events (CUPTI has one subscriber).
+    "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `min_steps`: no verdict before these, 0 for
+    the effort's minimum. `budget`: the most seconds to run steps, 0 for no limit. `period`: steps after which yours
+    repeats (accumulation, evaluation), 0 to find it. `threads`: torch's intra-op threads meanwhile, 0: as they are.
+    `with_cuda_objects`: count and name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts
+    later in this process then sees no GPU events (CUPTI has one subscriber).
     Where torch.distributed has initialised several ranks, each calls check() and all run the same steps; each gets the
     worst verdict, and the findings of all with their `rank`; `peer_timeout`: seconds that one waits for another.
     An exception of the step gives the verdict "failure", unless a verdict stood before it.
@@ -117,9 +120,11 @@ def check(
         "device": device,
         "effort": effort,
         "steps": steps,
+        "min_steps": min_steps,
         "period": period,
         "budget": budget,
         "seed": seed,
+        "threads": threads,
         "with_cuda_objects": with_cuda_objects,
         "peer_timeout": peer_timeout,
     }
@@ -276,9 +281,11 @@ def watch(
     device: str = "auto",
     effort: str = "standard",
     steps: int = 0,
+    min_steps: int = 0,
     period: int = 0,
     budget: float = 0.0,
     seed: int = 0,
+    threads: int = 0,
     with_cuda_objects: bool = False,
     peer_timeout: float = 300.0,
 ) -> Watch:
@@ -316,9 +323,11 @@ def watch(
         "device": device,
         "effort": effort,
         "steps": steps,
+        "min_steps": min_steps,
         "period": period,
         "budget": budget,
         "seed": seed,
+        "threads": threads,
         "with_cuda_objects": with_cuda_objects,
         "peer_timeout": peer_timeout,
     }

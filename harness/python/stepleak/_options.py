@@ -12,6 +12,8 @@ from stepleak._load import UsageError
 # Of a kind, and for numbers between which: what the core can hold. It says itself what makes no sense.
 _NUMBERS: dict[str, tuple[type, float, float]] = {
     "steps": (int, -(2**62), 2**62),
+    "min_steps": (int, -(2**62), 2**62),
+    "threads": (int, -(2**31), 2**31 - 1),
     "period": (int, -(2**62), 2**62),
     "seed": (int, 0, 2**63),
     "budget": (float, float("-inf"), float("inf")),

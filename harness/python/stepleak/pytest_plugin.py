@@ -13,7 +13,7 @@ import pytest
 from stepleak import _pytest_fresh, _pytest_judge, _pytest_known, _pytest_steps, _pytest_unjudged
 
 _MARKER = """no_leak(**options): the test's body is a step: it is repeated, and fails where memory that it takes never \
-stops growing. Fixtures are set up once. Options as of stepleak.check: effort, steps, period, device, ..."""
+stops growing. Fixtures are set up once. Options as of stepleak.check: effort, steps, min_steps, period, ..."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
