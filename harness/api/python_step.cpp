@@ -178,12 +178,13 @@ RunRecord record_python_run(void* callable, bool takes_index, const Options& opt
   return record;
 }
 
-Result check_python(void* callable, bool takes_index, const Options& options) {
+Judged check_python(void* callable, bool takes_index, const Options& options) {
   const PythonSurroundings python(callable, nullptr, options);
   PythonStep step(callable, takes_index);
   auto record = record_run(step.get(), options, python.get());
   step.add_note(record);
-  return python.joined(result_of(record));
+  auto result = python.joined(result_of(record));
+  return {std::move(record), std::move(result)};
 }
 
 Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options) {

@@ -69,8 +69,14 @@ class PythonSurroundings {
 [[nodiscard]] RunRecord record_python_run(void* callable, bool takes_index, const Options& options,
                                           FlightRecorder* recorder = nullptr);
 
+/// What a step came to, and what that rests on.
+struct Judged {
+  RunRecord record;
+  Result result;
+};
+
 /// check() for a Python step, with what the other ranks came to. Call it without the GIL.
-[[nodiscard]] Result check_python(void* callable, bool takes_index, const Options& options);
+[[nodiscard]] Judged check_python(void* callable, bool takes_index, const Options& options);
 
 /// observe() for a Python step. Call it without the GIL.
 Trace observe_python(void* callable, bool takes_index, const Passes& passes, const Options& options);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include "harness/api/python_step.hpp"
 #include "harness/api/watch.hpp"
@@ -10,6 +11,7 @@
 #include "harness/probes/fork_guard.hpp"
 #include "harness/probes/python/frame_locals.hpp"
 #include "harness/probes/tensor_references.hpp"
+#include "harness/python/result_files.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/run_record_json.hpp"
 #include "harness/trace/serialise.hpp"
@@ -31,16 +33,25 @@ auto with_python_errors(const Action& action) {
   }
 }
 
-// JSON, the console's report, and whether the user interrupted the run.
-py::tuple to_python(const stepleak::Result& result) {
-  return py::make_tuple(stepleak::to_json(result), stepleak::to_console(result), result.is_interrupted);
+// JSON, the console's report, whether the user interrupted the run, and which files were not written. Without the GIL
+// up to the tuple: a page takes a while.
+py::tuple to_python(const stepleak::Result& result, const stepleak::RunRecord& record,
+                    const stepleak::ResultFiles& files) {
+  const auto unwritten = [&] {
+    const py::gil_scoped_release without_gil;
+    return stepleak::write(files, result, record);
+  }();
+  return py::make_tuple(stepleak::to_json(result), stepleak::to_console(result), result.is_interrupted, unwritten);
+}
+
+template <typename Field>
+void read_option(const py::dict& given, const char* name, Field& field) {
+  if (given.contains(name)) field = given[name].cast<Field>();
 }
 
 stepleak::Options options_of(const py::dict& given) {
   stepleak::Options options;
-  const auto read = [&](const char* name, auto& field) {
-    if (given.contains(name)) field = given[name].cast<std::decay_t<decltype(field)>>();
-  };
+  const auto read = [&](const char* name, auto& field) { read_option(given, name, field); };
   read("target", options.target);
   read("device", options.device);
   read("effort", options.effort);
@@ -56,13 +67,23 @@ stepleak::Options options_of(const py::dict& given) {
   return options;
 }
 
+stepleak::ResultFiles files_of(const py::dict& given) {
+  stepleak::ResultFiles files;
+  read_option(given, "json", files.json);
+  read_option(given, "html", files.html);
+  read_option(given, "trace", files.trace);
+  return files;
+}
+
 py::tuple check(const py::object& step, bool takes_index, const py::dict& given) {
   const auto options = options_of(given);
-  const auto result = with_python_errors([&] {
+  const auto files = files_of(given);
+  const auto judged = with_python_errors([&] {
     const py::gil_scoped_release without_gil;
+    stepleak::check_writable(files);
     return stepleak::check_python(step.ptr(), takes_index, options);
   });
-  return to_python(result);
+  return to_python(judged.result, judged.record, files);
 }
 
 void observe(const py::object& step, const std::string& device, std::int64_t screen_steps, std::int64_t record_steps,
@@ -74,10 +95,11 @@ void observe(const py::object& step, const std::string& device, std::int64_t scr
 /// A watch with what the interpreter adds; what it holds is dropped without the GIL, as probes take it themselves.
 class PythonWatch {
  public:
-  PythonWatch(const py::dict& given, int memory_file) {
+  PythonWatch(const py::dict& given, int memory_file) : files_(files_of(given)) {
     const auto options = options_of(given);
     with_python_errors([&] {
       const py::gil_scoped_release without_gil;
+      stepleak::check_writable(files_);
       if (memory_file >= 0) recorder_ = std::make_unique<stepleak::FlightRecorder>(memory_file);
       python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, recorder_.get(), options,
                                                                stepleak::AfterRun::goes_on, stepleak::LoopOwner::user);
@@ -114,7 +136,7 @@ class PythonWatch {
       const py::gil_scoped_release without_gil;
       return python_->joined(watch_->finish());
     });
-    return to_python(result);
+    return to_python(result, watch_->record(), files_);
   }
 
   /// As a trace file has it: one line.
@@ -126,6 +148,7 @@ class PythonWatch {
   }
 
  private:
+  stepleak::ResultFiles files_;
   std::unique_ptr<stepleak::FlightRecorder> recorder_;  // outlives what stands below
   std::unique_ptr<stepleak::PythonSurroundings> python_;
   std::unique_ptr<stepleak::Watch> watch_;

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,6 +158,42 @@ def test_torch_has_the_threads_that_are_asked_for_until_it_has_decided(loop: Loo
     assert torch.get_num_threads() == before
     with pytest.raises(stepleak.UsageError, match="threads"):
         stepleak.watch(threads=-1)
+
+
+def test_writes_what_it_came_to_where_it_is_asked_to(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"json": "out/r.json", "html": Path("r.html"), "trace": tmp_path / "r.trace"}
+    with pytest.warns(stepleak.LeakWarning), stepleak.watch(name="my loop", effort="quick", **files) as w:  # type: ignore[arg-type]
+        monkeypatch.chdir("/")  # what is relative is so where the watch began
+        for _ in range(60):
+            loop.losses_of_this_loop.append(loop.train())
+            w.step()
+    assert json.loads((tmp_path / "out/r.json").read_text())["verdict"] == "leak"
+    page = (tmp_path / "r.html").read_text()
+    assert "my loop leaks" in page
+    assert "loop.losses_of_this_loop.append(loop.train())" in page, "the source around the line is missing"
+    assert '"survivors":[]' not in page.replace(" ", ""), "the page was made of the JSON alone"
+    assert (tmp_path / "r.trace").read_bytes()[:2] == b"\x1f\x8b"
+    stepleak.check(loop.train, effort="quick", json=tmp_path / "c.json")
+    assert json.loads((tmp_path / "c.json").read_text())["verdict"] == "clean"
+
+
+def test_a_file_that_cannot_be_written_is_told_before_and_costs_no_result_after(loop: Loop, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RuntimeError, match="file"):
+        stepleak.watch(json=tmp_path / "file" / "r.json")
+    with pytest.raises(stepleak.UsageError, match="html"):
+        stepleak.watch(html=3)  # type: ignore[arg-type]
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    with pytest.warns(RuntimeWarning, match="gone") as caught, stepleak.watch(json=folder / "r.json") as w:
+        folder.rmdir()
+        folder.touch()  # no folder any more
+        w.step()
+    assert caught[0].filename == __file__
+    assert w.result.verdict == "inconclusive"
 
 
 def test_refuses_wrong_options() -> None:

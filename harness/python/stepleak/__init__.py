@@ -38,6 +38,9 @@ __all__ = [
 ]
 
 
+File = str | os.PathLike[str]
+
+
 class LeakError(AssertionError):
     """A step leaks, or could not be judged; the message is the report, `result` has all of it."""
 
@@ -91,6 +94,9 @@ def check(
     threads: int = 0,
     with_cuda_objects: bool = False,
     peer_timeout: float = 300.0,
+    json: File = "",
+    html: File = "",
+    trace: File = "",
 ) -> Result:
     """Repeats `step` in this process and judges it. Your set-up has run before.
 
@@ -101,6 +107,9 @@ def check(
     repeats (accumulation, evaluation), 0 to find it. `threads`: torch's intra-op threads meanwhile, 0: as they are.
     `with_cuda_objects`: count and name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts
     later in this process then sees no GPU events (CUPTI has one subscriber).
+    `json`, `html`, `trace`: files that the result, a page with pictures, and what the result rests on are written to,
+    as by the options of that name of the command line; a warning says which were not, and of several ranks each needs
+    names of its own.
     Where torch.distributed has initialised several ranks, each calls check() and all run the same steps; each gets the
     worst verdict, and the findings of all with their `rank`; `peer_timeout`: seconds that one waits for another.
     An exception of the step gives the verdict "failure", unless a verdict stood before it.
@@ -127,10 +136,14 @@ def check(
         "threads": threads,
         "with_cuda_objects": with_cuda_objects,
         "peer_timeout": peer_timeout,
+        "json": json,
+        "html": html,
+        "trace": trace,
     }
     with _one_judge():
-        found = _core.check(step, wants_index, _options.checked(options))
+        *found, unwritten = _core.check(step, wants_index, _options.checked(options))
     result, is_interrupted = _result(*found)
+    _on_leak.say_unwritten(unwritten)
     if is_interrupted:
         raise Interrupted(result)
     return result
@@ -236,10 +249,12 @@ class Watch:
     def _finish(self) -> Result:
         if self._result is None:
             is_decided = self.is_decided
-            self._result = _result(*self._core.finish())[0]
+            *found, unwritten = self._core.finish()
+            self._result = _result(*found)[0]
             _epochs.forget(self)
             if is_decided and self._loader is not None and self._code is not None:
                 _epochs.remember(self._loader, self._code, self._result)
+            _on_leak.say_unwritten(unwritten)
             if self._result.verdict == "leak":
                 self._is_told = True
                 _on_leak.act(self._on_leak, self._result, LeakError)
@@ -288,6 +303,9 @@ def watch(
     threads: int = 0,
     with_cuda_objects: bool = False,
     peer_timeout: float = 300.0,
+    json: File = "",
+    html: File = "",
+    trace: File = "",
 ) -> Watch:
     """Watches a loop of your own: its steps end with `w.step()`, or with the items of a loader. Options as in check().
 
@@ -330,6 +348,9 @@ def watch(
         "threads": threads,
         "with_cuda_objects": with_cuda_objects,
         "peer_timeout": peer_timeout,
+        "json": json,
+        "html": html,
+        "trace": trace,
     }
     with _one_judge():
         made = Watch(_core.Watch(_options.checked(options)), loader, on_leak, code)

@@ -38,6 +38,12 @@ def act(on_leak: OnLeak, result: Any, error: type[Exception]) -> None:
         warnings.warn(LeakWarning(result.report), stacklevel=_level_of_caller())
 
 
+def say_unwritten(reasons: list[str]) -> None:
+    """Of files that a result was to be written to: a full disk ends nobody's training."""
+    for reason in reasons:
+        warnings.warn(RuntimeWarning(reason), stacklevel=_level_of_caller())
+
+
 def _level_of_caller() -> int:
     """Of the innermost frame outside of this package, counted from our caller's on, as warnings count."""
     folder = os.path.dirname(__file__) + os.sep

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from typing import Any
 
 from stepleak._load import UsageError
@@ -20,6 +21,7 @@ _NUMBERS: dict[str, tuple[type, float, float]] = {
     "peer_timeout": (float, float("-inf"), float("inf")),
 }
 _TEXTS = ("target", "device", "effort")
+_FILES = ("json", "html", "trace")
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
@@ -30,6 +32,12 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
             raise UsageError(f"{name} is of type {type(value).__name__}", "give a text")
         # A lone surrogate has no UTF-8.
         options[name] = value.encode("utf-8", "backslashreplace").decode("utf-8")
+    for name in _FILES:
+        try:
+            # Where it is now: a loop may go to another folder.
+            options[name] = os.fsencode(os.path.abspath(options[name])) if options[name] else b""
+        except TypeError:
+            raise UsageError(f"{name} is of type {type(options[name]).__name__}", "give a path") from None
     for name, (kind, least, most) in _NUMBERS.items():
         value = options[name]
         try:
