@@ -17,7 +17,7 @@
 #include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/cli/target.hpp"
-#include "harness/drive/worker.hpp"
+#include "harness/drive/server_threads.hpp"
 
 namespace stepleak {
 namespace {
@@ -67,7 +67,7 @@ ExitCode doctor() {
     for (const auto& library : libraries) say("libtorch twice", library);
     fmt::print("    remedy: build against the torch of the interpreter: ci/build\n");
   }
-  const int threads = thread_count();
+  const auto threads = thread_names().size();
   say("threads before a fork",
       fmt::format("{}{}", threads, threads == 1 ? "" : "  (each worker starts Python anew, which takes longer)"));
   fmt::print("observed here\n");

@@ -16,7 +16,7 @@
 
 #include "harness/base/errors.hpp"
 #include "harness/cli/observing.hpp"
-#include "harness/drive/worker.hpp"
+#include "harness/drive/server_threads.hpp"
 
 namespace stepleak {
 namespace {
@@ -60,7 +60,7 @@ bool starts_in_workers() {
 void start_server() {
   if (!starts_in_workers()) {
     observing().start();
-    if (thread_count() != 1) start_anew();
+    if (thread_names().size() != 1) start_anew();
   }
 }
 

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "harness/base/process_pages.hpp"
 #include "harness/drive/kept_process.hpp"
 #include "harness/drive/mailbox.hpp"
+#include "harness/drive/server_threads.hpp"
 #include "harness/drive/stop_signals.hpp"
 
 namespace stepleak {
@@ -186,22 +186,10 @@ void suspend(const std::vector<std::unique_ptr<Running>>& running) {
 
 }  // namespace
 
-int thread_count() {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    (void)entry;
-    ++count;
-  }
-  return count;
-}
-
 int stopping_signal() { return StopSignals::stopped_by(); }
 
 void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events) {
-  if (const int threads = thread_count(); threads != 1) {
-    throw failure_error(fmt::format("the server has {} threads and cannot fork safely", threads),
-                        "a thread was started before them: set OPENBLAS_NUM_THREADS=1, look into sitecustomize.py");
-  }
+  expect_one_thread(thread_names());
   const StopSignals signals;
   std::vector<std::unique_ptr<Running>> running;
   std::size_t next = 0;

@@ -48,17 +48,13 @@ struct WorkerEvents {
   std::function<void(std::size_t ended, std::size_t task, const FlightRecorder& recorder)> on_progress;
 };
 
-/// Forks a fresh worker for each task, at most `jobs` at once, and waits for all. The calling process must
-/// have one thread only: a fork copies no other, and their locks would stay locked for ever. Throws a failure
-/// error where it has more. A worker dies with its server, however that dies, and all that a worker started with the
-/// worker. On SIGINT, SIGTERM and SIGHUP the workers are stopped, each with its on_end, no other is started, and it
-/// returns; the second one ends the process at once. On SIGTSTP the workers stop and go on with the server.
+/// Forks a fresh worker for each task, at most `jobs` at once, and waits for all. The calling process must have one
+/// thread only (expect_one_thread()). A worker dies with its server, however that dies, and all that a worker started
+/// with the worker. On SIGINT, SIGTERM and SIGHUP the workers are stopped, each with its on_end, no other is started,
+/// and it returns; the second one ends the process at once. On SIGTSTP the workers stop and go on with the server.
 void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events);
 
 /// The signal that stopped run_workers(); 0: none did.
 [[nodiscard]] int stopping_signal();
-
-/// Threads of this process.
-[[nodiscard]] int thread_count();
 
 }  // namespace stepleak

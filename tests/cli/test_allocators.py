@@ -41,6 +41,7 @@ STEPS = """\
 SEEN = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 UNSEEN = {"mimalloc": "libmimalloc.so.2"}
 INCONCLUSIVE = 2
+HARNESS_FAILURE = 3
 
 
 def is_there(library: str) -> bool:
@@ -99,3 +100,13 @@ def test_an_interpreter_is_not_taken_for_the_allocator(name: str, library: str, 
     done = subprocess.run(in_python, cwd=folder.folder, env=environment, capture_output=True, text=True, check=False)
     line = next(line for line in done.stdout.splitlines() if line.strip().startswith("host heap"))
     assert f"lib{name}" in line and "python" not in line
+
+
+@pytest.mark.skipif(not is_there(SEEN["jemalloc"]), reason="no jemalloc")
+def test_the_thread_of_an_allocator_has_its_remedy(folder: CommandLine) -> None:
+    switches = {"LD_PRELOAD": SEEN["jemalloc"], "MALLOC_CONF": "background_thread:true"}
+    outcome = folder("run", "steps.py:clean", "--device", "cpu", switches=switches)
+    assert outcome.code == HARNESS_FAILURE, outcome.text
+    assert "jemalloc_bg_thd" in outcome.err
+    assert "MALLOC_CONF=background_thread:false" in outcome.err
+    assert "sitecustomize" not in outcome.err

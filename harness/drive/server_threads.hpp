@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace stepleak {
+
+/// The threads of this process by their names, in the order of their ids: the main one is the first.
+[[nodiscard]] std::vector<std::string> thread_names();
+
+/// Throws a failure error where a process of these threads cannot fork safely: a fork copies one of them alone, and the
+/// others' locks would stay locked for ever. The remedy is that of the library that has started one.
+void expect_one_thread(const std::vector<std::string>& names);
+
+}  // namespace stepleak
