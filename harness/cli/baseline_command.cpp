@@ -52,7 +52,7 @@ ExitCode update(const GateOptions& options, bool prunes) {
     // One that cannot be written costs no other's.
     if (!is_done([&] { store.save(entry.now); })) code = worst_of(code, ExitCode::failure);
   }
-  fmt::print("baselines are in {}\n", store.file_of("x").parent_path().string());
+  fmt::print("baselines are in {}\n", printable_line(store.file_of("x").parent_path().string()));
   return code;
 }
 
@@ -64,7 +64,7 @@ ExitCode show(const GateOptions& options, const std::string& name) {
   if (!name.empty()) {
     const auto baseline = store.load(name);
     if (!baseline) throw usage_error(fmt::format("'{}' has no baseline", name), "stepleak baseline show lists all");
-    fmt::print("{}", to_json(*baseline));
+    fmt::print("{}", printable(to_json(*baseline)));
     return ExitCode::clean;
   }
   for (const auto& scenario : store.scenarios()) {
@@ -75,7 +75,7 @@ ExitCode show(const GateOptions& options, const std::string& name) {
     }
     std::string kinds;
     for (const auto& kind : baseline->kinds) kinds += " " + kind;
-    fmt::print("{:<48} {:<12}{}\n", printable_line(scenario), to_string(baseline->verdict), kinds);
+    fmt::print("{:<48} {:<12}{}\n", printable_line(scenario), to_string(baseline->verdict), printable_line(kinds));
   }
   return ExitCode::clean;
 }

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
@@ -155,8 +156,8 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
     targets.push_back(suite.to_target(scenario));
   }
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
-    print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", result.target, to_string(result.verdict),
-                           result.steps, result.seconds),
+    print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", printable_line(result.target),
+                           to_string(result.verdict), result.steps, result.seconds),
                options.reports);
   });
   std::vector<GateEntry> entries;

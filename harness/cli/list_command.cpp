@@ -19,7 +19,7 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
   const auto suite = Suite::declared_in(scenario_folder_of(folder));
   for (const auto& scenario : suite.matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
-    fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", scenario.name, to_string(scenario.expected), kind,
+    fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", printable_line(scenario.name), to_string(scenario.expected), kind,
                scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
     if (!with_stories) continue;
     std::istringstream story(scenario.story);

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "harness/base/errors.hpp"
+#include "harness/base/text.hpp"
 #include "harness/drive/signal_actions.hpp"
 
 namespace stepleak {
@@ -51,7 +52,7 @@ constexpr int kCannotStart = 127;
   for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
-  fmt::print(stderr, "stepleak: {} cannot be started: {}\n", command.front(), std::strerror(errno));
+  fmt::print(stderr, "stepleak: {} cannot be started: {}\n", printable_line(command.front()), std::strerror(errno));
   ::_exit(kCannotStart);
 }
 

@@ -22,6 +22,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/base/memory_file.hpp"
 #include "harness/base/process_pages.hpp"
+#include "harness/base/text.hpp"
 #include "harness/drive/kept_process.hpp"
 #include "harness/drive/mailbox.hpp"
 #include "harness/drive/server_threads.hpp"
@@ -85,7 +86,7 @@ void limit_memory(std::int64_t bytes) {
       task.farewell();
     }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
     code = static_cast<int>(ExitCode::failure);
   }
   std::fflush(nullptr);
