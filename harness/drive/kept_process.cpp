@@ -19,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/errors.hpp"
@@ -57,12 +58,22 @@ std::vector<pid_t> children() {
   return found;
 }
 
-// Each one's own children fall to the keeper in turn. Asked first: Python's resource tracker, which heeds no SIGTERM,
-// removes the shared memory of processes that are gone before it ends by itself. One that hangs in the kernel is not
-// waited for for ever.
+// Python's: it heeds no SIGTERM, removes the shared memory of processes once they are gone, and then ends by itself.
+bool is_resource_tracker(pid_t process) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(fmt::format("/proc/{}/cmdline", process).c_str(), "re"), std::fclose);
+  if (!file) return false;
+  std::array<char, 512> text{};
+  const auto size = std::fread(text.data(), 1, text.size(), file.get());
+  return std::string_view(text.data(), size).find("resource_tracker") != std::string_view::npos;
+}
+
+// Each one's own children fall to the keeper in turn. They are asked first, and not for long: Ctrl-C ends a run within
+// a second. One that hangs in the kernel is not waited for for ever.
 void end_orphans() {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds kPolite{1};
+  constexpr std::chrono::milliseconds kPolite{200};
+  constexpr std::chrono::seconds kPoliteToTracker{1};
   constexpr std::chrono::seconds kMost{4};
   const auto begin = Clock::now();
   while (Clock::now() - begin < kMost) {
@@ -70,7 +81,11 @@ void end_orphans() {
     while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
     }
     if (reaped < 0) return;
-    for (const auto child : children()) ::kill(child, Clock::now() - begin < kPolite ? SIGTERM : SIGKILL);
+    const auto waited = Clock::now() - begin;
+    for (const auto child : children()) {
+      const bool is_asked = waited < kPolite || (waited < kPoliteToTracker && is_resource_tracker(child));
+      ::kill(child, is_asked ? SIGTERM : SIGKILL);
+    }
     ::usleep(1000);
   }
 }

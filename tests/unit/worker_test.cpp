@@ -199,6 +199,34 @@ TEST_F(WorkerTest, EndsAtTheTimeoutWhereItIgnoresSignalsAndHasLeftItsGroup) {
   EXPECT_TRUE(is_gone(worker.get()));
 }
 
+// Ctrl-C ends a run within a second, whatever its workers have left.
+TEST_F(WorkerTest, WaitsForLessThanASecondForWhatHeedsNoRequestToEnd) {
+  SharedPid sleeper;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto end = end_of([&](FlightRecorder&) {
+    ::signal(SIGTERM, SIG_IGN);
+    sleeper.set(start_sleeper(true));
+    return std::string("done");
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+  EXPECT_EQ(end.payload, "done");
+  EXPECT_TRUE(is_gone(sleeper.get()));
+}
+
+TEST_F(WorkerTest, LeavesPythonsResourceTrackerTheTimeToTidyUp) {
+  const auto tidied = std::filesystem::temp_directory_path() / ("stepleak-tidied-" + std::to_string(::getpid()));
+  const auto end = end_of([&](FlightRecorder&) {
+    ::signal(SIGTERM, SIG_IGN);
+    if (::fork() == 0) {
+      ::execlp("sh", "sh", "-c", "sleep 0.4; : >\"$1\"", "multiprocessing.resource_tracker", tidied.c_str(), nullptr);
+      ::_exit(127);
+    }
+    return std::string("done");
+  });
+  EXPECT_EQ(end.payload, "done");
+  EXPECT_TRUE(std::filesystem::remove(tidied));
+}
+
 class OrphanTest : public WorkerTest, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(OrphanTest, EndsWithItsWorkerThatReturns) {

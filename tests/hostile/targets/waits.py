@@ -23,6 +23,9 @@ def here(place):
 
 if PLACE == "child":
     child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+if PLACE == "deaf child":
+    deaf = {"preexec_fn": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)}
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True, **deaf)
 if PLACE == "deaf":
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
         signal.signal(number, signal.SIG_IGN)
@@ -37,7 +40,7 @@ def step(index):
     kept.append(torch.ones(10))
     if index == 3:
         here("step")
-        if PLACE in ("child", "deaf"):
+        if PLACE in ("child", "deaf child", "deaf"):
             here(PLACE)
     if index == 25:
         here("record pass")
