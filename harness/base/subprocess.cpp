@@ -44,6 +44,23 @@ class Redirections {
   posix_spawn_file_actions_t actions_{};
 };
 
+/// A group of its own: what the terminal sends is for us, who may still need the answer.
+class OwnGroup {
+ public:
+  OwnGroup() {
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+  }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+  ~OwnGroup() { ::posix_spawnattr_destroy(&attributes_); }
+
+  [[nodiscard]] const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
 struct ChildEnd {
   std::optional<int> status;  ///< none where another part of the process took it first, as a handler of SIGCHLD may
   bool is_late = false;
@@ -94,7 +111,8 @@ ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_vi
   words.push_back(nullptr);
   const Redirections redirections(in, out, errors);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, words.front(), redirections.actions(), nullptr, words.data(), environ);
+  const int error =
+      ::posix_spawnp(&child, words.front(), redirections.actions(), OwnGroup().attributes(), words.data(), environ);
   if (error != 0) return {{}, "it does not start: " + std::generic_category().message(error)};
   const auto end = end_of(child, most);
   return {out.text(), error_of(end, most, errors.text())};

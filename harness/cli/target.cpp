@@ -190,8 +190,10 @@ TargetEnds run_targets(const std::vector<Target>& targets, const RunOptions& opt
   TargetEnds ends{.records = std::vector<RunRecord>(targets.size()), .results = std::vector<Result>(targets.size())};
   Progress progress(targets.size(), policy_of(options.options), progress_style(options.progress));
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  // To the end of the process: what they come to is written after this.
+  static const StopSignals signals;
   run_workers(
-      tasks, options.jobs > 0 ? options.jobs : cores,
+      tasks, options.jobs > 0 ? options.jobs : cores, signals,
       {.on_end =
            [&](std::size_t task, const WorkerEnd& end) {
              progress.clear();

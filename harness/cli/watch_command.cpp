@@ -23,6 +23,7 @@
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/script_record.hpp"
 #include "harness/drive/script.hpp"
+#include "harness/drive/stop_signals.hpp"
 #include "harness/observe/flight_recorder.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/device.hpp"
@@ -106,6 +107,7 @@ struct WatchCommand {
     const auto meanwhile = [&] { line.show(0, name(), recorder); };
     const auto end =
         run_script(command, before_exec, style == ProgressStyle::never ? std::function<void()>() : meanwhile);
+    const StopSignals signals;  // what it came to is still to be written
     line.clear();
     auto told = read_messages(messages.tail(std::size_t{1} << 30));
     if (!told.record && told.why_none.empty() && end.signal == 0 && recorder.step() == 0) {

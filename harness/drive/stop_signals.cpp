@@ -21,15 +21,19 @@ struct sigaction action_of(void (*handler)(int), int flags = 0) {
 }  // namespace
 
 StopSignals::StopSignals() {
-  const auto stop = action_of([](int number) { stopped = number; }, static_cast<int>(SA_RESETHAND));
+  // What is being written goes on being written.
+  const auto stop = action_of([](int number) { stopped = number; }, static_cast<int>(SA_RESETHAND | SA_RESTART));
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) actions_.set_unless_ignored(signal, stop);
-  actions_.set_unless_ignored(SIGTSTP, action_of([](int) { suspended = 1; }));
-  actions_.set(SIGCHLD, action_of(SIG_DFL));  // ignored, it would take away how a worker ended
 }
 
 int StopSignals::stopped_by() { return stopped; }
 
-bool StopSignals::take_suspension() {
+ServerSignals::ServerSignals() {
+  actions_.set_unless_ignored(SIGTSTP, action_of([](int) { suspended = 1; }));
+  actions_.set(SIGCHLD, action_of(SIG_DFL));  // ignored, it would take away how a worker ended
+}
+
+bool ServerSignals::take_suspension() {
   const bool was_suspended = suspended != 0;
   suspended = 0;
   return was_suspended;

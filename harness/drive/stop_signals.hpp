@@ -6,8 +6,8 @@
 
 namespace stepleak {
 
-/// Keeps SIGINT, SIGTERM and SIGHUP from ending a server before it has handed on what is decided, and SIGTSTP from
-/// stopping it alone. The second one of the first three ends it. One at a time; undone in its destructor.
+/// Keeps SIGINT, SIGTERM and SIGHUP from ending a process before what is decided is written: who has workers keeps it
+/// until then. The second one ends the process at once. One at a time; undone in its destructor.
 class StopSignals {
  public:
   StopSignals();
@@ -16,6 +16,19 @@ class StopSignals {
   void restore() const { actions_.restore(); }
   /// The one that came first; 0: none.
   [[nodiscard]] static int stopped_by();
+
+ private:
+  SignalActions actions_;
+};
+
+/// Keeps SIGTSTP from stopping a server alone while it has workers, and how these end from being lost (SIGCHLD). One at
+/// a time; undone in its destructor.
+class ServerSignals {
+ public:
+  ServerSignals();
+
+  /// As they were before; for a worker, which has its own copy.
+  void restore() const { actions_.restore(); }
   /// Whether SIGTSTP came since the last call.
   [[nodiscard]] static bool take_suspension();
 

@@ -26,7 +26,6 @@
 #include "harness/drive/kept_process.hpp"
 #include "harness/drive/mailbox.hpp"
 #include "harness/drive/server_threads.hpp"
-#include "harness/drive/stop_signals.hpp"
 
 namespace stepleak {
 namespace {
@@ -60,8 +59,15 @@ void limit_memory(std::int64_t bytes) {
   ::setrlimit(RLIMIT_DATA, &limit);
 }
 
-[[noreturn]] void run_in_worker(const WorkerTask& task, Running& running, const StopSignals& signals) {
-  signals.restore();
+/// What signals do to the server; a worker has them as they were before.
+struct Signals {
+  const StopSignals& stop;
+  ServerSignals server;
+};
+
+[[noreturn]] void run_in_worker(const WorkerTask& task, Running& running, const Signals& signals) {
+  signals.server.restore();
+  signals.stop.restore();
   ::signal(SIGPIPE, SIG_DFL);  // the server ignores it; a step has it as it would be without us
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
@@ -93,7 +99,7 @@ void limit_memory(std::int64_t bytes) {
   ::_exit(code);  // no destructors: the interpreter and torch are not torn down safely
 }
 
-std::unique_ptr<Running> start_worker(const WorkerTask& task, std::size_t index, const StopSignals& signals) {
+std::unique_ptr<Running> start_worker(const WorkerTask& task, std::size_t index, const Signals& signals) {
   auto running = std::make_unique<Running>();
   running->task = index;
   std::fflush(nullptr);
@@ -189,9 +195,9 @@ void suspend(const std::vector<std::unique_ptr<Running>>& running) {
 
 int stopping_signal() { return StopSignals::stopped_by(); }
 
-void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events) {
+void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const StopSignals& stop, const WorkerEvents& events) {
   expect_one_thread(thread_names());
-  const StopSignals signals;
+  const Signals signals{.stop = stop, .server = {}};
   std::vector<std::unique_ptr<Running>> running;
   std::size_t next = 0;
   std::size_t ended = 0;
@@ -216,7 +222,7 @@ void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEve
         end(task, [&error] { return end_without_result(error); });
       }
     }
-    if (StopSignals::take_suspension()) suspend(running);
+    if (ServerSignals::take_suspension()) suspend(running);
     std::erase_if(running, [&](const std::unique_ptr<Running>& worker) {
       const auto status = worker->process->status();
       if (status) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/drive/stop_signals.hpp"
 #include "harness/observe/flight_recorder.hpp"
 
 namespace stepleak {
@@ -52,9 +53,9 @@ struct WorkerEvents {
 /// thread only (expect_one_thread()). A worker dies with its server, however that dies, and all that a worker started
 /// with the worker. On SIGINT, SIGTERM and SIGHUP the workers are stopped, each with its on_end, no other is started,
 /// and it returns; the second one ends the process at once. On SIGTSTP the workers stop and go on with the server.
-void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const WorkerEvents& events);
+void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const StopSignals& stop, const WorkerEvents& events);
 
-/// The signal that stopped run_workers(); 0: none did.
+/// The signal that has stopped run_workers(), or came after it; 0: none did.
 [[nodiscard]] int stopping_signal();
 
 }  // namespace stepleak

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -57,3 +58,27 @@ def test_signal(case: dict[str, Any], sandbox: Sandbox, stepleak: list[str]) -> 
         results = {result["target"]: result for result in (data if isinstance(data, list) else [data])}
         assert {name: result["verdict"] for name, result in results.items()} == case["verdicts"]
     sandbox.check_nothing_left([*outputs, "reached"])
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_signal_while_outputs_are_written(again: bool, sandbox: Sandbox, stepleak: list[str]) -> None:
+    """A pipe that nobody reads keeps it there for two seconds; a second signal ends it at once."""
+    sandbox.write("waits.py", (FOLDER / "targets/waits.py").read_bytes())
+    os.mkfifo(sandbox.folder / "pipe")
+    sandbox.remember()
+    written = ["--code-quality", "pipe", "--json", "r.json", "--html", "r.html", "--trace", "r.trace"]
+    started = sandbox.start([*stepleak, "run", "waits.py:quick", "--effort", "quick", *written], {"WAITS_IN": ""})
+    assert started.stdout is not None
+    assert any(b"is clean" in line for line in started.stdout)
+    time.sleep(0.3)  # the last worker is gone by then
+    started.send_signal(signal.SIGINT)
+    if again:
+        while is_pending(started.pid, signal.SIGINT) and started.poll() is None:
+            time.sleep(0.001)
+        started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    outputs = ["r.json", "r.trace", "r.html"]
+    assert started.returncode == (-2 if again else 130), (out + err).decode()
+    assert [name for name in outputs if (sandbox.folder / name).exists()] == ([] if again else outputs)
+    check_outputs(sandbox.folder, outputs)
+    sandbox.check_nothing_left(outputs)

@@ -34,6 +34,14 @@ TEST(RunProgramTest, SaysWhyAProgramFailed) {
   EXPECT_EQ(run_program({"a-program-that-is-not-there"}).error, "it does not start: No such file or directory");
 }
 
+// Ctrl-C goes to a whole group, and what was decided before it may need the program's answer to be written.
+TEST(RunProgramTest, HasAGroupOfItsOwn) {
+  const auto end = run_program({"sh", "-c", "cut -d ' ' -f 1,5 /proc/$$/stat"});
+  const auto blank = end.output.find(' ');
+  ASSERT_NE(blank, std::string::npos) << end.output << end.error;
+  EXPECT_EQ(end.output.substr(blank + 1), end.output.substr(0, blank) + "\n");
+}
+
 TEST(RunProgramTest, TakesWhatIsPrintedToStderrForNoFailure) {
   const auto end = run_program({"sh", "-c", "echo careful >&2; echo done"});
   EXPECT_TRUE(end.is_success()) << end.error;

@@ -32,7 +32,8 @@ std::map<std::size_t, WorkerEnd> ends_of(const std::vector<Body>& bodies, Worker
   std::vector<WorkerTask> tasks;
   for (const auto& body : bodies) tasks.push_back({"task", body, limits});
   std::map<std::size_t, WorkerEnd> ends;
-  run_workers(tasks, jobs, {.on_end = [&](std::size_t task, const WorkerEnd& end) { ends.emplace(task, end); }});
+  run_workers(tasks, jobs, StopSignals(),
+              {.on_end = [&](std::size_t task, const WorkerEnd& end) { ends.emplace(task, end); }});
   return ends;
 }
 
@@ -339,7 +340,7 @@ TEST_F(WorkerSignalTest, ASecondInterruptEndsTheServerAtOnceAndTheWorkerWithIt) 
                                      for (;;) ::pause();
                                    }}};
     // One that takes its time to hand on what was decided.
-    run_workers(tasks, 1, {.on_end = [](std::size_t, const WorkerEnd&) { ::sleep(600); }});
+    run_workers(tasks, 1, StopSignals(), {.on_end = [](std::size_t, const WorkerEnd&) { ::sleep(600); }});
   });
   const auto ended = worker.awaited();
   ::kill(server, SIGINT);
@@ -347,6 +348,39 @@ TEST_F(WorkerSignalTest, ASecondInterruptEndsTheServerAtOnceAndTheWorkerWithIt) 
   ::kill(server, SIGINT);
   const auto status = end_of(server);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+
+TEST_F(WorkerSignalTest, AnInterruptEndsNothingBeforeWhatTheWorkersCameToIsWritten) {
+  SharedPid writing;
+  const auto server = fork_server([&] {
+    const StopSignals signals;
+    std::string came_to;
+    run_workers({{"task", done}}, 1, signals,
+                {.on_end = [&](std::size_t, const WorkerEnd& end) { came_to = end.payload; }});
+    writing.set(::getpid());
+    while (stopping_signal() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ::_exit(came_to == "done" && stopping_signal() == SIGINT ? 0 : 1);
+  });
+  ::kill(writing.awaited(), SIGINT);
+  const auto status = end_of(server);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// Its server writes by then, and has no worker to stop.
+TEST_F(WorkerSignalTest, StopsAloneOnceItsWorkersHaveEnded) {
+  SharedPid writing;
+  const auto server = fork_server([&] {
+    const StopSignals signals;
+    run_workers({{"task", done}}, 1, signals, {});
+    writing.set(::getpid());
+    for (;;) ::pause();
+  });
+  ::kill(writing.awaited(), SIGTSTP);
+  int status = 0;
+  EXPECT_TRUE(comes_true([&] { return ::waitpid(server, &status, WUNTRACED | WNOHANG) == server; }));
+  EXPECT_TRUE(WIFSTOPPED(status));
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
 }
 
 TEST_F(WorkerSignalTest, GoesOnAtAnInterruptThatIsIgnoredAndEndsAtSigterm) {
