@@ -3,9 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/known_leaks.hpp"
+#include "harness/trace/serialise.hpp"
 
 namespace stepleak {
 namespace {
@@ -17,10 +20,21 @@ struct KnownAddCommand {
   std::string link;
   std::string expires;
 
+  [[nodiscard]] std::vector<Result> named_results() const {
+    const auto text = read_file(result_file);
+    try {
+      return results_from_json(text, result_file);
+    } catch (const Error& error) {
+      throw usage_error(error.what(), error.remedy());
+    }
+  }
+
   ExitCode operator()() const {
-    const auto text = with_known(file, read_file(result_file), reason, link, expires);
-    write_file(file, text);
-    fmt::print("{} knows the leaks of {}: give it to --known\n", file, result_file);
+    const auto results = named_results();
+    std::vector<const Result*> pointers;
+    for (const auto& result : results) pointers.push_back(&result);
+    write_file(file, with_known(file, pointers, reason, link, expires));
+    fmt::print("{} knows the leaks of {}: give it to --known\n", printable_line(file), printable_line(result_file));
     return ExitCode::clean;
   }
 };

@@ -13,15 +13,23 @@
 namespace stepleak {
 namespace {
 
+using Json = nlohmann::json;
+
+// As _known.py reads it. `entry`: what an entry is to say, as JSON.
+std::string request_of(const std::vector<const Result*>& results, const std::string& entry) {
+  std::string list;
+  for (const auto* result : results) list += (list.empty() ? "" : ",") + to_json(*result);
+  return fmt::format(R"({{"results": [{}], "entry": {}}})", list, entry);
+}
+
 // The interpreter reads TOML, and pytest asks the same code.
-nlohmann::json ask(std::vector<std::string> arguments, const std::string& input) {
-  arguments.insert(arguments.begin(),
-                   {layout().python, "-I", (layout().package_folder / "stepleak/_known.py").string()});
-  const auto answer = run_program(arguments, input);
+Json ask(const std::string& verb, const std::string& file, const std::string& request) {
+  const auto script = (layout().package_folder / "stepleak/_known.py").string();
+  const auto answer = run_program({layout().python, "-I", script, verb, file}, request);
   if (!answer.is_success()) {
     throw failure_error(fmt::format("known leaks cannot be read: {}", answer.error), layout().repair);
   }
-  const auto json = nlohmann::json::parse(answer.output);
+  const auto json = Json::parse(answer.output);
   if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));
   return json;
 }
@@ -32,9 +40,7 @@ void check_known(const std::string& file) { (void)known_leaks(file, {}); }
 
 KnownLeaks known_leaks(const std::string& file, const std::vector<const Result*>& results) {
   if (file.empty()) return {};
-  std::string input = "[";
-  for (const auto* result : results) input += (input.size() > 1 ? "," : "") + to_json(*result);
-  const auto json = ask({"apply", file}, input + "]");
+  const auto json = ask("apply", file, request_of(results, "{}"));
   KnownLeaks known{.is_known = json.at("known").get<std::vector<bool>>(),
                    .lines = json.at("lines").get<std::vector<std::string>>()};
   for (const std::string entry : json.at("unmatched")) {
@@ -48,9 +54,11 @@ KnownLeaks known_leaks(const std::string& file, const std::vector<const Result*>
   return known;
 }
 
-std::string with_known(const std::string& file, const std::string& result_json, const std::string& reason,
+std::string with_known(const std::string& file, const std::vector<const Result*>& results, const std::string& reason,
                        const std::string& link, const std::string& expires) {
-  return ask({"add", file, reason, link, expires}, result_json).at("text");
+  const Json entry{{"reason", reason}, {"link", link}, {"expires", expires}};
+  // What was typed need not be UTF-8.
+  return ask("add", file, request_of(results, entry.dump(-1, ' ', false, Json::error_handler_t::replace))).at("text");
 }
 
 }  // namespace stepleak

@@ -24,8 +24,8 @@ struct KnownLeaks {
 /// Throws what known_leaks() would throw of this file: before minutes of work, not after.
 void check_known(const std::string& file);
 
-/// The file's new text with an entry for each finding of a stored result that it has none for.
-[[nodiscard]] std::string with_known(const std::string& file, const std::string& result_json, const std::string& reason,
-                                     const std::string& link, const std::string& expires);
+/// The file's new text with an entry for each finding of the results that it has none for; it can be read again.
+[[nodiscard]] std::string with_known(const std::string& file, const std::vector<const Result*>& results,
+                                     const std::string& reason, const std::string& link, const std::string& expires);
 
 }  // namespace stepleak

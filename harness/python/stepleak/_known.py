@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Known leaks: entries of a TOML file, each with its reason, and which findings they match.
 
-    python3 -I _known.py apply FILE < RESULTS      which leaks are known: for the command line
-    python3 -I _known.py add FILE REASON LINK EXPIRES < RESULT
+    python3 -I _known.py apply FILE < REQUEST      which leaks are known: for the command line
+    python3 -I _known.py add FILE < REQUEST        the file's text with an entry for each leak
 
-Both print a JSON object: what came of it, or what is wrong as `error` and `remedy`.
+A request is a JSON object with `results`, and with `entry`: `reason`, `link` and `expires` of what is added. Both print
+a JSON object: what came of it, or what is wrong as `error` and `remedy`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import fnmatch
 import json
 import operator
 import re
+import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +30,9 @@ except ModuleNotFoundError:  # before Python 3.11; a dependency of the package t
 
 _PATTERNS = ("target", "kind", "where", "holder")
 _KEYS = ("fingerprint", *_PATTERNS, "reason", "link", "versions", "expires")
-_VERSION = re.compile(r"^(\w+)\s*(<=|>=|==|<|>)\s*(\d+(?:\.\d+)*)$")
+_VERSION = re.compile(r"^(\w+)\s*(<=|>=|==|<|>)\s*(\d{1,9}(?:\.\d{1,9})*)$")
+# What TOML has no place for in a comment, and what drives a terminal.
+_CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -81,11 +85,29 @@ class Entry:
 
 
 def read(file: Path) -> list[Entry]:
+    content = _content_of(file)
+    if content is None:
+        raise KnownError(f"{file} cannot be read: it is not there", "name a file of known leaks")
+    return _entries_in(file, content)
+
+
+def _content_of(file: Path) -> bytes | None:
+    """None where there is no such file."""
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        # A pipe would be waited for, and can be read only once.
+        if stat.S_ISREG(file.stat().st_mode):
+            return file.read_bytes()
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise KnownError(f"{file} cannot be read: {error.strerror}", "name a file of known leaks") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    raise KnownError(f"{file} cannot be read: it is no regular file", "write it to a file, and name that")
+
+
+def _entries_in(file: Path, content: bytes) -> list[Entry]:
+    try:
+        data = tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # what it decodes, and numbers and nests that Python gives up on
         raise KnownError(f"{file} is no TOML: {error}", "mend it") from None
     tables = data.get("known", [])
     if set(data) - {"known"} or not isinstance(tables, list):
@@ -165,8 +187,8 @@ def apply(file: Path, results: list[dict[str, Any]], today: date) -> dict[str, A
     }
 
 
-def add(file: Path, result: dict[str, Any], reason: str, link: str, expires: str) -> dict[str, Any]:
-    findings = [finding for finding in result.get("findings", []) if finding.get("fingerprint")]
+def add(file: Path, results: list[dict[str, Any]], reason: str, link: str, expires: str) -> dict[str, Any]:
+    findings = [(result, finding) for result in results for finding in result["findings"] if finding["fingerprint"]]
     if not findings:
         raise KnownError("the result has no finding", "name the --json of a run that leaks")
     if not reason:
@@ -175,32 +197,58 @@ def add(file: Path, result: dict[str, Any], reason: str, link: str, expires: str
         until = date.fromisoformat(expires) if expires else None
     except ValueError:
         raise KnownError(f"'{expires}' is no date", "write --expires 2027-01-31") from None
-    known = {entry.fingerprint for entry in read(file)} if file.exists() else set()
-    text = file.read_text(encoding="utf-8") if file.exists() else ""
-    added = [finding for finding in findings if finding["fingerprint"] not in known]
-    for finding in added:
+    content = _content_of(file) or b""
+    known = {entry.fingerprint for entry in _entries_in(file, content)}
+    for result, finding in findings:
+        if finding["fingerprint"] in known:
+            continue
+        known.add(finding["fingerprint"])
         lines = [
-            f"# {result.get('target')}: {finding.get('kind')}: {finding.get('what')}".replace("\n", " "),
+            _comment(f"{result['target']}: {finding['kind']}: {finding['what']}"),
             "[[known]]",
+            f"fingerprint = {_quoted(finding['fingerprint'])}",
+            f"reason = {_quoted(reason)}",
         ]
-        lines.append(f"fingerprint = {json.dumps(finding['fingerprint'])}")
-        lines.append(f"reason = {json.dumps(reason, ensure_ascii=False)}")
         if link:
-            lines.append(f"link = {json.dumps(link, ensure_ascii=False)}")
+            lines.append(f"link = {_quoted(link)}")
         if until is not None:
             lines.append(f"expires = {until.isoformat()}")
-        text += ("\n" if text else "") + "\n".join(lines) + "\n"
-    return {"text": text, "added": [finding["fingerprint"] for finding in added]}
+        content += b"\n" * bool(content) + "\n".join([*lines, ""]).encode("utf-8")
+    _read_back(file, content, known)
+    return {"text": content.decode("utf-8")}
+
+
+def _comment(text: str) -> str:
+    return "# " + _CONTROLS.sub("?", text.replace("\n", " "))
+
+
+def _quoted(text: str) -> str:
+    """A text of TOML, whose escapes are JSON's; what JSON lets through of what drives a terminal is escaped, too."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _read_back(file: Path, content: bytes, known: set[str]) -> None:
+    """What cannot be read must not take the place of what can."""
+    try:
+        entries = _entries_in(file, content)
+    except KnownError as wrong:
+        raise KnownError(f"{file} cannot be added to: {wrong.args[0]}", "begin each entry with [[known]]") from None
+    assert known == {entry.fingerprint for entry in entries}
 
 
 def main() -> None:
-    verb, file, *rest = sys.argv[1:]
-    given = json.load(sys.stdin)
+    verb, file = sys.argv[1:]
+    request = json.load(sys.stdin.buffer)
+    results = request["results"]
     try:
-        answer = apply(Path(file), given, date.today()) if verb == "apply" else add(Path(file), given, *rest)
+        if verb == "apply":
+            answer = apply(Path(file), results, date.today())
+        else:
+            answer = add(Path(file), results, **request["entry"])
     except KnownError as wrong:
         answer = {"error": wrong.args[0], "remedy": wrong.args[1]}
-    print(json.dumps(answer))
+    # A file's name need not be a text.
+    sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":
