@@ -156,6 +156,8 @@ void RunSetup::complete(RunRecord& record) const {
   for (const auto* probe : own_->session.observer.probes) {
     if (auto gap = probe->gap(); !gap.empty()) record.notes.push_back(std::move(gap));
   }
+  // A step may have changed them: what the last steps ran with is what was judged.
+  for (const auto& [name, value] : torch_switches()) record.conditions[name] = value;
   const auto host = host_memory();
   record.capacities.push_back({kHost, host.total_bytes, host.used_bytes});
   for (const auto& device : record.trace.devices()) {

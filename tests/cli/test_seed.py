@@ -60,3 +60,26 @@ def test_versions_are_recorded(stepleak: CommandLine) -> None:
     assert conditions["seed"] == "7"
     assert conditions["python"] == platform.python_version()
     assert conditions["numpy"] == numpy.__version__
+
+
+def test_what_is_recorded_is_in_force_and_not_asked_for(stepleak: CommandLine) -> None:
+    """Python's hash seed and allocator are the command line's, and a step may change torch's threads and flags."""
+    stepleak.write(
+        "changes.py",
+        """
+        import torch
+
+
+        def step():
+            torch.set_num_threads(3)
+            torch.use_deterministic_algorithms(True)
+        """,
+    )
+    switches = {"PYTHONHASHSEED": "7", "PYTHONMALLOC": "pymalloc"}
+    run = ("run", "changes.py:step", "--device", "cpu", "--effort", "quick", "--json", "out.json")
+    assert stepleak(*run, switches=switches).code == 0
+    conditions = stepleak.results("out.json")["changes.py:step"]["conditions"]
+    assert conditions["hash seed"] == "0"
+    assert conditions["python malloc"] == "malloc"
+    assert (conditions["threads"], conditions["deterministic"]) == ("3", "on")
+    assert not [name for name in conditions if name.startswith("env PYTHON")]

@@ -34,22 +34,25 @@ IntraOpThreads::~IntraOpThreads() {
 }
 
 std::map<std::string, std::string> torch_conditions() {
-  const auto& context = at::globalContext();
-  std::map<std::string, std::string> conditions{
-      {"stepleak", STEPLEAK_VERSION},
-      {"torch", TORCH_VERSION},
-      {"glibc", ::gnu_get_libc_version()},
-      {"threads", std::to_string(at::get_num_threads())},
-      {"deterministic", context.deterministicAlgorithms() ? "on" : "off"},
-      {"cudnn.benchmark", context.benchmarkCuDNN() ? "on" : "off"},
-  };
-  static constexpr std::array kVariables{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG",
-                                         "PYTHONHASHSEED",          "PYTHONMALLOC",       "MALLOC_ARENA_MAX",
-                                         "MALLOC_PERTURB_",         "GLIBC_TUNABLES",     "LD_PRELOAD"};
+  auto conditions = torch_switches();
+  conditions["stepleak"] = STEPLEAK_VERSION;
+  conditions["torch"] = TORCH_VERSION;
+  conditions["glibc"] = ::gnu_get_libc_version();
+  // Not Python's: the command line chooses otherwise, and the interpreter says itself what is in force.
+  static constexpr std::array kVariables{
+      "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "MALLOC_ARENA_MAX", "MALLOC_PERTURB_",
+      "GLIBC_TUNABLES",          "LD_PRELOAD"};
   for (const auto* name : kVariables) {
     if (const char* value = std::getenv(name); value != nullptr) conditions[std::string("env ") + name] = value;
   }
   return conditions;
+}
+
+std::map<std::string, std::string> torch_switches() {
+  const auto& context = at::globalContext();
+  return {{"threads", std::to_string(at::get_num_threads())},
+          {"deterministic", context.deterministicAlgorithms() ? "on" : "off"},
+          {"cudnn.benchmark", context.benchmarkCuDNN() ? "on" : "off"}};
 }
 
 }  // namespace stepleak

@@ -29,7 +29,10 @@ class IntraOpThreads {
   int before_;  ///< 0: they were left
 };
 
-/// Versions, thread counts, flags and allocator settings as they are now, by name, for the result.
+/// Versions, allocator settings and torch_switches(), by name, for the result.
 [[nodiscard]] std::map<std::string, std::string> torch_conditions();
+
+/// Of them what a step may change: threads and flags as they are now.
+[[nodiscard]] std::map<std::string, std::string> torch_switches();
 
 }  // namespace stepleak

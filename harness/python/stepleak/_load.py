@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import platform
 import random
 import sys
@@ -51,11 +52,25 @@ def unseen_device() -> str:
     return "torch's default device is meta: what is made there takes no memory, and is not judged"
 
 
+def _hash_seed() -> str:
+    asked = os.environ.get("PYTHONHASHSEED") or "random"
+    if not sys.flags.hash_randomization:
+        return "0"
+    return asked if asked != "0" and not sys.flags.ignore_environment else "random"
+
+
+# In force since the interpreter's start, which may have had another environment than a step finds.
+_INTERPRETER = {
+    "python": platform.python_version(),
+    "hash seed": _hash_seed(),
+    "python malloc": "pymalloc" if sys.getallocatedblocks() else "malloc",
+}
+
+
 def conditions() -> dict[str, str]:
-    """Versions for the result's conditions."""
+    """Of the interpreter and NumPy, for the result's conditions."""
     numpy = sys.modules.get("numpy")
-    versions = {"python": platform.python_version()}
-    return versions if numpy is None else {**versions, "numpy": str(numpy.__version__)}
+    return _INTERPRETER if numpy is None else {**_INTERPRETER, "numpy": str(numpy.__version__)}
 
 
 def load_step(file: str, name: str) -> Callable[..., Any]:
