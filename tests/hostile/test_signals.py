@@ -27,9 +27,10 @@ def test_signal(case: dict[str, Any], sandbox: Sandbox, stepleak: list[str]) -> 
     sandbox.write("waits.py", (FOLDER / "targets/waits.py").read_bytes())
     sandbox.write("old.json", "old")
     sandbox.remember()
-    outputs = ["r.json", "r.xml", "r.trace"]
+    outputs = ["r.json", "r.xml", "r.trace", "r.sarif", "r.quality.json"]
     arguments = ["run", "waits.py:quick", "waits.py:step", "-j1", "--effort", "quick"]
     written = ["--json", "r.json", "--junit", "r.xml", "--trace", "r.trace"]
+    written += ["--sarif", "r.sarif", "--code-quality", "r.quality.json"]
     started = sandbox.start([*stepleak, *arguments, *written], {"WAITS_IN": case["at"]})
     deadline = time.monotonic() + 100
     while not (sandbox.folder / "reached").exists():

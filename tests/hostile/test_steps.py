@@ -27,6 +27,7 @@ class Batch:
         self.sandbox.remember()
         targets = [f"{self.file}:{case.get('target', case['name'])}" for case in cases]
         outputs = ["--json", "r.json", "--junit", "r.xml", "--trace", "r.trace"]
+        outputs += ["--sarif", "r.sarif", "--code-quality", "r.quality.json"]
         self.end: End = self.sandbox.call(
             [*stepleak, "run", *targets, *outputs, *settings.get("arguments", [])], settings.get("env", {}), 300
         )
@@ -98,7 +99,7 @@ def test_batch_as_a_whole(name: str, batches: Batches, request: pytest.FixtureRe
     assert batch.end.code == batch.code, batch.end.text[-3000:]
     check_terminal("stdout", batch.end.out)
     check_terminal("stderr", batch.end.err)
-    outputs = ["r.json", "r.xml", "r.trace"]
+    outputs = ["r.json", "r.xml", "r.trace", "r.sarif", "r.quality.json"]
     check_outputs(batch.sandbox.folder, outputs)
     assert len(batch.end.out) < 1 << 20, "the output is not bounded"
     names = list(outputs)
