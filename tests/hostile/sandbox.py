@@ -75,6 +75,10 @@ class Sandbox:
                 found[name] = _state_of(path)
         return found
 
+    def new_files(self) -> list[str]:
+        """What is there beyond what was remembered."""
+        return sorted(set(self._states()) - set(self._before))
+
     def start(self, command: list[str], more: dict[str, str]) -> subprocess.Popen[bytes]:
         """Signals that this process ignores (nohup, a shell's &) reach it."""
         return subprocess.Popen(
