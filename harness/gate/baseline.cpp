@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <limits>
 
 #include "harness/base/files.hpp"
 #include "harness/trace/fingerprint.hpp"
@@ -200,11 +199,17 @@ Value value_of(const Json& json, const char* key, const std::string& origin) try
   throw malformed(origin, key, fmt::format("cannot be read: {}", error.what()));
 }
 
+// More bytes, and more of anything, than a machine has: beside such a number every run would be better.
+constexpr std::uint64_t kMost = std::uint64_t{1} << 60U;
+
 // What is read as another number than the file says would be compared as that one.
 std::int64_t count_from(const Json& number, const std::string& key, const std::string& origin) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  const bool is_count = number.is_number_unsigned() && number.get<std::uint64_t>() <= kMost;
-  if (!is_count) throw malformed(origin, key, fmt::format("is {}, and no count", number.dump()));
+  if (!number.is_number_unsigned()) {
+    throw malformed(origin, key, fmt::format("is {}, and no count", number.dump()));
+  }
+  if (number.get<std::uint64_t>() > kMost) {
+    throw malformed(origin, key, fmt::format("is {}, more than any machine has", number.dump()));
+  }
   return number.get<std::int64_t>();
 }
 
@@ -218,6 +223,9 @@ void check_findings(const Baseline& baseline, const std::string& origin) {
       throw malformed(origin, key, "is of none of its kinds");
     }
     if (rate < 0) throw malformed(origin, key, fmt::format("is {}, and a leak grows", rate));
+    if (rate > static_cast<double>(kMost)) {
+      throw malformed(origin, key, fmt::format("is {}, more than any machine has", rate));
+    }
   }
   // What is left out would not be compared.
   for (const auto& kind : baseline.kinds) {

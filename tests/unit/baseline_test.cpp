@@ -194,10 +194,21 @@ TEST(BaselineTest, NamesFileAndKeyOfAValueThatNoRunGives) {
            {"\"steps\": 0", "\"steps\": 18446744073709551615", "steps"},
            {"\"verdict\": \"leak\"", "\"verdict\": \"leaky\"", "verdict"},
            {"100000", "1e300", "steady.live_bytes@cpu"},
+           {"100000", "9223372036854775807", "steady.live_bytes@cpu"},
+           {"100000", "1152921504606846977", "steady.live_bytes@cpu"},
+           {"\"live_nodes@cpu\": 10", "\"live_nodes@cpu\": 9223372036854775807", "steady.live_nodes@cpu"},
+           {"\"steps\": 0", "\"steps\": 9223372036854775807", "steps"},
+           {"\"graph_retention\": 1024.0", "\"graph_retention\": 1e308", "bytes_per_step.graph_retention"},
        }) {
     const auto what = error_after(leaking_baseline(), from, to);
     EXPECT_TRUE(what.starts_with("x.json is no baseline: " + key + " ")) << what;
   }
+}
+
+TEST(BaselineTest, ReadsWhatTheLargestMachineCouldHave) {
+  auto baseline = clean_baseline();
+  baseline.steady["live_bytes@cpu"] = std::int64_t{1} << 60;
+  EXPECT_EQ(baseline_from_json(to_json(baseline), "x.json").steady, baseline.steady);
 }
 
 TEST(BaselineTest, RefusesACleanBaselineWithoutLevels) {
