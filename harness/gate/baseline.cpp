@@ -213,6 +213,13 @@ std::int64_t count_from(const Json& number, const std::string& key, const std::s
   return number.get<std::int64_t>();
 }
 
+// Without one every run would be of another key, and compared with nothing.
+void check_key(const Baseline& baseline, const std::string& origin) {
+  for (const auto* part : {"scenario hash", "threads", "torch"}) {
+    if (!baseline.key.contains(part)) throw malformed(origin, "key", fmt::format("has no '{}'", part));
+  }
+}
+
 void check_findings(const Baseline& baseline, const std::string& origin) {
   for (const auto& kind : baseline.kinds) {
     if (!parse_kind(kind)) throw malformed(origin, "kinds", fmt::format("has no known kind '{}'", kind));
@@ -331,6 +338,7 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   Baseline baseline;
   baseline.scenario = value_of<std::string>(json, "scenario", origin);
   baseline.key = value_of<std::map<std::string, std::string>>(json, "key", origin);
+  check_key(baseline, origin);
   const auto verdict = parse_verdict(value_of<std::string>(json, "verdict", origin));
   if (!verdict) throw malformed(origin, "verdict", fmt::format("is {}", json.at("verdict").dump()));
   baseline.verdict = *verdict;

@@ -19,7 +19,7 @@ from validators import check_outputs, check_terminal
 BASELINE = {
     "schema": 1,
     "scenario": "x",
-    "key": {"torch": "2.11.0"},
+    "key": {"scenario hash": "0123456789abcdef", "threads": "1", "torch": "2.11.0"},
     "verdict": "leak",
     "kinds": ["growth"],
     "fingerprints": ["0123456789abcdef"],

@@ -13,7 +13,7 @@ namespace {
 Baseline clean_baseline() {
   Baseline baseline;
   baseline.scenario = "loss_sum_attached_clean";
-  baseline.key = {{"torch", "2.11.0"}, {"scenario hash", "00aa"}};
+  baseline.key = {{"torch", "2.11.0"}, {"threads", "1"}, {"scenario hash", "00aa"}};
   baseline.steady = {{"live_bytes@cpu", 100000}, {"live_nodes@cpu", 10}};
   return baseline;
 }
@@ -193,6 +193,9 @@ TEST(BaselineTest, NamesFileAndKeyOfAValueThatNoRunGives) {
            {"\"steps\": 0", "\"steps\": 1.5", "steps"},
            {"\"steps\": 0", "\"steps\": 18446744073709551615", "steps"},
            {"\"verdict\": \"leak\"", "\"verdict\": \"leaky\"", "verdict"},
+           {"\"scenario hash\": \"00aa\",", "", "key"},
+           {"\"threads\"", "\"thread\"", "key"},
+           {"\"torch\"", "\"pytorch\"", "key"},
            {"100000", "1e300", "steady.live_bytes@cpu"},
            {"100000", "9223372036854775807", "steady.live_bytes@cpu"},
            {"100000", "1152921504606846977", "steady.live_bytes@cpu"},
