@@ -57,7 +57,7 @@ std::string scenario_folder_of(const std::string& given) {
   if (std::error_code unusable; !given.empty() && !fs::is_directory(given, unusable)) {
     throw usage_error(fmt::format("there is no folder {}", given), "name the folder of your scenario files");
   }
-  if (!given.empty()) return given;
+  if (!given.empty()) return fs::absolute(given).string();
   if (const auto& settings = project_settings(); !settings.scenarios.empty()) return settings.scenarios.string();
   if (!layout().suite.empty()) return (layout().suite / "scenarios/python").string();
   throw usage_error(

@@ -26,8 +26,9 @@ struct Settings {
 inline constexpr const char* kScenarioFolderHelp =
     "folder of Python scenarios; none given: [tool.stepleak] in pyproject.toml";
 
-/// The scenarios that are meant: those given, else the project's, else the checkout's that this was built in. Throws a
-/// usage error where there are none.
+/// The scenarios that are meant: those given, else the project's, else the checkout's that this was built in. An
+/// absolute path, so that the files below it are found from wherever they are asked for. Throws a usage error where
+/// there are none.
 [[nodiscard]] std::string scenario_folder_of(const std::string& given);
 
 /// The baselines that are meant where no folder was given: those of the settings or of the checkout, where the
