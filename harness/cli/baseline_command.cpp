@@ -30,8 +30,9 @@ ExitCode update(const GateOptions& options, bool prunes) {
     throw usage_error("--prune would remove baselines that belong to the scenarios of another project",
                       "name the --baselines of these --scenarios");
   }
-  const auto entries = run_gate(options);
   const auto store = store_of(options);
+  store.check_writable();
+  const auto entries = run_gate(options);
   auto code = ExitCode::clean;
   fmt::print("\n");
   for (const auto& entry : entries) {

@@ -99,6 +99,15 @@ GateEntry entry_of(const Expectation& expected, const Result& result) {
   return entry;
 }
 
+// What can be no folder would be taken for one without baselines.
+void check_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error) || error == std::errc::no_such_file_or_directory) return;
+  throw usage_error(
+      fmt::format("{} cannot hold baselines: {}", folder.string(), error ? error.message() : "it is no folder"),
+      "name a folder, or one that is not there yet: --baselines DIR");
+}
+
 GateEntry uncompared(const Result& result) {
   GateEntry entry;
   entry.result.target = result.target;
@@ -124,7 +133,9 @@ BaselineStore store_of(const GateOptions& options) {
       return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
     });
   }
-  return BaselineStore(baseline_folder_of(options.baseline_folder, options.scenario_folder) / device_class);
+  const auto folder = baseline_folder_of(options.baseline_folder, options.scenario_folder) / device_class;
+  check_folder(folder);
+  return BaselineStore(folder);
 }
 
 bool are_of_one_project(const GateOptions& options) {
@@ -144,10 +155,10 @@ bool are_of_one_project(const GateOptions& options) {
 std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto shard = parse_shard(options.shard);
   const auto run_options = with_device(options.run);
+  const auto store = store_of(options);
   const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder));
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard.of(suite.matching(options.suite, device));
-  const auto store = store_of(options);
   std::vector<Target> targets;
   std::map<std::string, Expectation> expected;
   for (const auto& scenario : scenarios) {

@@ -34,6 +34,7 @@ struct GateOptions {
   ReportOptions reports;  ///< of the gate alone
 };
 
+/// The baselines of the device's class. Throws a usage error where they can be in no such folder.
 [[nodiscard]] BaselineStore store_of(const GateOptions& options);
 
 /// Whether the baselines lie in the project that the scenarios are in, so that one which has no scenario is stale.

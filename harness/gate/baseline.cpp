@@ -392,12 +392,26 @@ std::optional<Baseline> BaselineStore::load(const std::string& scenario) const {
 
 std::vector<std::string> BaselineStore::scenarios() const {
   std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, missing)) {
+  std::error_code error;
+  const std::filesystem::directory_iterator entries(folder_, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw failure_error(fmt::format("cannot read {}: {}", folder_.string(), error.message()), "check its permissions");
+  }
+  for (const auto& entry : entries) {
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void BaselineStore::check_writable() const {
+  auto folder = folder_;
+  std::error_code ignored;
+  const auto is_missing = [&] {
+    return std::filesystem::symlink_status(folder, ignored).type() == std::filesystem::file_type::not_found;
+  };
+  while (!folder.empty() && is_missing()) folder = folder.parent_path();
+  stepleak::check_writable(folder / "baseline.json");
 }
 
 void BaselineStore::save(const Baseline& baseline) const { write_file(file_of(baseline.scenario), to_json(baseline)); }

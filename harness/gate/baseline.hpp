@@ -74,6 +74,8 @@ class BaselineStore {
   [[nodiscard]] std::optional<Baseline> load(const std::string& scenario) const;
   /// Names of all stored scenarios, sorted.
   [[nodiscard]] std::vector<std::string> scenarios() const;
+  /// Throws what save() would, as far as it shows without making the folder: before minutes of work, not after.
+  void check_writable() const;
   void save(const Baseline& baseline) const;
   void remove(const std::string& scenario) const;
 
