@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -104,6 +105,38 @@ void write_in_place(const std::filesystem::path& path, std::string_view text) {
   if (const int error = write_all(file.number(), text); error != 0) throw unwritable(path, error);
 }
 
+/// Open for reading, with its size. Throws for what is no regular file.
+class RegularFile {
+ public:
+  // A pipe is not waited for: nobody may ever write into it.
+  explicit RegularFile(const std::filesystem::path& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    struct stat status {};
+    if (!file_.is_open() || ::fstat(file_.number(), &status) != 0) throw unreadable(path, reason_of(errno));
+    if (S_ISDIR(status.st_mode)) throw unreadable(path, reason_of(EISDIR));
+    if (!S_ISREG(status.st_mode)) throw unreadable(path, "it is no regular file");
+    size_ = static_cast<std::size_t>(status.st_size);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::string read(std::size_t most) const {
+    std::string text(std::min(most, size_), '\0');
+    std::size_t size = 0;
+    while (size < text.size()) {
+      const auto got = ::read(file_.number(), text.data() + size, text.size() - size);
+      if (got < 0 && errno != EINTR) throw unreadable(path_, reason_of(errno));
+      if (got == 0) break;  // it became shorter
+      if (got > 0) size += static_cast<std::size_t>(got);
+    }
+    text.resize(size);
+    return text;
+  }
+
+ private:
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::size_t size_ = 0;
+};
+
 void make_parent_of(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
@@ -112,25 +145,13 @@ void make_parent_of(const std::filesystem::path& path) {
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
-  constexpr off_t kMostBytes = off_t{1} << 30U;
-  // A pipe is not waited for: nobody may ever write into it.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!file.is_open() || ::fstat(file.number(), &status) != 0) throw unreadable(path, reason_of(errno));
-  if (S_ISDIR(status.st_mode)) throw unreadable(path, reason_of(EISDIR));
-  if (!S_ISREG(status.st_mode)) throw unreadable(path, "it is no regular file");
-  if (status.st_size > kMostBytes) throw unreadable(path, "it is larger than a gibibyte");
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const auto got = ::read(file.number(), text.data() + size, text.size() - size);
-    if (got < 0 && errno != EINTR) throw unreadable(path, reason_of(errno));
-    if (got == 0) break;  // it became shorter
-    if (got > 0) size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
+  const RegularFile file(path);
+  if (file.size() > kMostBytes) throw unreadable(path, "it is larger than a gibibyte");
+  return file.read(file.size());
 }
+
+std::string read_beginning(const std::filesystem::path& path, std::size_t most) { return RegularFile(path).read(most); }
 
 void check_writable(const std::filesystem::path& path) {
   if (path == kStandardOutput) return;

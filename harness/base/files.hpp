@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@ namespace stepleak {
 /// The whole file. Throws a failure error with the system's reason, and for what is no regular file (a pipe would be
 /// waited for) or larger than a gibibyte (no file that we read is).
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
+
+/// What a file begins with, `most` bytes of it. Throws as read_file(), whatever its size.
+[[nodiscard]] std::string read_beginning(const std::filesystem::path& path, std::size_t most);
 
 /// The path that stands for the standard output.
 inline constexpr std::string_view kStandardOutput = "-";

@@ -18,6 +18,7 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/no_memory.hpp"
+#include "harness/cli/own_output.hpp"
 #include "harness/explain/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
@@ -29,7 +30,7 @@ namespace {
 // Of what was printed; 0: nothing was lost.
 int print_error = 0;
 
-// What people write by hand; no result has such a name.
+// What people write by hand; no result has such a name, be it there or not.
 bool is_source(const std::string& path) {
   static constexpr std::string_view kEndings[] = {".py",  ".pyi", ".ipynb", ".toml", ".c",  ".cc",
                                                   ".cpp", ".h",   ".hpp",   ".cu",   ".sh", ".md"};
@@ -96,6 +97,10 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
       throw usage_error(
           fmt::format("{} is {}, and would be overwritten", *output, is_source(*output) ? "code" : "an input"),
           "name another file");
+    }
+    if (is_of_others(*output)) {
+      throw usage_error(fmt::format("{} is there, and is nothing that stepleak wrote", *output),
+                        "name another file, or remove this one");
     }
     const auto place = place_of(*output);
     if (std::any_of(outputs.begin(), output, [&](const auto& other) { return place_of(other) == place; })) {

@@ -86,7 +86,7 @@ class Program:
         self._log.unlink(missing_ok=True)
         for name in OUTPUTS:
             (self.sandbox.folder / name).unlink(missing_ok=True)
-        self.sandbox.write("r.json", "old")
+        self.sandbox.write("r.json", "{}")
         self.sandbox.remember()
         environment = {"LD_PRELOAD": self._library, "STEPLEAK_FAULT": fault, "STEPLEAK_FAULT_LOG": str(self._log)}
         return self.sandbox.call(self._command, environment, 600)
