@@ -108,6 +108,10 @@ void check_folder(const std::filesystem::path& folder) {
       "name a folder, or one that is not there yet: --baselines DIR");
 }
 
+GateEntry entry_of_broken_file(const Result& result) {
+  return {.result = result, .comparison = {Change::worse, {result.reason}}};
+}
+
 GateEntry uncompared(const Result& result) {
   GateEntry entry;
   entry.result.target = result.target;
@@ -166,6 +170,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
     expected[scenario.name] = {scenario, scenario_hash(scenario), store.load(scenario.name)};
     targets.push_back(suite.to_target(scenario));
   }
+  for (auto& broken : suite.broken_targets()) targets.push_back(std::move(broken));
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
     print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", printable_line(result.target),
                            to_string(result.verdict), result.steps, result.seconds),
@@ -173,11 +178,15 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   });
   std::vector<GateEntry> entries;
   for (const auto& result : ends.results) {
-    const auto take = [&] { entries.push_back(entry_of(expected.at(result.target), result)); };
+    const auto take = [&] {
+      const auto found = expected.find(result.target);
+      entries.push_back(found == expected.end() ? entry_of_broken_file(result) : entry_of(found->second, result));
+    };
     // One for which there is no memory costs no other's.
     if (!is_done(take)) entries.push_back(uncompared(result));
   }
-  if (options.suite != "*" || options.shard != "1/1") return entries;
+  // What a broken file declared is not known to be gone.
+  if (options.suite != "*" || options.shard != "1/1" || !suite.broken().empty()) return entries;
   for (const auto& name : store.scenarios()) {
     const auto& all = suite.scenarios();
     if (std::any_of(all.begin(), all.end(), [&](const Scenario& known) { return known.name == name; })) continue;

@@ -8,7 +8,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
-#include "harness/cli/declared_scenarios.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/cli/settings.hpp"
 #include "harness/cli/target.hpp"
 
@@ -25,7 +25,9 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
     std::istringstream story(scenario.story);
     for (std::string line; std::getline(story, line);) fmt::print("    {}\n", printable(line));
   }
-  return ExitCode::clean;
+  for (const auto& [file, what] : suite.broken())
+    tell(fmt::format("{} does not load: {}", file, what), "run it with python3");
+  return suite.broken().empty() ? ExitCode::clean : ExitCode::failure;
 }
 
 }  // namespace

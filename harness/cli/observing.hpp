@@ -9,7 +9,7 @@
 
 #include "harness/api/options.hpp"
 #include "harness/cli/observing/temporary_folders.hpp"
-#include "harness/scenario/scenario.hpp"
+#include "harness/scenario/scenario_list.hpp"
 #include "harness/trace/run_record.hpp"
 
 namespace stepleak {
@@ -41,8 +41,8 @@ class Observing {
   [[nodiscard]] virtual Device device_before_fork(const std::string& name) = 0;
   [[nodiscard]] virtual GpuAnswer gpus_before_fork() = 0;
 
-  /// Python's and C++'s; `set_up` is empty: use record_scenario().
-  [[nodiscard]] virtual std::vector<Scenario> scenarios(const std::string& folder) = 0;
+  /// Python's and C++'s; `set_up` is empty: use record_scenario(). One file that does not load costs no other's.
+  [[nodiscard]] virtual ScenarioList scenarios(const std::string& folder) = 0;
 
   // --- in a worker
   [[nodiscard]] virtual RunRecord record_scenario(const std::string& name, const Options& options,

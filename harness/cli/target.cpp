@@ -35,6 +35,8 @@ Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
 
+constexpr const char* kRunTheFile = "run the file with python3";
+
 // What a worker sends back: a result, or an error that the server throws again.
 constexpr char kResultTag = 'R';
 constexpr char kErrorTag = 'E';
@@ -109,8 +111,8 @@ Suite Suite::of_folder(const std::string& folder) {
 
 Suite Suite::declared_in(const std::string& folder) { return {declared_scenarios(folder), folder}; }
 
-Suite::Suite(std::vector<Scenario> scenarios, std::string folder)
-    : scenarios_(std::move(scenarios)), folder_(std::move(folder)) {
+Suite::Suite(ScenarioList list, std::string folder)
+    : scenarios_(std::move(list.scenarios)), broken_(std::move(list.broken)), folder_(std::move(folder)) {
   std::sort(scenarios_.begin(), scenarios_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto twice = std::adjacent_find(scenarios_.begin(), scenarios_.end(),
                                         [](const auto& a, const auto& b) { return a.name == b.name; });
@@ -134,6 +136,11 @@ std::vector<Scenario> Suite::matching(const std::string& glob, Device device) co
     throw failure_error(fmt::format("'{}' needs a GPU{}", glob, cuda.reason.empty() ? "" : ": " + cuda.reason),
                         cuda.remedy.empty() ? "run it with --device cuda" : cuda.remedy);
   }
+  if (matching.empty() && !broken_.empty()) {
+    throw failure_error(fmt::format("no scenario matches '{}', and {} does not load: {}", glob, broken_.front().file,
+                                    broken_.front().what),
+                        kRunTheFile);
+  }
   if (matching.empty())
     throw usage_error(fmt::format("no scenario matches '{}'", glob), "stepleak list shows all names");
   return matching;
@@ -144,6 +151,22 @@ Target Suite::to_target(const Scenario& scenario) const {
             if (starts_in_workers()) (void)observing().scenarios(folder);
             return observing().record_scenario(name, options, recorder);
           }};
+}
+
+std::vector<Target> Suite::broken_targets() const {
+  std::vector<Target> targets;
+  for (const auto& [file, what] : broken_) {
+    const auto name = std::filesystem::path(file).lexically_proximate(std::filesystem::current_path()).string();
+    targets.push_back({name, [name, what](const Options& options, FlightRecorder&) {
+                         return RunRecord{
+                             .target = name,
+                             .device = parse_device(options.device),
+                             .failure = RunFailure{.reason = "it does not load, and what it declares is not known",
+                                                   .what = what,
+                                                   .remedy = kRunTheFile}};
+                       }});
+  }
+  return targets;
 }
 
 RunOptions with_device(RunOptions options) {

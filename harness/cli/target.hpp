@@ -8,7 +8,7 @@
 
 #include "harness/api/options.hpp"
 #include "harness/drive/worker.hpp"
-#include "harness/scenario/scenario.hpp"
+#include "harness/scenario/scenario_list.hpp"
 #include "harness/trace/result.hpp"
 #include "harness/trace/run_record.hpp"
 
@@ -38,15 +38,20 @@ class Suite {
   /// The same of those that were read without running any, for a list.
   [[nodiscard]] static Suite declared_in(const std::string& folder);
   [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }
+  /// The files that do not load: any scenario may be in them.
+  [[nodiscard]] const std::vector<BrokenFile>& broken() const { return broken_; }
   /// Those that can run on a device and whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error
-  /// where none does.
+  /// where none does, a failure error where that may be a broken file's doing.
   [[nodiscard]] std::vector<Scenario> matching(const std::string& glob, Device device) const;
   [[nodiscard]] Target to_target(const Scenario& scenario) const;
+  /// For each broken file one that fails, and says why.
+  [[nodiscard]] std::vector<Target> broken_targets() const;
 
  private:
-  Suite(std::vector<Scenario> scenarios, std::string folder);
+  Suite(ScenarioList list, std::string folder);
 
   std::vector<Scenario> scenarios_;
+  std::vector<BrokenFile> broken_;
   std::string folder_;
 };
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -207,7 +208,7 @@ def mine_clean(device):
 def test_scenarios_of_a_folder_are_loaded(tmp_path: Path) -> None:
     file = written(tmp_path, ONE, "mine.py")
     written(tmp_path, "raise RuntimeError('private files are not loaded')\n", "_helpers.py")
-    leaky, clean = _load.load_scenarios(str(tmp_path))
+    leaky, clean = _load.load_scenarios(str(tmp_path)).scenarios
     assert (leaky.name, leaky.expected, leaky.kinds) == ("mine", "leak", ("growth", "growing_buffer"))
     assert leaky.bytes_per_step == 64
     assert leaky.story == "Keeps all.\n\nThe rest of the story."
@@ -218,27 +219,48 @@ def test_scenarios_of_a_folder_are_loaded(tmp_path: Path) -> None:
 
 
 def test_empty_folder_has_no_scenarios(tmp_path: Path) -> None:
-    assert _load.load_scenarios(str(tmp_path)) == []
+    assert _load.load_scenarios(str(tmp_path)) == _load.LoadedFolder([], [])
 
 
 def test_name_used_in_two_files_names_both(tmp_path: Path) -> None:
     written(tmp_path, ONE, "mine.py")
-    written(tmp_path, ONE, "mine_again.py")
-    with pytest.raises(ValueError, match=r"'mine' is declared twice: .*mine\.py and .*mine_again\.py"):
-        _load.load_scenarios(str(tmp_path))
+    again = written(tmp_path, ONE, "mine_again.py")
+    (broken,) = _load.load_scenarios(str(tmp_path)).broken
+    assert broken.file == again
+    assert re.search(r"'mine' is declared twice: .*mine\.py and .*mine_again\.py", broken.what)
 
 
 def test_name_used_twice_in_one_file_is_told(tmp_path: Path) -> None:
     # The second function hides the first: a scenario would silently be lost.
     written(tmp_path, ONE + ONE, "mine.py")
-    with pytest.raises(ValueError, match="'mine' is declared twice"):
-        _load.load_scenarios(str(tmp_path))
+    (broken,) = _load.load_scenarios(str(tmp_path)).broken
+    assert "'mine' is declared twice" in broken.what
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def (:\n", "SyntaxError"),
+        ("raise RuntimeError('not today')\n", "RuntimeError: not today"),
+        ("raise SystemExit('no GPU, no fun')\n", "SystemExit: no GPU, no fun"),
+        (ONE.replace("mine", "half") + "1 / 0\n", "ZeroDivisionError"),
+    ],
+)
+def test_file_that_does_not_load_costs_no_others(text: str, says: str, tmp_path: Path) -> None:
+    broken_file = written(tmp_path, text, "broken.py")
+    written(tmp_path, ONE, "mine.py")
+    loaded = _load.load_scenarios(str(tmp_path))
+    # Of the broken one not even what it had declared by then.
+    assert [item.name for item in loaded.scenarios] == ["mine", "mine_clean"]
+    (broken,) = loaded.broken
+    assert broken.file == broken_file
+    assert says in broken.what
 
 
 def test_same_file_loaded_twice_is_no_duplicate(tmp_path: Path) -> None:
     written(tmp_path, ONE, "mine.py")
     _load.load_scenarios(str(tmp_path))
-    assert len(_load.load_scenarios(str(tmp_path))) == 2
+    assert len(_load.load_scenarios(str(tmp_path)).scenarios) == 2
 
 
 def test_scenario_without_a_story_is_refused() -> None:

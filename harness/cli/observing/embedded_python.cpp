@@ -106,6 +106,25 @@ void start_interpreter(const Layout& layout) {
   py::module_::import("sys").attr("path").attr("insert")(0, text_of(layout.package_folder));
 }
 
+Scenario to_scenario(const py::handle& item) {
+  Scenario scenario{
+      .name = item.attr("name").cast<std::string>(),
+      .story = item.attr("story").cast<std::string>(),
+      .report = item.attr("report").cast<std::string>(),
+      .file = item.attr("file").cast<std::string>(),
+      .expected = parse_verdict(item.attr("expected").cast<std::string>()).value_or(Verdict::failure),
+  };
+  for (const auto& kind : item.attr("kinds")) {
+    const auto parsed = parse_kind(kind.cast<std::string>());
+    if (!parsed) throw failure_error(fmt::format("{}: no kind '{}'", scenario.file, kind.cast<std::string>()));
+    scenario.kinds.push_back(*parsed);
+  }
+  scenario.bytes_per_step = item.attr("bytes_per_step").cast<double>();
+  scenario.needs_cuda = item.attr("needs_cuda").cast<bool>();
+  scenario.min_gpus = item.attr("min_gpus").cast<int>();
+  return scenario;
+}
+
 bool is_started = false;
 
 }  // namespace
@@ -175,31 +194,25 @@ RunRecord EmbeddedPython::record_file(const std::filesystem::path& file, const s
   return failed_set_up(failure, options);
 }
 
-std::vector<Scenario> EmbeddedPython::load_scenarios(const std::filesystem::path& folder) {
-  std::vector<Scenario> scenarios;
+ScenarioList EmbeddedPython::load_scenarios(const std::filesystem::path& folder) {
+  ScenarioList list;
   try {
-    for (const auto& item : py::module_::import("stepleak._load").attr("load_scenarios")(text_of(folder))) {
-      Scenario scenario;
-      scenario.name = item.attr("name").cast<std::string>();
-      scenario.story = item.attr("story").cast<std::string>();
-      scenario.report = item.attr("report").cast<std::string>();
-      scenario.file = item.attr("file").cast<std::string>();
-      scenario.expected = parse_verdict(item.attr("expected").cast<std::string>()).value_or(Verdict::failure);
-      for (const auto& kind : item.attr("kinds")) {
-        const auto parsed = parse_kind(kind.cast<std::string>());
-        if (!parsed) throw failure_error(fmt::format("{}: no kind '{}'", scenario.file, kind.cast<std::string>()));
-        scenario.kinds.push_back(*parsed);
+    const auto loaded = py::module_::import("stepleak._load").attr("load_scenarios")(text_of(folder));
+    for (const auto& item : loaded.attr("scenarios")) {
+      try {
+        list.scenarios.push_back(to_scenario(item));
+      } catch (const Error& error) {
+        list.broken.push_back({item.attr("file").cast<std::string>(), error.what()});
       }
-      scenario.bytes_per_step = item.attr("bytes_per_step").cast<double>();
-      scenario.needs_cuda = item.attr("needs_cuda").cast<bool>();
-      scenario.min_gpus = item.attr("min_gpus").cast<int>();
-      scenarios.push_back(std::move(scenario));
+    }
+    for (const auto& item : loaded.attr("broken")) {
+      list.broken.push_back({item.attr("file").cast<std::string>(), item.attr("what").cast<std::string>()});
     }
   } catch (py::error_already_set& error) {
     throw failure_error(fmt::format("a scenario of {} does not load: {}", folder.string(), error.what()),
                         "run the file with python3");
   }
-  return scenarios;
+  return list;
 }
 
 RunRecord EmbeddedPython::record_scenario(const std::string& name, const Options& options,

@@ -11,7 +11,7 @@
 #include "harness/cli/layout.hpp"
 #include "harness/cli/observing/temporary_folders.hpp"
 #include "harness/observe/flight_recorder.hpp"
-#include "harness/scenario/scenario.hpp"
+#include "harness/scenario/scenario_list.hpp"
 
 namespace stepleak {
 
@@ -37,7 +37,7 @@ class EmbeddedPython {
                                FlightRecorder& recorder);
 
   /// What the scenario files of a folder declare; `set_up` is empty: use record_scenario().
-  static std::vector<Scenario> load_scenarios(const std::filesystem::path& folder);
+  static ScenarioList load_scenarios(const std::filesystem::path& folder);
 
   /// In a worker: does a declared scenario's set-up and records the run of its step.
   static RunRecord record_scenario(const std::string& name, const Options& options, FlightRecorder& recorder);

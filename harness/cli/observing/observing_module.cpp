@@ -42,12 +42,12 @@ class TorchObserving final : public Observing {
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
   GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
 
-  std::vector<Scenario> scenarios(const std::string& folder) override {
+  ScenarioList scenarios(const std::string& folder) override {
     start();
     auto all = EmbeddedPython::load_scenarios(folder);
     for (auto scenario : ScenarioRegistry::instance().all()) {
       scenario.set_up = nullptr;
-      all.push_back(std::move(scenario));
+      all.scenarios.push_back(std::move(scenario));
     }
     return all;
   }

@@ -4,7 +4,7 @@
 
     python3 -I -S _declarations.py FOLDER
 
-Prints a JSON list. A scenario's file imports torch, which takes seconds; its decorators are plain calls. Exit status 1
+Prints {"scenarios": [...]}. A scenario's file imports torch, which takes seconds; its decorators are plain calls. Exit status 1
 where one is not, so that the file has to be imported to know.
 """
 
@@ -76,7 +76,7 @@ def _mentions_decorator(node: ast.stmt) -> bool:
 
 if __name__ == "__main__":
     try:
-        print(json.dumps(list(declarations(Path(sys.argv[1])))))
+        print(json.dumps({"scenarios": list(declarations(Path(sys.argv[1])))}))
     except (NotPlain, OSError, SyntaxError) as error:
         print(error, file=sys.stderr)
         sys.exit(1)

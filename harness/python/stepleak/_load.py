@@ -12,6 +12,7 @@ import random
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -109,15 +110,39 @@ def takes_index(step: Callable[..., Any], name: str) -> bool:
     return len(required) == 1
 
 
-def load_scenarios(folder: str) -> list[scenario.Scenario]:
-    """Imports every scenario file of a folder and returns what they declare."""
+@dataclass(frozen=True)
+class BrokenFile:
+    """A scenario file that does not load: what it declares is not known."""
+
+    file: str
+    what: str
+
+
+@dataclass(frozen=True)
+class LoadedFolder:
+    """What its files declare, and those that do not load."""
+
+    scenarios: list[scenario.Scenario]
+    broken: list[BrokenFile]
+
+
+def load_scenarios(folder: str) -> LoadedFolder:
+    """Imports every scenario file of a folder. One that does not load costs no other's scenarios."""
+    broken = []
     for path in sorted(Path(folder).glob("*.py")):
         if path.name.startswith("_"):
             continue
-        if not path.is_file():  # reading a pipe would wait for who writes into it
-            raise UsageError(f"{path} is no file", "name a scenario's file by what it is, or remove it")
-        _load_module(path)
-    return scenario.registered()
+        before = scenario.registered()
+        try:
+            if not path.is_file():  # reading a pipe would wait for who writes into it
+                raise UsageError(f"{path} is no file", "name a scenario's file by what it is, or remove it")
+            _load_module(path)
+        except BaseException as error:
+            # A part of what it declares would pass for all of it.
+            scenario.forget_all_but(before)
+            what = str(error) if isinstance(error, UsageError) else format_exception(error)
+            broken.append(BrokenFile(str(path), what))
+    return LoadedFolder(scenario.registered(), broken)
 
 
 def format_exception(error: BaseException) -> str:

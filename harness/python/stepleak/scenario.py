@@ -48,6 +48,12 @@ def registered() -> list[Scenario]:
     return list(_REGISTRY.values())
 
 
+def forget_all_but(known: list[Scenario]) -> None:
+    """Where the file that declared the others does not load."""
+    _REGISTRY.clear()
+    _REGISTRY.update({scenario.name: scenario for scenario in known})
+
+
 def leak(
     *,
     kind: str | tuple[str, ...],
