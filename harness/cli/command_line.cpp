@@ -58,6 +58,11 @@ int bisect_code(int code) {
   return is_told || code > 127 ? code : kSkip;
 }
 
+// As a shell tells of a program that a signal ended.
+int ended_with(stepleak::ExitCode code) {
+  return stepleak::stopping_signal() != 0 ? 128 + stepleak::stopping_signal() : exit_with(code);
+}
+
 // Help, or what is wrong with the arguments, which it quotes as they were given.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out;
@@ -103,12 +108,10 @@ int code_of(int argc, char** argv) try {
   // A reader that goes away must not take the files with it that are still to be written.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
-  const auto code = stepleak::printed(chosen());
-  // As a shell tells of a program that a signal ended.
-  return stepleak::stopping_signal() != 0 ? 128 + stepleak::stopping_signal() : exit_with(code);
+  return ended_with(stepleak::printed(chosen()));
 } catch (const stepleak::Error& error) {
   stepleak::tell(error);
-  return exit_with(error.code());
+  return ended_with(error.code());
 } catch (const std::exception& error) {
   stepleak::tell(error);
   return exit_with(stepleak::ExitCode::failure);

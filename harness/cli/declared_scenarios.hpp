@@ -8,8 +8,12 @@
 
 namespace stepleak {
 
-/// What the scenarios of this build and of a folder declare, without running any of them: C++'s from the list
-/// that the build wrote, Python's as their source says. `set_up` is empty. Throws a failure error that names the file.
+/// What the scenarios of this build and of a folder declare, for a list: C++'s from the list that the build wrote,
+/// Python's as their source says, where it surely says all; else all files are imported. `set_up` is empty. Throws a
+/// failure error that names the file.
 [[nodiscard]] ScenarioList declared_scenarios(const std::string& folder);
+
+/// The same as a worker finds them by importing all: for a process that may have no thread of torch's.
+[[nodiscard]] ScenarioList scenarios_by_worker(const std::string& folder);
 
 }  // namespace stepleak

@@ -106,7 +106,7 @@ Result judged(const Target& target, const RunOptions& options, const RunRecord& 
 }  // namespace
 
 Suite Suite::of_folder(const std::string& folder) {
-  return starts_in_workers() ? declared_in(folder) : Suite(observing().scenarios(folder), folder);
+  return {starts_in_workers() ? scenarios_by_worker(folder) : observing().scenarios(folder), folder};
 }
 
 Suite Suite::declared_in(const std::string& folder) { return {declared_scenarios(folder), folder}; }
