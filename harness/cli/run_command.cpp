@@ -4,8 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/known_leaks.hpp"
@@ -19,6 +22,22 @@
 namespace stepleak {
 namespace {
 
+bool is_name(const std::string& text) {
+  return !text.empty() && text.find(".py") == std::string::npos && text.find_first_of(":/") == std::string::npos;
+}
+
+Target target_of(const std::string& text) {
+  if (text.find(".py") == std::string::npos) {
+    throw usage_error(fmt::format("'{}' is neither a Python file nor a scenario's name", text),
+                      "write FILE.py:callable, or a name that stepleak list shows");
+  }
+  const auto colon = text.find(':');
+  if (colon == std::string::npos || text.ends_with(':')) {
+    throw usage_error(fmt::format("{} names no callable", text), fmt::format("write {}:step", text.substr(0, colon)));
+  }
+  return file_target(text);
+}
+
 struct RunCommand {
   RunOptions options;
   ReportOptions reports;
@@ -26,29 +45,37 @@ struct RunCommand {
   std::string trace_file;
   std::string scenario_folder;
 
+  // One that is named wrongly fails in its place; where all are, it throws.
   [[nodiscard]] std::vector<Target> resolved(Device device) const {
     std::vector<Target> resolved;
+    std::vector<Error> wrong;
+    const auto take = [&](const std::string& text, const auto& targets_of) {
+      try {
+        for (auto& target : targets_of()) resolved.push_back(std::move(target));
+      } catch (const Error& error) {
+        wrong.push_back(error);
+        resolved.push_back({text, [error](const Options&, FlightRecorder&) -> RunRecord { throw error; }});
+      }
+    };
     std::vector<std::string> names;
     for (const auto& text : targets) {
-      if (text.find(".py") != std::string::npos) {
-        const auto colon = text.find(':');
-        if (colon == std::string::npos || text.ends_with(':')) {
-          throw usage_error(fmt::format("{} names no callable", text),
-                            fmt::format("write {}:step", text.substr(0, colon)));
-        }
-        resolved.push_back(file_target(text));
-      } else if (text.empty() || text.find_first_of(":/") != std::string::npos) {
-        throw usage_error(fmt::format("'{}' is neither a Python file nor a scenario's name", text),
-                          "write FILE.py:callable, or a name that stepleak list shows");
-      } else {
+      if (is_name(text)) {
         names.push_back(text);
+      } else {
+        take(text, [&] { return std::vector{target_of(text)}; });
       }
     }
-    if (names.empty()) return resolved;
-    const auto suite = Suite::of_folder(scenario_folder_of(scenario_folder));
+    std::optional<Suite> suite;
     for (const auto& name : names) {
-      for (const auto& scenario : suite.matching(name, device)) resolved.push_back(suite.to_target(scenario));
+      take(name, [&] {
+        if (!suite) suite = Suite::of_folder(scenario_folder_of(scenario_folder));
+        std::vector<Target> found;
+        for (const auto& scenario : suite->matching(name, device)) found.push_back(suite->to_target(scenario));
+        return found;
+      });
     }
+    if (wrong.size() == resolved.size()) throw Error(wrong.front());
+    if (suite) std::ranges::move(suite->broken_targets(), std::back_inserter(resolved));
     return resolved;
   }
 

@@ -415,6 +415,23 @@ def test_wrong_use_in_one_of_many_keeps_the_others(folder: CommandLine) -> None:
     assert (suite.get("tests"), suite.get("errors")) == ("3", "2")
 
 
+def test_target_that_is_not_there_keeps_the_others(folder: CommandLine) -> None:
+    targets = ["nowhere.py:step", "steps.py:clean", "steps.py", "no_such_scenario"]
+    outcome = folder("run", *targets, "--json", "missing.json")
+    assert outcome.code == WRONG_USE, outcome.text
+    assert "steps.py:clean is clean" in outcome.out
+    results = folder.results("missing.json")
+    assert [results[target]["verdict"] for target in targets] == ["failure", "clean", "failure", "failure"]
+    assert results["nowhere.py:step"]["reason"] == "it was named wrongly"
+    for target, what in (
+        ("nowhere.py:step", "there is no file nowhere.py"),
+        ("steps.py", "steps.py names no callable"),
+        ("no_such_scenario", "no scenario matches 'no_such_scenario'"),
+    ):
+        assert what in results[target]["failure"]["what"]
+        assert what in outcome.err
+
+
 def test_reader_that_is_gone_costs_no_file(folder: CommandLine) -> None:
     done = folder.start("run", "steps.py:clean", "--json", "unread.json", "--junit", "unread.xml")
     assert done.stdout is not None
