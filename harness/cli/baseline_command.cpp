@@ -25,12 +25,32 @@ std::string refusal_of(const GateEntry& entry) {
   return entry.contradiction;
 }
 
+// Why a baseline without a scenario stays; empty where it is known to be of these scenarios, and no others'.
+std::string reason_to_stay(const Baseline& stored, const std::string& home) {
+  if (stored.scenarios.empty()) return "it does not say whose it is; remove it yourself if no scenario needs it";
+  if (stored.scenarios != home) return fmt::format("it is of the scenarios in {}", stored.scenarios);
+  return {};
+}
+
+// Says what becomes of a baseline without a scenario, and does it.
+void end_gone(const BaselineStore& store, const std::string& name, const std::string& home, bool prunes) {
+  const auto file = store.file_of(name).string();
+  const auto stored = store.load(name);
+  const auto reason = stored ? reason_to_stay(*stored, home) : "it leads nowhere";
+  const bool is_removed = prunes && reason.empty();
+  if (is_removed) store.remove(name);
+  const auto end = is_removed ? "removed: " + file
+                              : fmt::format("stays: {}; {}", file, reason.empty() ? "--prune removes it" : reason);
+  fmt::print("  {}\n", printable_line(end));
+}
+
 ExitCode update(const GateOptions& options, bool prunes) {
   if (prunes && !are_of_one_project(options)) {
     throw usage_error("--prune would remove baselines that belong to the scenarios of another project",
                       "name the --baselines of these --scenarios");
   }
   const auto store = store_of(options);
+  const auto home = home_of(options);
   store.check_writable();
   const auto entries = run_gate(options);
   auto code = ExitCode::clean;
@@ -40,9 +60,8 @@ ExitCode update(const GateOptions& options, bool prunes) {
     if (change == Change::same && entry.comparison.differences.empty()) continue;
     print_difference(entry);
     if (change == Change::gone) {
-      const auto file = store.file_of(entry.result.target).string();
-      fmt::print("  {}\n", printable_line(prunes ? "removed: " + file : "stays: " + file + "; --prune removes it"));
-      if (prunes && !is_done([&] { store.remove(entry.result.target); })) code = worst_of(code, ExitCode::failure);
+      const auto end = [&] { end_gone(store, entry.result.target, home, prunes); };
+      if (!is_done(end)) code = worst_of(code, ExitCode::failure);
       continue;
     }
     if (const auto refusal = refusal_of(entry); !refusal.empty()) {
@@ -103,7 +122,8 @@ void add_baseline_command(CLI::App& app, Command& chosen) {
   auto* update_verb = verb->add_subcommand("update", "Run scenarios and store what they do; shows every difference");
   add_gate_options(*update_verb, *options);
   auto prunes = std::make_shared<bool>(false);
-  update_verb->add_flag("--prune", *prunes, "remove baselines that have no scenario; where the whole suite runs");
+  update_verb->add_flag("--prune", *prunes,
+                        "remove baselines of these scenarios that have none any more; where the whole suite runs");
   update_verb->footer(
       "Refuses what has no verdict, and what contradicts the scenario.\n"
       "Example: stepleak baseline update --suite 'loss_*'");

@@ -82,6 +82,7 @@ std::string contradiction_of(const Scenario& scenario, const Result& result) {
 struct Expectation {
   Scenario scenario;
   std::string hash;
+  std::string home;
   std::optional<Baseline> stored;
 };
 
@@ -89,6 +90,7 @@ GateEntry entry_of(const Expectation& expected, const Result& result) {
   GateEntry entry{.result = result,
                   .now = baseline_of(result, {{"scenario hash", expected.hash}}),
                   .contradiction = contradiction_of(expected.scenario, result)};
+  entry.now.scenarios = expected.home;
   entry.comparison =
       expected.stored ? compare(*expected.stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
   // A baseline is a file that anyone may edit, and may be as old as the detection that was lost.
@@ -156,6 +158,11 @@ bool are_of_one_project(const GateOptions& options) {
   return !inside.empty() && *inside.begin() != "..";
 }
 
+std::string home_of(const GateOptions& options) {
+  const auto folder = scenario_folder_of(options.scenario_folder);
+  return std::filesystem::weakly_canonical(folder).lexically_relative(project_of(folder)).generic_string();
+}
+
 std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto shard = parse_shard(options.shard);
   const auto run_options = with_device(options.run);
@@ -163,11 +170,12 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder));
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard.of(suite.matching(options.suite, device));
+  const auto home = home_of(options);
   std::vector<Target> targets;
   std::map<std::string, Expectation> expected;
   for (const auto& scenario : scenarios) {
     // A corrupt baseline is reported before minutes of work, not after.
-    expected[scenario.name] = {scenario, scenario_hash(scenario), store.load(scenario.name)};
+    expected[scenario.name] = {scenario, scenario_hash(scenario), home, store.load(scenario.name)};
     targets.push_back(suite.to_target(scenario));
   }
   for (auto& broken : suite.broken_targets()) targets.push_back(std::move(broken));

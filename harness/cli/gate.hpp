@@ -40,6 +40,9 @@ struct GateOptions {
 /// Whether the baselines lie in the project that the scenarios are in, so that one which has no scenario is stale.
 [[nodiscard]] bool are_of_one_project(const GateOptions& options);
 
+/// The folder of the scenarios, seen from its project: what a baseline says that it is of.
+[[nodiscard]] std::string home_of(const GateOptions& options);
+
 /// Runs and compares, printing one line a scenario. Entries of stored scenarios that are no more are appended
 /// as gone, where the whole suite is run. Scenarios that a signal kept from their turn are left out. Throws what
 /// run_targets() and the store throw.

@@ -319,13 +319,15 @@ std::string to_json(const Baseline& baseline) {
                {"bytes_per_step", baseline.bytes_per_step},
                {"steps", baseline.steps},
                {"steady", baseline.steady}};
+  if (!baseline.scenarios.empty()) json["scenarios"] = baseline.scenarios;
   if (!baseline.leaks.empty()) {
     json["fingerprint_rule"] = baseline.fingerprint_rule;
     for (const auto& [fingerprint, leak] : baseline.leaks) {
       json["leaks"][fingerprint] = {{"kind", leak.kind}, {"where", leak.where}, {"holder", leak.holder}};
     }
   }
-  return json.dump(2) + "\n";
+  // A folder's name need not be UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Baseline baseline_from_json(std::string_view text, const std::string& origin) try {
@@ -337,6 +339,7 @@ Baseline baseline_from_json(std::string_view text, const std::string& origin) tr
   }
   Baseline baseline;
   baseline.scenario = value_of<std::string>(json, "scenario", origin);
+  if (json.contains("scenarios")) baseline.scenarios = value_of<std::string>(json, "scenarios", origin);
   baseline.key = value_of<std::map<std::string, std::string>>(json, "key", origin);
   check_key(baseline, origin);
   const auto verdict = parse_verdict(value_of<std::string>(json, "verdict", origin));

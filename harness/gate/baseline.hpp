@@ -27,6 +27,7 @@ struct LeakPlace {
 struct Baseline {
   std::map<std::string, std::string> key;  ///< what must be the same for a comparison to mean anything
   std::string scenario;
+  std::string scenarios;  ///< the folder that it ran from, seen from its project; empty where that was not stored
   Verdict verdict = Verdict::clean;
   std::vector<std::string> kinds;          ///< sorted
   std::vector<std::string> fingerprints;   ///< sorted

@@ -355,17 +355,24 @@ def test_crashing_scenario_turns_the_gate_red_with_3(copied: Suite) -> None:
     assert not (copied.baselines / "mine_crash.json").exists()
 
 
-def test_only_prune_removes_baselines(copied: Suite) -> None:
-    old = copied.baselines / "mine_old.json"
-    old.write_text(json.dumps({**copied.baseline("mine_clean"), "scenario": "mine_old"}), encoding="utf-8")
+def test_only_prune_removes_baselines_and_only_those_of_these_scenarios(copied: Suite) -> None:
+    stored = copied.baseline("mine_clean")
+    assert stored["scenarios"] == "mine"
+    unknown = {key: value for key, value in stored.items() if key != "scenarios"}
+    for name, data in (("mine_old", stored), ("mine_unknown", unknown), ("others", {**stored, "scenarios": "other"})):
+        (copied.baselines / f"{name}.json").write_text(json.dumps({**data, "scenario": name}), encoding="utf-8")
     kept = copied("baseline", "update", glob="*")
     assert "mine_old: gone" in kept.out
-    assert f"stays: {Path('baselines/cpu/mine_old.json')}; --prune removes it" in kept.out
-    assert old.exists()
+    assert "stays: baselines/cpu/mine_old.json; --prune removes it" in kept.out
+    assert (copied.baselines / "mine_old.json").exists()
     pruned = copied("baseline", "update", "--prune", glob="*")
     assert "removed: baselines/cpu/mine_old.json" in pruned.out
-    assert not old.exists()
-    assert (copied.baselines / "mine_clean.json").exists()
+    for outcome in (kept, pruned):
+        assert "stays: baselines/cpu/mine_unknown.json; it does not say whose it is" in outcome.out
+        assert "stays: baselines/cpu/others.json; it is of the scenarios in other" in outcome.out
+    assert not (copied.baselines / "mine_old.json").exists()
+    for name in ("mine_clean", "mine_unknown", "others"):
+        assert (copied.baselines / f"{name}.json").exists()
 
 
 def test_baselines_of_another_project_are_never_pruned(copied: Suite) -> None:

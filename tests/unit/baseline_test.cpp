@@ -208,6 +208,16 @@ TEST(BaselineTest, NamesFileAndKeyOfAValueThatNoRunGives) {
   }
 }
 
+TEST(BaselineTest, KeepsTheFolderOfItsScenarios) {
+  auto baseline = clean_baseline();
+  EXPECT_EQ(to_json(baseline).find("scenarios"), std::string::npos);
+  EXPECT_EQ(baseline_from_json(to_json(baseline), "x.json").scenarios, "");
+  baseline.scenarios = "tests/leaks";
+  const auto again = baseline_from_json(to_json(baseline), "x.json");
+  EXPECT_EQ(again.scenarios, "tests/leaks");
+  EXPECT_EQ(compare(clean_baseline(), again).change, Change::same);
+}
+
 TEST(BaselineTest, ReadsWhatTheLargestMachineCouldHave) {
   auto baseline = clean_baseline();
   baseline.steady["live_bytes@cpu"] = std::int64_t{1} << 60;
