@@ -26,7 +26,6 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
-
 StepFailure step_failure(py::error_already_set& error) {
   const bool is_exit = error.matches(PyExc_SystemExit);
   return StepFailure("the step raised " + exception_text(&error),

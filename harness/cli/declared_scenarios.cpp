@@ -13,6 +13,7 @@
 #include "harness/cli/layout.hpp"
 #include "harness/cli/litter.hpp"
 #include "harness/cli/observing.hpp"
+#include "harness/drive/stop_signals.hpp"
 #include "harness/drive/worker.hpp"
 
 namespace stepleak {
@@ -48,7 +49,10 @@ ScenarioList scenarios_by_worker(const std::string& folder) {
                             },
                         .farewell = [] { observing().end_in_worker(); }};
   WorkerEnd ended;
-  run_workers({list}, 1, {.on_end = [&](std::size_t, const WorkerEnd& end) { ended = end; }});
+  {
+    const StopSignals signals;
+    run_workers({list}, 1, signals, {.on_end = [&](std::size_t, const WorkerEnd& end) { ended = end; }});
+  }
   litter.remove();
   if (ended.is_finished) return scenario_list_from_json(ended.payload);
   throw failure_error(

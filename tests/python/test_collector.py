@@ -95,7 +95,8 @@ RUNS = {
 
 
 @pytest.mark.parametrize(
-    ("freeze", "run"), [("before all imports", "check"), ("after them", "watch"), ("after them", "leak"), ("never", "leak")]
+    ("freeze", "run"),
+    [("before all imports", "check"), ("after them", "watch"), ("after them", "leak"), ("never", "leak")],
 )
 def test_what_the_user_froze_is_frozen_and_nothing_else(freeze: str, run: str) -> None:
     before, after = frozen_after(f"{FREEZES[freeze]}\n{RUNS[run]}\nprint(before, gc.get_freeze_count())")

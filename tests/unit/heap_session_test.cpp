@@ -55,10 +55,8 @@ class WeighedListSearch final : public HolderSearch {
 Result result_of(HolderSearch& search) {
   GrowingHeapProbe probe;
   const HostHeapDetector detector;
-  SessionParts parts{.target = "step",
-                     .facts = {.has_python = true},
-                     .observer = {.probes = {&probe}},
-                     .holder_searches = {&search}};
+  SessionParts parts{
+      .target = "step", .facts = {.has_python = true}, .observer = {.probes = {&probe}}, .holder_searches = {&search}};
   parts.detectors = {&detector};
   Session session(parts);
   return conclude(repeat([](std::int64_t) {}, session), parts.detectors);

@@ -64,11 +64,11 @@ class PythonCollector final : public Collector {
   const Undo undo_;
   const Pace pace_;
   std::optional<FrozenObjects> frozen_before_;  ///< by the user's code; none where that is left as it comes
-  bool is_frozen_ = false;   ///< we have, and not unfrozen since
+  bool is_frozen_ = false;                      ///< we have, and not unfrozen since
   bool has_collected_ = false;
   std::int64_t collections_ = 0;
-  bool collects_itself_ = false;   ///< the user's code has the collector off, and called it since
-  std::int64_t seen_ = kNotSeen;   ///< collections in this process up to our newest one; only while it is off
+  bool collects_itself_ = false;       ///< the user's code has the collector off, and called it since
+  std::int64_t seen_ = kNotSeen;       ///< collections in this process up to our newest one; only while it is off
   Clock::time_point collected_at_;     ///< the end of the newest one
   Clock::duration collection_time_{};  ///< that it took
   std::int64_t set_apart_ = 0;         ///< of objects(): what a later freeze() set apart

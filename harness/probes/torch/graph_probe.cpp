@@ -74,9 +74,8 @@ struct OperatorContext final : at::ObserverContext {
 std::unique_ptr<OperatorContext> start_with_inputs(const at::RecordFunction& function) {
   auto context = std::make_unique<OperatorContext>();
   for (const auto& input : function.inputs()) {
-    for_each_tensor(input, [&](const at::Tensor& tensor) {
-      context->start.inputs.push_back(tensor.unsafeGetTensorImpl());
-    });
+    for_each_tensor(input,
+                    [&](const at::Tensor& tensor) { context->start.inputs.push_back(tensor.unsafeGetTensorImpl()); });
   }
   return context;
 }
@@ -209,9 +208,8 @@ void GraphProbe::set_mode(Mode mode) {
     case Mode::off:
       return;
     case Mode::outputs:
-      return add_callback(at::RecordFunctionCallback(&start_with_outputs, &end_with_outputs)
-                              .needsInputs(true)
-                              .needsOutputs(true));
+      return add_callback(
+          at::RecordFunctionCallback(&start_with_outputs, &end_with_outputs).needsInputs(true).needsOutputs(true));
     case Mode::stacks:
       return add_callback(at::RecordFunctionCallback(&start_with_stack, &end_with_stack));
     case Mode::outputs_and_stacks:

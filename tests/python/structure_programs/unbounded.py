@@ -12,7 +12,9 @@ COUNT = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.
 
 MOVING = "def add(self, x):\n    self.waiting.pop()\n    self.kept.append(x)"
 POOL = "self.kept = []; self.waiting = list(range(50))"
-LOGGING = "def add(self, x): self.kept.append(x)" + method("log", "self.add([1])") + method("work", "if TEST: self.log()")
+LOGGING = (
+    "def add(self, x): self.kept.append(x)" + method("log", "self.add([1])") + method("work", "if TEST: self.log()")
+)
 
 UNBOUNDED = [
     Case(
