@@ -35,7 +35,7 @@ Settings settings_in(const fs::path& file) {
   const auto answer = run_program({layout().python, "-I", reader.string(), file.string()});
   if (!answer.is_success()) {
     throw usage_error(fmt::format("{} cannot be read: {}", file.string(), answer.error),
-                      "mend it, or remove its table");
+                      "correct it, or remove its table");
   }
   const auto json = nlohmann::json::parse(answer.output);
   if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));

@@ -108,7 +108,7 @@ def _entries_in(file: Path, content: bytes) -> list[Entry]:
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # what it decodes, and numbers and nests that Python gives up on
-        raise KnownError(f"{file} is no TOML: {error}", "mend it") from None
+        raise KnownError(f"{file} is no TOML: {error}", "correct it") from None
     tables = data.get("known", [])
     if set(data) - {"known"} or not isinstance(tables, list):
         raise KnownError(f"{file}: it holds something else than entries", "begin each with [[known]]")

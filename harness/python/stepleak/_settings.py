@@ -32,7 +32,7 @@ def settings_of(file: Path) -> dict[str, str]:
     try:
         tool = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
     except (ValueError, RecursionError) as error:  # what it decodes, and numbers and nests that Python gives up on
-        raise SettingsError(f"{file} is no TOML: {error}", "mend it") from None
+        raise SettingsError(f"{file} is no TOML: {error}", "correct it") from None
     table = tool.get("stepleak") if isinstance(tool, dict) else None
     if table is None:
         return {}
