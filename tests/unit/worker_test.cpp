@@ -370,6 +370,8 @@ TEST_F(WorkerSignalTest, AnInterruptEndsNothingBeforeWhatTheWorkersCameToIsWritt
 TEST_F(WorkerSignalTest, StopsAloneOnceItsWorkersHaveEnded) {
   SharedPid writing;
   const auto server = fork_server([&] {
+    // SIGTSTP stops nobody in a group that is orphaned, as that of a test without a shell may be.
+    ::setpgid(0, 0);
     const StopSignals signals;
     run_workers({{"task", done}}, 1, signals, {});
     writing.set(::getpid());
