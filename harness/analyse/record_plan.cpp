@@ -13,9 +13,10 @@ constexpr std::int64_t kLongestRecord = 256;
 // Of every so-many-th step four that prove, and the last.
 constexpr std::int64_t kRecordedSteps = 5;
 
-// The heap is read too rarely to tell the period of what leaks in it, and stacks are captured from the third time on: so
-// often a step of seven comes in these. A longer pass leaves too few readings of the heap around it (docs/calibration.md:
-// from 26 steps on, library plans are called a leak). Where Python keeps it, its container tells sooner.
+// The heap is read too rarely to tell the period of what leaks in it, and stacks are captured from the third time on:
+// so often a step of seven comes in these. A longer pass leaves too few readings of the heap around it
+// (docs/calibration.md: from 26 steps on, library plans are called a leak). Where Python keeps it, its container tells
+// sooner.
 constexpr std::int64_t kHeapRecord = 22;
 
 // Over the second half: the most steps from one end of a stretch to the next; 1 where fewer than two end.
