@@ -20,7 +20,7 @@ from stepleak._graph import Graph
 from stepleak._paths import End, Paths
 from stepleak._structure import Structure, judged
 from stepleak._user_code import UserCode
-from structure_programs import Case, keeper
+from structure_programs import Case, appending, keeper, method
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
@@ -122,6 +122,24 @@ def test_of_a_step_that_takes_its_number(case: Case, load: Callable[[str, str], 
     for index in range(STEPS):
         module.step(index)
     check(case, structure_at(module, module.kept))
+
+
+USED = ["stack(self.kept)", "self.kept[-1].backward()", "stack(*self.kept)", "for x in self.kept: x.backward()"]
+OF_NUMBERS = [
+    "print(sum(self.kept) / len(self.kept))",
+    "print(f'{self.kept[-1]:.3f}')",
+    "if self.kept: self.kept.clear()",
+]
+
+
+@pytest.mark.parametrize(("line", "is_used"), [(line, True) for line in USED] + [(line, False) for line in OF_NUMBERS])
+def test_whether_numbers_would_do(line: str, is_used: bool, load: Callable[[str, str], ModuleType]) -> None:
+    source = keeper(appending() + method("show", line), after="stack = print")
+    module = load(source, f"structure_program_{next(_numbers)}")
+    module.step()
+    search = Paths(module.step, [], frame_locals).to(module.keeper.kept)
+    chain = Graph(frame_locals).add(search)["chain"]
+    assert judged(chain, sources(module)).are_items_used == is_used
 
 
 @pytest.mark.parametrize("case", RUNNING, ids=lambda case: case.name)

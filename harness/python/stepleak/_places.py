@@ -224,11 +224,23 @@ class Places:
     def are_items_used(self) -> bool:
         """Whether an expression that is the container does more than to count, sum or print what it holds."""
         return any(
-            isinstance(getattr(node, "ctx", None), ast.Load) and not _is_of_numbers(module, node)
+            isinstance(getattr(node, "ctx", None), ast.Load) and not self._is_of_numbers(module, node)
             for module in {use.module for use in self._uses.found}
             for node in module.nodes
             if node in self._uses.denoting
         )
+
+    def _is_of_numbers(self, module: Module, node: ast.AST) -> bool:
+        outer, field = module.parent(node)
+        if isinstance(outer, ast.Attribute):
+            return outer.attr in ADDING | REMOVING | {"clear"}
+        if isinstance(outer, ast.Subscript) and field == "value":
+            # A container in a container is asked about by itself.
+            return not isinstance(outer.ctx, ast.Load) or outer in self._uses.denoting or _is_number(module, outer)
+        # What it is assigned to, and what a function returns, is followed.
+        is_followed = isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return)) and field == "value"
+        is_truth = field == "test" or (isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not))
+        return is_followed or is_truth or _is_number(module, node)
 
     def is_drained(self, use: Use) -> bool:
         """Whether a removal runs until nothing is left: for each item, without a choice among them."""
@@ -538,16 +550,11 @@ class Places:
         return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
 
 
-def _is_of_numbers(module: Module, node: ast.AST) -> bool:
-    """Whether what an expression holds may be numbers for all that is done with it here."""
+def _is_number(module: Module, node: ast.AST) -> bool:
+    """Whether a number, or a container of numbers, would do where an expression stands."""
     outer, field = module.parent(node)
-    if isinstance(outer, ast.Attribute):
-        return outer.attr in ADDING | REMOVING | {"clear"}
-    if isinstance(outer, ast.Subscript) and field == "value":
-        return isinstance(outer.ctx, (ast.Store, ast.Del)) or _is_of_numbers(module, outer)
-    if isinstance(outer, ast.Call) and field == "args":
-        return called_name(outer) in _OF_NUMBERS
-    return isinstance(outer, (ast.FormattedValue, ast.Expr)) or field in ("test", "value") or isinstance(outer, ast.Not)
+    is_counted = isinstance(outer, ast.Call) and field == "args" and called_name(outer) in _OF_NUMBERS
+    return is_counted or isinstance(outer, (ast.FormattedValue, ast.Expr))
 
 
 def _taken_from(node: ast.AST) -> list[ast.expr]:
