@@ -95,10 +95,12 @@ std::string with_bound(std::string_view advice, const Finding& finding, const Re
   return fmt::format("{}{}", advice, gains ? ", and bound what keeps it" : "");
 }
 
-// The statement with a number in the place of the tensor; empty where a tensor is needed later on.
-std::string with_number(const Finding& finding, const Recording& recording) {
+// The statement with a number in the place of the tensor, unless the sources need tensors later on.
+std::string fix_by_number(const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
-  return holder != nullptr && holder->are_items_used ? "" : fixed(finding.kept_by, ".item()");
+  if (holder != nullptr && holder->are_items_used)
+    return "keep a number where one will do, or clear what keeps it once its graph is of no more use";
+  return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));
 }
 
 }  // namespace
@@ -109,7 +111,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
-      return with_statement("keep a number, not the tensor", with_number(finding, recording));
+      return fix_by_number(finding, recording);
     case Kind::attached_activation:
       return with_statement(with_bound("detach what outlives the step", finding, recording),
                             fixed(finding.kept_by, ".detach()"));
