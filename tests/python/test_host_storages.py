@@ -164,3 +164,15 @@ def test_a_child_that_keeps_nothing_is_not_noted() -> None:
     assert result.verdict == "clean", result.report
     assert not [note for note in result.json["notes"] if "child processes" in note]
     assert min(result.json["series"]["children_bytes@cpu"]) > 0
+
+
+@pytest.mark.parametrize(
+    "hand_through", [lambda batch: batch.to("cpu"), lambda batch: batch.float(), source.new_ones(4, 4).mm]
+)
+def test_tensor_that_an_operator_hands_through_is_not_born_by_it(
+    hand_through: Callable[[torch.Tensor], object],
+) -> None:
+    batches = iter([torch.zeros(4, 4) for _ in range(80)])
+    result = stepleak.check(lambda: hand_through(next(batches)), device="cpu", steps=70)
+    assert result.is_clean, result.report
+    assert max(result.json["series"]["live_tensors@cpu"]) == 0

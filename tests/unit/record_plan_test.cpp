@@ -39,6 +39,19 @@ TEST(RecordPlanTest, RecordsTheHeapWhereItGrows) {
   EXPECT_FALSE(records_heap(0));
 }
 
+TEST(RecordPlanTest, RecordsTheHeapAloneForLongerWhereNoContainerCanTell) {
+  const auto planned_steps = [](bool has_python) {
+    TraceBuilder builder(kSteps);
+    builder.with({Counter::live_blocks}, [](auto) { return 8; });
+    builder.with({Counter::heap_bytes}, [](auto step) { return 1000000 + 2048 * step; });
+    if (has_python) builder.with_collector(true);
+    const auto trace = builder.build();
+    return plan_record(trace, Trends(trace), kHost, 1, kRoom).planned_steps;
+  };
+  EXPECT_EQ(planned_steps(true), kShortestRecord);
+  EXPECT_GT(planned_steps(false), 3 * 7);  // a leak of every seventh step comes three times
+}
+
 TEST(RecordPlanTest, SpansTwoTasksWhereEachKeepsMoreThanItFreesOfTheLastOne) {
   // Each task of 20 steps begins with a layer that stays, and with an optimizer whose state takes the last one's place.
   const auto pass = planned([](auto step) { return 8 + 2 * (step / 20); });

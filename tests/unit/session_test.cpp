@@ -545,6 +545,42 @@ TEST(SessionTest, SaysNothingOfALoopThatEndedWithoutAGrowth) {
   EXPECT_TRUE(result.notes.empty());
 }
 
+// Steps of 10 ms that all keep something; `seconds`: the budget.
+Result result_within(double seconds, StructureType type, KeepingProbe& probe) {
+  const HeldDetector detector;
+  ContainerSearch search(type);
+  Policy policy;
+  policy.budget_seconds = seconds;
+  Session session({.policy = policy,
+                   .observer = {.probes = {&probe}},
+                   .detectors = {&detector},
+                   .holder_searches = {&search},
+                   .now = &told_time});
+  return conclude(repeat(taking(std::chrono::milliseconds(10)), session), {&detector});
+}
+
+TEST(SessionTest, CallsNoLeakByItsTrendBecauseTheTimeIsOver) {
+  KeepingProbe probe(1);
+  const auto result = result_within(1, StructureType::unknown, probe);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive) << result.reason;
+  EXPECT_TRUE(has_note(result, "grew up to here, and may have filled something"));
+  EXPECT_LE(result.steps, 100);
+}
+
+TEST(SessionTest, ProvesALeakWithinTheTime) {
+  KeepingProbe probe(1);
+  const auto result = result_within(1, StructureType::unbounded, probe);
+  EXPECT_EQ(result.verdict, Verdict::leak) << result.reason;
+  EXPECT_LE(result.steps, 64);
+}
+
+TEST(SessionTest, KeepsTimeForTheShortestRecordPass) {
+  KeepingProbe probe(1);
+  const auto result = result_within(0.45, StructureType::unbounded, probe);
+  EXPECT_EQ(result.verdict, Verdict::leak) << result.reason;
+  EXPECT_LE(result.steps, 45);
+}
+
 TEST(SessionTest, HasNoVerdictWhereTheTimeIsTooShort) {
   Policy policy;
   policy.budget_seconds = 0.05;
