@@ -183,7 +183,7 @@ std::vector<SeriesKey> GraphProbe::keys() const {
 }
 
 void GraphProbe::start() {
-  graph_record().clear();
+  graph_record().start();
   is_explaining_ = false;
   start_observing_here();
   set_mode(mode_in_screen());

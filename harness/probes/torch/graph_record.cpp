@@ -20,11 +20,12 @@ void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const
   auto* node_address = meta != nullptr ? meta->grad_fn_.get() : nullptr;
   auto node = node_address != nullptr ? WeakNode(meta->grad_fn_) : WeakNode(NodeReference());
   WeakTensor tensor(output.getIntrusivePtr());
+  const bool is_given = start.was_given(output);
   bool is_full = false;
   {
     const std::scoped_lock lock(mutex_);
-    outputs_.push_back({output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth,
-                        start.order, start.was_given(output)});
+    outputs_.push_back(
+        {output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth, start.order, is_given});
     is_full = outputs_.size() >= kMostOutputs;
   }
   if (is_full) prune();
@@ -89,9 +90,14 @@ void GraphRecord::prune() {
   if (outputs_.empty()) outputs_.swap(outputs);
 }
 
+void GraphRecord::start() {
+  clear();
+  const std::scoped_lock lock(mutex_);
+  outputs_.reserve(kMostOutputs);
+}
+
 void GraphRecord::clear() {
   std::vector<Output> outputs;
-  outputs.reserve(kMostOutputs);
   std::unordered_map<at::TensorImpl*, TensorEntry> tensors;
   std::unordered_map<Node*, NodeEntry> nodes;
   const std::scoped_lock lock(mutex_);

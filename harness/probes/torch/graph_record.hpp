@@ -57,7 +57,9 @@ class GraphRecord {
 
   /// The end of an operator: records one of its outputs; `birth` tells what is new about it.
   void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart& start);
-  /// Forgets everything: a new run starts.
+  /// A new run starts: forgets everything, and takes the room that a step needs.
+  void start();
+  /// Forgets everything.
   void clear();
   /// Takes what has survived so far in, and drops what has died.
   void prune();
