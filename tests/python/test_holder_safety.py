@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
 import sys
@@ -18,6 +19,7 @@ import torch
 from holder_search import STEPS, Keeper, appended, holder_of_first, search
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
+from stepleak._objects import referents_of
 
 # --- references that cannot be seen -----------------------------------------------------------------------------------
 
@@ -55,6 +57,23 @@ def test_cycle_through_autograd_is_unreachable() -> None:
 
     found = search(Keeper(None), keep)
     assert found["unreachable"] == set(found["addresses"])
+
+
+def test_dead_iterators_of_asyncio_are_not_taken() -> None:
+    """In Python 3.12 `gc.get_referents` gives out those that `_asyncio` has ready, and ends them a second time."""
+
+    async def wait() -> None:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        loop.call_soon(future.set_result, None)
+        await future
+
+    for _ in range(3):
+        asyncio.run(wait())
+    module = sys.modules["_asyncio"]
+    for found in (referents_of(module), referents_of(module, [])):
+        assert [item for item in found if type(item).__name__ == "FutureIter"] == []
+        assert any(item is module.__dict__ for item in found)
 
 
 # --- the user's code is not run ---------------------------------------------------------------------------------------

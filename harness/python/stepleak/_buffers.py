@@ -16,7 +16,7 @@ from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, container_kind, length_of, mro_of
+from stepleak._objects import class_namespace_of, container_kind, length_of, mro_of, referents_of
 from stepleak._unseen import array_type, base_of
 
 _LEAST_BYTES = 4096
@@ -80,9 +80,9 @@ class Buffers:
     def _held(self, limit: TimeLimit) -> dict[_Slot, Buffer]:
         limit.check()
         objects = gc.get_objects()
-        referents = gc.get_referents(*objects)
+        referents = referents_of(*objects)
         untracked = [o for o in referents if type(o) is dict and not gc.is_tracked(o)]
-        referents += gc.get_referents(*untracked)
+        referents += referents_of(*untracked)
         sizers = {kind: sizer for kind in set(map(type, referents)) if (sizer := _sizer_of(kind)) is not None}
         # Most of all objects are text, and small.
         large = [o for o in referents if type(o) in sizers and (type(o) is not str or len(o) >= _LEAST_BYTES)]
@@ -92,7 +92,7 @@ class Buffers:
         found: dict[_Slot, Buffer] = {}
         for owners, is_tracked in ((gc.get_referrers(*buffers.values()), True), (untracked, False)):
             for owner in owners:
-                for place, item in enumerate(gc.get_referents(owner) if id(owner) not in ours else []):
+                for place, item in enumerate(referents_of(owner) if id(owner) not in ours else []):
                     if id(item) in buffers:
                         is_moving = container_kind(owner) not in (None, dict)
                         size = _size(sizers[type(item)], item)

@@ -23,7 +23,7 @@ from stepleak._graph import NEW, Graph
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import code_of, container_kind, free_places_of, items_of, length_of, type_name
+from stepleak._objects import code_of, container_kind, free_places_of, items_of, length_of, referents_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
@@ -309,7 +309,7 @@ class _Found:
 
 def _containers(objects: tuple[Any, ...]) -> list[Any]:
     """Those among objects, and the dicts of plain values that these refer to: the collector does not track them."""
-    plain = [o for o in gc.get_referents(*objects) if type(o) is dict and o and not gc.is_tracked(o)]
+    plain = [o for o in referents_of(*objects) if type(o) is dict and o and not gc.is_tracked(o)]
     return [o for o in objects if container_kind(o) is not None] + plain
 
 

@@ -36,6 +36,23 @@ _MOST_BITS = 128
 _MOST_CHARACTERS = 40
 
 
+def referents_of(*items: Any) -> list[Any]:
+    """What objects refer to, as the collector sees it; of the module `_asyncio` its namespace only.
+
+    In Python 3.12 that module also shows the dead iterators that it has ready for later use (module_traverse of
+    CPython's Modules/_asynciomodule.c). Whoever takes a reference to one and drops it puts it there a second time, and
+    from then on the program that awaits is given one iterator twice, or walks in a circle for ever.
+    """
+    unsafe = sys.modules.get("_asyncio")
+    if unsafe is None:
+        return gc.get_referents(*items)
+    if len(items) == 1:  # the caller may count its references
+        return [module_namespace(unsafe)] if items[0] is unsafe else gc.get_referents(items[0])
+    safe = [item for item in items if item is not unsafe]
+    namespaces = [module_namespace(unsafe)] if len(safe) < len(items) else []
+    return gc.get_referents(*safe) + namespaces
+
+
 def is_a(item: Any, kind: type) -> bool:
     """As `isinstance`, by type alone. `kind`: one of Python's or torch's own, whose metaclass is known."""
     return issubclass(type(item), kind)
@@ -112,11 +129,11 @@ def namespace_of(item: Any) -> dict[Any, Any] | None:
     """
     kind = type(item)
     if issubclass(kind, threading.local):
-        table = [d for d in gc.get_referents(item) if type(d) is dict][-1]  # after its class's keyword arguments
+        table = [d for d in referents_of(item) if type(d) is dict][-1]  # after its class's keyword arguments
         return next(iter(table.values())) if len(table) == 1 else None
     if issubclass(kind, type):
         # A class shows a view of its dict; the view's one referent is the dict itself.
-        return next((d for d in gc.get_referents(class_namespace_of(item)) if type(d) is dict), None)
+        return next((d for d in referents_of(class_namespace_of(item)) if type(d) is dict), None)
     for base in mro_of(kind):
         entry = class_namespace_of(base).get("__dict__")
         if entry is None:

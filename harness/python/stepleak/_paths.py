@@ -17,7 +17,7 @@ from typing import Any
 
 from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import callable_name, is_a, is_optimizer, module_namespace, namespace_of, type_name
+from stepleak._objects import callable_name, is_a, is_optimizer, module_namespace, namespace_of, referents_of, type_name
 from stepleak._tensors import held_by_autograd
 from stepleak._unseen import contents_of, context_variables, unseen_holders
 
@@ -217,7 +217,7 @@ def with_unseen_references(objects: list[Any], limit: TimeLimit) -> list[Any]:
         referrers = gc.get_referrers(*part)
         for referrer in referrers:
             limit.check()
-            for item in gc.get_referents(referrer) if referrer is not part else ():
+            for item in referents_of(referrer) if referrer is not part else ():
                 if id(item) in members:
                     counts[id(item)] += 1
         # The answer itself is no holder, neither of the next part nor of what is counted below.

@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, module_namespace
+from stepleak._objects import class_namespace_of, module_namespace, referents_of
 
 
 def array_type() -> Any:
@@ -38,9 +38,9 @@ def contents_of(item: Any) -> list[Any]:
     context variable its value on this thread.
     """
     if type(item) is contextvars.ContextVar:
-        return [*gc.get_referents(item), item.get(None)]
+        return [*referents_of(item), item.get(None)]
     if not is_array(item):
-        return gc.get_referents(item)
+        return referents_of(item)
     base = base_of(item)
     items = list(item.flat) if class_namespace_of(array_type())["dtype"].__get__(item).kind == "O" else []
     return items if base is None else [*items, base]
@@ -77,13 +77,13 @@ def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
 
     for part in limit.parts(gc.get_objects()):
         for task in [item for item in part if type(item) is of_tasks]:
-            add(task, gc.get_referents(task))
-        for item in gc.get_referents(*part):
+            add(task, referents_of(task))
+        for item in referents_of(*part):
             kind = type(item)  # of a million items
             if kind is of_arrays:
                 add_array(item)
             elif (kind is tuple or kind is dict) and not gc.is_tracked(item):
-                arrays = [held for held in gc.get_referents(item) if type(held) is of_arrays]
+                arrays = [held for held in referents_of(item) if type(held) is of_arrays]
                 add(item, arrays)
                 for array in arrays:
                     add_array(array)

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import gc
 import types
 from typing import Any
 
 from stepleak._frames import frame_of
 from stepleak._limit import TimeLimit
-from stepleak._objects import is_a
+from stepleak._objects import is_a, referents_of
 
 _MOST_VISITED = 20_000
 _MOST_DEPTH = 12
@@ -26,7 +25,7 @@ def way_down(container: Any, target: Any, limit: TimeLimit) -> list[Any]:
         following: list[Any] = []
         for part in limit.parts(layer, 256):
             for parent in part:
-                for child in gc.get_referents(parent):
+                for child in referents_of(parent):
                     if id(child) in came_from or _is_beyond(child):
                         continue
                     came_from[id(child)] = parent
