@@ -39,9 +39,19 @@ void add_witness(const Recording& recording, double bytes_per_step, Finding& fin
   if (is_better_part(bytes, bytes_per_step, recording.proof_steps())) add_suspects(recording, kept, finding);
 }
 
+// Whether all that a container gained is known, and is less than what is called a leak: a log of one small record a
+// step. What the heap moves by beside it is its noise.
+bool is_below_floor(const Holder& holder, const HostGrowth& growth, std::int64_t steps) {
+  if (!holder.is_weighed || growth.objects.per_step >= kHeavyObjects) return false;
+  const auto floor = growth.objects.is_growing() ? kSupportedFloorBytes : kHeapFloorBytes;
+  return static_cast<double>(holder.gained_bytes) < floor * static_cast<double>(steps) &&
+         static_cast<double>(holder.gained_blocks) < kBlockFloor * static_cast<double>(steps);
+}
+
 // Whether a container gained the better part of what the recorded steps left: in malloc's bytes, or in small blocks of
 // Python's own allocator, for which it maps memory that malloc does not hand out.
 bool has_gained(const Holder& holder, const HostGrowth& growth, double bytes_per_step, std::int64_t steps) {
+  if (is_below_floor(holder, growth, steps)) return false;
   const auto& blocks = growth.blocks;
   const bool is_in_bytes = growth.heap.is_growing() || growth.mapped.is_growing();
   if (is_in_bytes && is_better_part(static_cast<double>(holder.gained_bytes), bytes_per_step, steps)) return true;
