@@ -13,6 +13,7 @@
 #include "harness/api/stepleak/turns.hpp"
 #include "harness/api/turns.hpp"
 #include "harness/api/watch.hpp"
+#include "harness/probes/torch/cpu_allocator_probe.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/serialise.hpp"
 
@@ -76,6 +77,8 @@ auto with_public_errors(const Action& action) try {
 
 const char* to_string(Kind kind) { return stepleak::to_string(static_cast<stepleak::Kind>(kind)).data(); }
 const char* to_string(Verdict verdict) { return stepleak::to_string(static_cast<stepleak::Verdict>(verdict)).data(); }
+
+void record_cpu_tensors() noexcept { stepleak::record_cpu_tensors(); }
 
 Result check(const Step& step, const Options& options) {
   return with_public_errors([&] { return public_result(stepleak::check(step, own_options(options))); });

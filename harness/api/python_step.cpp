@@ -20,6 +20,7 @@
 #include "harness/probes/python/python_holder_search.hpp"
 #include "harness/probes/python/python_probe.hpp"
 #include "harness/probes/python/python_stacks.hpp"
+#include "harness/probes/torch/cpu_allocator_probe.hpp"
 
 namespace py = pybind11;
 
@@ -103,6 +104,17 @@ std::function<std::string()> unseen_device() {
   return [function] { return (*function)().cast<std::string>(); };
 }
 
+// What the set-up made may die in a step.
+void adopt_tensors() {
+  record_cpu_tensors();
+  const py::gil_scoped_acquire gil;
+  const auto module = py::module_::import("stepleak._tensors");
+  const py::list tensors = module.attr("all_tensors")();
+  std::vector<std::uintptr_t> impls;
+  for (const auto& tensor : tensors) impls.push_back(module.attr("address_of")(tensor).cast<std::uintptr_t>());
+  adopt_cpu_tensors(impls);
+}
+
 }  // namespace
 
 std::string exception_text(void* error) {
@@ -130,7 +142,9 @@ PythonSurroundings::PythonSurroundings(void* root, FlightRecorder* recorder, con
       recorder_(recorder),
       folders_(code_folders(root)),
       unseen_device_(unseen_device()),
-      owner_(owner) {}
+      owner_(owner) {
+  adopt_tensors();
+}
 
 PythonSurroundings::~PythonSurroundings() = default;
 

@@ -49,7 +49,7 @@ std::size_t BlockShard::slot_of(std::uintptr_t address) const noexcept {
   return slot;
 }
 
-std::optional<std::int64_t> BlockShard::insert(const Block& block) noexcept {
+std::optional<Block> BlockShard::insert(const Block& block) noexcept {
   // At half load an unsuccessful search looks at 2.5 slots on average (Knuth, TAOCP 3, 6.4). Without memory the table
   // fills up, but for the one empty slot at which searches end.
   const bool is_half_full = (size() + 1) * 2 > capacity_;
@@ -57,15 +57,14 @@ std::optional<std::int64_t> BlockShard::insert(const Block& block) noexcept {
   auto& slot = slots_[slot_of(block.address)];
   const auto replaced = slot;
   slot = block;
-  if (replaced.address != kEmpty) return replaced.bytes;
-  set_size(size() + 1);
-  return 0;
+  if (replaced.address == kEmpty) set_size(size() + 1);
+  return replaced;
 }
 
-std::optional<std::int64_t> BlockShard::erase(std::uintptr_t address) noexcept {
+std::optional<Block> BlockShard::erase(std::uintptr_t address) noexcept {
   auto hole = slot_of(address);
   if (slots_[hole].address == kEmpty) return std::nullopt;
-  const auto bytes = slots_[hole].bytes;
+  const auto erased = slots_[hole];
   const auto mask = capacity_ - 1;
   for (auto slot = (hole + 1) & mask; slots_[slot].address != kEmpty; slot = (slot + 1) & mask) {
     // A block may move back to the hole, unless that lies before its home.
@@ -75,7 +74,7 @@ std::optional<std::int64_t> BlockShard::erase(std::uintptr_t address) noexcept {
   }
   slots_[hole] = {};
   set_size(size() - 1);
-  return bytes;
+  return erased;
 }
 
 void BlockShard::shrink() noexcept {

@@ -40,11 +40,11 @@ class BlockShard {
   /// Once, before all else: makes room for `capacity` / 2 blocks, a power of two. False where there is no memory.
   [[nodiscard]] bool start(std::size_t capacity) noexcept;
 
-  /// A block at the address of another replaces it: that one's free was missed. The bytes that it replaced, or 0;
-  /// nothing where there is no memory to grow.
-  std::optional<std::int64_t> insert(const Block& block) noexcept;
-  /// The bytes of the block; nothing where the address is unknown.
-  std::optional<std::int64_t> erase(std::uintptr_t address) noexcept;
+  /// A block at the address of another replaces it: that one's free was missed. The block that it replaced, or an empty
+  /// one; nothing where there is no memory to grow.
+  std::optional<Block> insert(const Block& block) noexcept;
+  /// The block; nothing where the address is unknown.
+  std::optional<Block> erase(std::uintptr_t address) noexcept;
   /// Gives memory back that the blocks of today do not need.
   void shrink() noexcept;
 

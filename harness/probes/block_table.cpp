@@ -16,6 +16,8 @@ namespace {
 // Threads that allocate at once mostly find parts of their own.
 constexpr std::size_t kShards = std::size_t{1} << BlockShard::kBits;
 
+bool is_of_set_up(const Block& block) { return block.address != 0 && block.birth_step == 0; }
+
 }  // namespace
 
 // On a cache line of its own: a lock that is taken must not slow down its neighbours.
@@ -49,13 +51,15 @@ BlockTable::Shard& BlockTable::shard_of(std::uintptr_t address) const noexcept {
 
 void BlockTable::insert(const Block& block) noexcept {
   auto& shard = shard_of(block.address);
-  std::optional<std::int64_t> replaced_bytes;
-  if (const LeafGuard guard(shard.lock); guard) replaced_bytes = shard.blocks.insert(block);
-  if (!replaced_bytes) {
+  std::optional<Block> replaced;
+  if (const LeafGuard guard(shard.lock); guard) replaced = shard.blocks.insert(block);
+  if (!replaced) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const auto more = block.bytes - *replaced_bytes;
+  if (is_of_set_up(block)) set_up_blocks_.fetch_add(1, std::memory_order_relaxed);
+  if (is_of_set_up(*replaced)) set_up_blocks_.fetch_sub(1, std::memory_order_relaxed);
+  const auto more = block.bytes - replaced->bytes;
   const auto live = live_bytes_.fetch_add(more, std::memory_order_relaxed) + more;
   auto peak = peak_bytes_.load(std::memory_order_relaxed);
   while (live > peak && !peak_bytes_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
@@ -64,10 +68,12 @@ void BlockTable::insert(const Block& block) noexcept {
 
 bool BlockTable::erase(std::uintptr_t address) noexcept {
   auto& shard = shard_of(address);
-  std::optional<std::int64_t> bytes;
-  if (const LeafGuard guard(shard.lock); guard) bytes = shard.blocks.erase(address);
-  if (bytes) live_bytes_.fetch_sub(*bytes, std::memory_order_relaxed);
-  return bytes.has_value();
+  std::optional<Block> erased;
+  if (const LeafGuard guard(shard.lock); guard) erased = shard.blocks.erase(address);
+  if (!erased) return false;
+  if (is_of_set_up(*erased)) set_up_blocks_.fetch_sub(1, std::memory_order_relaxed);
+  live_bytes_.fetch_sub(erased->bytes, std::memory_order_relaxed);
+  return true;
 }
 
 std::int64_t BlockTable::live_blocks() const noexcept {
@@ -90,7 +96,9 @@ void BlockTable::restart() noexcept {
     if (!guard) continue;
     shard.blocks.shrink();
     for (auto& block : shard.blocks.slots()) {
-      if (block.address != 0) block.birth_step = 0;  // to write to an empty slot would take its page
+      if (block.address == 0 || is_of_set_up(block)) continue;  // to write to an empty slot would take its page
+      block.birth_step = 0;
+      set_up_blocks_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 }

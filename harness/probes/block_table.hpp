@@ -38,6 +38,8 @@ class BlockTable {
 
   [[nodiscard]] std::int64_t live_bytes() const noexcept { return live_bytes_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t live_blocks() const noexcept;
+  /// Those that are as old as the run at least.
+  [[nodiscard]] std::int64_t set_up_blocks() const noexcept { return set_up_blocks_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t dropped_count() const noexcept { return dropped_.load(std::memory_order_relaxed); }
 
   /// What the table itself takes; pages of it that were never touched cost no memory.
@@ -66,6 +68,7 @@ class BlockTable {
   std::unique_ptr<Shard[]> shards_;
   std::atomic<std::int64_t> live_bytes_{0};
   std::atomic<std::int64_t> peak_bytes_{0};
+  std::atomic<std::int64_t> set_up_blocks_{0};
   std::atomic<std::int64_t> dropped_{0};
 };
 

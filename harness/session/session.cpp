@@ -162,9 +162,11 @@ Move Session::move_after(const Judgement& judgement) const {
       const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at + apart - trace_.step_count());
       const bool is_in_reach = missing + policy_.clean_steps <= steps_left();
       const bool may_rest = judgement.outcome.has_repeated && policy_.clean_steps <= steps_left();
-      // What fills and is emptied shows by its troughs that nothing is left of it.
+      // What fills and is emptied shows by its troughs that nothing is left of it; what is full by now has shown all
+      // that its entries take, and what still moves settles.
       if (!is_in_reach && !may_rest) {
-        return {.next = judgement.outcome.was_emptied && steps_left() > 0 ? Next::go_on : Next::stop};
+        const bool may_settle = judgement.outcome.was_emptied || judgement.outcome.held >= judgement.outcome.bound;
+        return {.next = may_settle && steps_left() > 0 ? Next::go_on : Next::stop};
       }
       return {Next::fill, {.type = PassType::fill, .planned_steps = std::min(missing, steps_left())}};
     }

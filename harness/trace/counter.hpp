@@ -18,7 +18,7 @@ enum class Counter : std::uint8_t {
   live_blocks,     ///< live allocations of the tensor allocator
   peak_bytes,      ///< largest live_bytes within the step
   live_nodes,      ///< autograd nodes seen as `grad_fn` of an operator's output and still alive
-  live_tensors,    ///< tensors that an operator returned and that are still alive
+  live_tensors,    ///< alive: tensors that an operator returned, and blocks of the set-up, a tensor each
   python_objects,  ///< objects tracked by Python's collector, born after set-up
   heap_bytes,      ///< malloc'ed bytes in use (glibc `mallinfo2`: uordblks + hblkhd); noisy
   resident_bytes,  ///< RSS of the process; noisy

@@ -92,6 +92,13 @@ Training& shared_training() {
   return training;
 }
 
+/// Transitions that the set-up has filled a buffer with.
+std::vector<at::Tensor> filled_before(int count) {
+  std::vector<at::Tensor> transitions;
+  for (int i = 0; i < count; ++i) transitions.push_back(at::rand({64}));
+  return transitions;
+}
+
 // gtest-spi runs the statement of a fatal failure in a static function: nothing local is seen there.
 void assert_no_leak_in_shared_training() {
   ASSERT_NO_GPU_LEAK([] { shared_training().train_step_and_log(); }, quick());
@@ -151,6 +158,18 @@ TEST(ExpectNoGpuLeakTest, FailsWhereStepKeepsPlainTensors) {
   EXPECT_TRUE(says(failures.message(), "KiB/step on cpu · growth"));
   EXPECT_TRUE(says(failures.message(), "leak_assertions_test.cpp:"));
   EXPECT_TRUE(says(failures.message(), "keep_batch() {"));
+}
+
+TEST(ExpectNoGpuLeakTest, PassesWhereEachStepReplacesWhatTheSetUpMade) {
+  auto transitions = filled_before(2000);
+  EXPECT_NO_GPU_LEAK([&](std::int64_t index) { transitions[static_cast<std::size_t>(index) % 2000] = at::rand({64}); });
+}
+
+TEST(ExpectNoGpuLeakTest, FailsWhereEachStepAppendsToWhatTheSetUpMade) {
+  auto transitions = filled_before(2000);
+  const CaughtFailures failures([&] { EXPECT_NO_GPU_LEAK([&] { transitions.push_back(at::rand({64})); }); });
+  EXPECT_TRUE(says(failures.message(), "1 block of a tensor (float, 1-dim, 256 B of 256 B) stays of every step"))
+      << failures.message();
 }
 
 TEST(ExpectNoGpuLeakTest, LetsTheTestGoOn) {

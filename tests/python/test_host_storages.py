@@ -9,9 +9,12 @@ import gc
 import io
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,4 +178,43 @@ def test_tensor_that_an_operator_hands_through_is_not_born_by_it(
     batches = iter([torch.zeros(4, 4) for _ in range(80)])
     result = stepleak.check(lambda: hand_through(next(batches)), device="cpu", steps=70)
     assert result.is_clean, result.report
-    assert max(result.json["series"]["live_tensors@cpu"]) == 0
+    assert len(set(result.json["series"]["live_tensors@cpu"])) == 1
+
+
+# --- what was there before the first run ------------------------------------------------------------------------------
+
+PREFILLED = """
+import sys
+import stepleak
+import torch
+
+kept = [torch.rand(64) for _ in range(1000)]
+leaves = [torch.rand(64, requires_grad=True) for _ in range(4)]
+for leaf in leaves:
+    leaf.sum().backward()
+
+
+def replace(index):
+    kept[index] = torch.rand(64)
+    for leaf in leaves:
+        leaf.grad = torch.rand(64)
+
+
+def append():
+    kept.append(torch.rand(64))
+
+
+result = stepleak.check(globals()[sys.argv[1]], device="cpu")
+print(result.verdict, *set(result.json["series"]["live_blocks@cpu"][:50]))
+"""
+
+
+@pytest.mark.parametrize(("step", "verdict", "blocks"), [("replace", "clean", 1), ("append", "leak", 50)])
+def test_end_of_what_the_set_up_made_is_seen(step: str, verdict: str, blocks: int, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PREFILLED, encoding="utf-8")
+    ran = subprocess.run([sys.executable, program, step], check=True, capture_output=True, text=True)
+    given, *levels = ran.stdout.split()
+    assert given == verdict
+    assert len(levels) == blocks
+    assert min(map(int, levels)) >= 1008

@@ -198,5 +198,19 @@ TEST(BlockTableTest, DatesOldBlocksToTheSetUpOfANewRun) {
   table.for_each([](const Block& block) { EXPECT_EQ(block.birth_step, 0); });
 }
 
+TEST(BlockTableTest, CountsWhatIsLeftOfTheSetUp) {
+  BlockTable table(64);
+  table.insert({0x1000, 64, 5});  // in an earlier run
+  table.insert({0x2000, 64, 0});
+  EXPECT_EQ(table.set_up_blocks(), 1);
+  table.restart();
+  EXPECT_EQ(table.set_up_blocks(), 2);
+  table.insert({0x3000, 64, 1});
+  table.erase(0x1000);
+  EXPECT_EQ(table.set_up_blocks(), 1);
+  table.insert({0x2000, 32, 2});  // whose free was missed
+  EXPECT_EQ(table.set_up_blocks(), 0);
+}
+
 }  // namespace
 }  // namespace stepleak

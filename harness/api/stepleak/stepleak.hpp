@@ -44,6 +44,11 @@ struct Options {
                                     ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
 };
 
+/// Records from now on, for the life of the process, what tensors on the CPU come and go, at some tens of nanoseconds
+/// each. A run does so by itself; called at the beginning of main(), before there are threads, it lets runs see also
+/// the end of what your set-up made: of a full ring of tensors each step replaces one. stepleak/gtest.hpp calls it.
+void record_cpu_tensors() noexcept;
+
 /// Repeats a step in this process, judges it and explains what it finds. The set-up has run before. Seeds torch's
 /// generators, and leaves them as the step left them. Throws Error for wrong options, a device that is not there, and
 /// another run under way; a step that throws gives the verdict `failure`.
@@ -83,6 +88,7 @@ class Watch {
 using v0::check;
 using v0::OnLeak;
 using v0::Options;
+using v0::record_cpu_tensors;
 using v0::Step;
 using v0::Watch;
 #endif

@@ -12,6 +12,7 @@
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/cuda_watch.hpp"
 #include "harness/probes/host/host_heap.hpp"
+#include "harness/probes/torch/cpu_allocator_probe.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
 
 namespace stepleak {
@@ -37,6 +38,7 @@ class TorchObserving final : public Observing {
   void start() override { EmbeddedPython::start(layout_); }
   void start_in_worker(OnTemporaryFolder on_temporary_folder) override {
     EmbeddedPython::start_in_worker(layout_, std::move(on_temporary_folder));
+    record_cpu_tensors();
   }
   void end_in_worker() override { EmbeddedPython::end_in_worker(); }
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }

@@ -30,6 +30,9 @@
 namespace stepleak {
 namespace assertion {
 
+/// What fixtures and environments make before a run may die in one.
+inline const bool is_recording = (record_cpu_tensors(), true);
+
 /// The watch that is under way, which assertions make room for.
 class EveryTest : public testing::EmptyTestEventListener {
  public:

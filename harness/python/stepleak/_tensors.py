@@ -7,6 +7,7 @@ Tells what else of torch's keeps an object of CUDA's.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
 
@@ -45,6 +46,11 @@ def address_of(tensor: Any) -> int:
     with DisableTorchFunction():
         address: int = _address_of(tensor)
     return address
+
+
+def all_tensors() -> list[Any]:
+    """Those that Python knows of now."""
+    return [item for item in gc.get_objects() if is_tensor(item)]
 
 
 def graph_of(tensor: Any) -> Any:
