@@ -87,6 +87,7 @@ struct GateCommand {
   }
 
   void print_differences(const std::vector<GateEntry>& entries, const KnownLeaks& known, bool is_coloured) const {
+    const auto columns = columns_of_terminal(is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO);
     print("\n");
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const auto& entry = entries[i];
@@ -96,7 +97,7 @@ struct GateCommand {
             to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
       for (const auto& difference : entry.comparison.differences) print("  {}\n", printable(difference));
       if (!failure.empty() && entry.comparison.change != Change::gone)
-        print("{}", to_console(entry.result, {is_coloured, {}}));
+        print("{}", to_console(entry.result, {is_coloured, {}, columns}));
     }
     for (const auto& line : known.lines) print("  known   {}\n", printable_line(line));
   }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <sstream>
 
@@ -15,12 +16,22 @@
 namespace stepleak {
 namespace {
 
+// The table's columns; a terminal that is narrower gets two lines a scenario.
+constexpr std::size_t kTableColumns = 110;
+
 ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
   const auto suite = Suite::declared_in(scenario_folder_of(folder));
+  const auto columns = columns_of_terminal(STDOUT_FILENO);
+  const bool is_narrow = columns > 0 && columns < kTableColumns;
   for (const auto& scenario : suite.matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
-    fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", printable_line(scenario.name), to_string(scenario.expected), kind,
-               scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
+    if (is_narrow) {
+      fmt::print("{}\n  {} {}{} {}\n", printable_line(scenario.name), to_string(scenario.expected), kind,
+                 scenario.needs_cuda ? " gpu" : "", printable_line(scenario.report));
+    } else {
+      fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", printable_line(scenario.name), to_string(scenario.expected), kind,
+                 scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
+    }
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
     for (std::string line; std::getline(story, line);) fmt::print("    {}\n", printable(line));

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,8 +165,10 @@ std::string files_text(const ReportOptions& options) {
 }
 
 void print_result(const Result& result, const ReportOptions& options) {
-  const bool is_colourful = use_colours(options.colours, is_stdout_taken(options) ? STDERR_FILENO : STDOUT_FILENO);
-  print_text(to_console(result, {is_colourful, files_text(options)}), options);
+  const auto descriptor = is_stdout_taken(options) ? STDERR_FILENO : STDOUT_FILENO;
+  print_text(to_console(result, {use_colours(options.colours, descriptor), files_text(options),
+                                 columns_of_terminal(descriptor)}),
+             options);
 }
 
 ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a : b; }
@@ -217,6 +220,11 @@ bool takes_escapes(int descriptor) {
   };
   const auto terminal = value_of("TERM");
   return ::isatty(descriptor) != 0 && !terminal.empty() && terminal != "dumb" && value_of("NO_COLOR").empty();
+}
+
+std::size_t columns_of_terminal(int descriptor) {
+  winsize size{};
+  return ::isatty(descriptor) != 0 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool use_colours(const std::string& choice, int descriptor) {

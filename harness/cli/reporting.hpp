@@ -96,6 +96,9 @@ void print_result(const Result& result, const ReportOptions& options);
 /// Whether escape sequences may go there: to a terminal that knows them (TERM), unless NO_COLOR forbids it.
 [[nodiscard]] bool takes_escapes(int descriptor);
 
+/// How wide the terminal behind this stream is; 0 where there is none, or it does not say so.
+[[nodiscard]] std::size_t columns_of_terminal(int descriptor);
+
 /// Whether to colour this stream: "always", "never", or "auto" where it takes escape sequences.
 [[nodiscard]] bool use_colours(const std::string& choice, int descriptor);
 

@@ -139,8 +139,10 @@ struct WatchCommand {
   [[nodiscard]] ExitCode report(const RunRecord& record, const ScriptMessages& told) const {
     auto result = result_of(record);
     if (result.verdict == Verdict::inconclusive && !told.why_none.empty()) result.reason = told.why_none;
-    auto text = to_console(result, {use_colours(reports.colours, STDERR_FILENO), files_text(reports)});
-    if (!told.how.empty()) text += fmt::format("  steps   {}\n", printable_line(told.how));
+    const ConsoleOptions looks{use_colours(reports.colours, STDERR_FILENO), files_text(reports),
+                               columns_of_terminal(STDERR_FILENO)};
+    auto text = to_console(result, looks);
+    if (!told.how.empty()) text += report_line("steps", printable_line(told.how), looks);
     // The other stream is the script's.
     fmt::print(stderr, "{}", text);
     auto code = report_results({result}, "stepleak watch", reports);

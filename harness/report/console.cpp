@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "harness/base/bytes.hpp"
 #include "harness/base/text.hpp"
@@ -16,6 +18,8 @@ namespace stepleak {
 namespace {
 
 constexpr std::size_t kMostFrames = 4;
+constexpr std::size_t kLabel = 10;          // columns before a line's text
+constexpr std::size_t kFewestColumns = 20;  // that a text is broken into
 
 // Relative to the working folder where that is shorter: a path that an editor opens.
 std::string short_path(const std::string& file) {
@@ -24,29 +28,80 @@ std::string short_path(const std::string& file) {
   return !error && relative.size() < file.size() ? relative : file;
 }
 
+/// From one byte of a text to before another.
+struct Stretch {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// Of UTF-8: what begins a character, counted as one column each.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+// The rows of a line that is broken between words, never within one: a path stays one that an editor opens. What the
+// line begins with stays before its first word.
+std::vector<Stretch> rows_of(std::string_view line, std::size_t columns) {
+  std::vector<Stretch> rows{{0, line.size()}};
+  if (columns == 0 || columns_of(line) <= columns) return rows;
+  auto at = std::min(line.find_first_not_of(' '), line.size());
+  while (true) {
+    auto& row = rows.back();
+    const auto word_end = std::min(line.find(' ', at), line.size());
+    if (word_end == line.size()) return rows;
+    const auto next = std::min(line.find_first_not_of(' ', word_end), line.size());
+    const auto next_end = std::min(line.find(' ', next), line.size());
+    if (columns_of(line.substr(row.begin, next_end - row.begin)) > columns) {
+      row.end = word_end;
+      if (next == line.size()) return rows;
+      rows.push_back({next, line.size()});
+    }
+    at = next;
+  }
+}
+
 class ConsoleText {
  public:
-  explicit ConsoleText(bool use_colours) : use_colours_(use_colours) {}
+  explicit ConsoleText(const ConsoleOptions& options) : use_colours_(options.use_colours), columns_(options.columns) {}
 
   void headline(std::string_view colour, const std::string& text) {
-    text_ += paint(colour, printable_line(text)) + "\n";
+    const auto line = printable_line(text);
+    const std::string further = "    ";
+    for (const auto& row : rows_of(line, columns_ > 0 ? std::max(columns_, kFewestColumns) - further.size() : 0)) {
+      text_ += (row.begin > 0 ? further : "") + paint(colour, line.substr(row.begin, row.end - row.begin)) + "\n";
+    }
   }
-  void line(std::string_view label, const std::string& text) {
+  /// `source` is the part of its first line that stands in the user's sources.
+  void line(std::string_view label, const std::string& text, const std::string& source = {}) {
     if (text.empty()) return;
     std::istringstream lines(printable(text));
-    std::string first;
-    std::getline(lines, first);
-    text_ += fmt::format("  {} {}\n", paint("2", fmt::format("{:<7}", label)), first);
-    for (std::string more; std::getline(lines, more);) text_ += fmt::format("          {}\n", more);
+    auto before = fmt::format("  {} ", paint("2", fmt::format("{:<7}", label)));
+    auto underlined = printable_line(source);
+    for (std::string line; std::getline(lines, line); underlined.clear()) {
+      const auto found = underlined.empty() ? std::string::npos : line.rfind(underlined);
+      const auto begin = std::min(found, line.size());
+      const Stretch marked{begin, begin + (begin < line.size() ? underlined.size() : 0)};
+      for (const auto& row : rows_of(line, columns_ > 0 ? std::max(columns_, kLabel + kFewestColumns) - kLabel : 0)) {
+        text_ += std::exchange(before, std::string(kLabel, ' ')) + row_of(line, row, marked) + "\n";
+      }
+    }
   }
   [[nodiscard]] const std::string& str() const { return text_; }
 
  private:
   [[nodiscard]] std::string paint(std::string_view colour, const std::string& text) const {
-    return use_colours_ ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
+    return use_colours_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
+  }
+  [[nodiscard]] std::string row_of(const std::string& line, const Stretch& row, const Stretch& marked) const {
+    const auto begin = std::clamp(marked.begin, row.begin, row.end);
+    const auto end = std::clamp(marked.end, begin, row.end);
+    return line.substr(row.begin, begin - row.begin) + paint("4", line.substr(begin, end - begin)) +
+           line.substr(end, row.end - end);
   }
 
   bool use_colours_;
+  std::size_t columns_;
   std::string text_;
 };
 
@@ -145,8 +200,8 @@ std::string limit_of(const Result& result) {
 void add_finding(const Finding& finding, ConsoleText& text) {
   if (finding.rank >= 0) text.line("rank", std::to_string(finding.rank));
   text.line("what", finding.what);
-  text.line("where", where_of(finding));
-  text.line("kept by", statement_of(finding.kept_by));
+  text.line("where", where_of(finding), finding.where.empty() ? "" : finding.where.front().text);
+  text.line("kept by", statement_of(finding.kept_by), finding.kept_by.text);
   text.line("holder", finding.holder);
   auto structure = finding.structure;
   structure.file = short_path(structure.file);
@@ -209,8 +264,14 @@ std::string summary_of(const Result& result) {
   return "failed: " + result.reason;
 }
 
+std::string report_line(std::string_view label, const std::string& text, const ConsoleOptions& options) {
+  ConsoleText line(options);
+  line.line(label, text);
+  return line.str();
+}
+
 std::string to_console(const Result& result, const ConsoleOptions& options) {
-  ConsoleText text(options.use_colours);
+  ConsoleText text(options);
   const auto origin = fmt::format("stepleak {} · {} steps · {:.1f} s", STEPLEAK_VERSION, result.steps, result.seconds);
   if (result.verdict == Verdict::clean) {
     text.headline("32", fmt::format("{} is clean on {} · {} · {}", result.target, to_string(result.device), origin,

@@ -2,19 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "harness/trace/result.hpp"
 
 namespace stepleak {
 
 struct ConsoleOptions {
-  bool use_colours = false;
-  std::string more;  ///< files with the rest, for the last line; empty: none
+  bool use_colours = false;  ///< and the source lines underlined
+  std::string more;          ///< files with the rest, for the last line; empty: none
+  std::size_t columns = 0;   ///< of the terminal: longer lines go on below, between two words; 0: it is none
 };
 
 /// What a person reads: one line where clean, some ten where not. Ends with a newline.
 [[nodiscard]] std::string to_console(const Result& result, const ConsoleOptions& options = {});
+
+/// One more line of such a report: "  steps   64, each of ...".
+[[nodiscard]] std::string report_line(std::string_view label, const std::string& text, const ConsoleOptions& options);
 
 /// "no leak in 64 steps" and the like, without the target: for assertion messages and tables.
 [[nodiscard]] std::string summary_of(const Result& result);

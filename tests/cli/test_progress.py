@@ -32,7 +32,7 @@ def step():
 TERMINAL = {"TERM": "xterm", "LC_ALL": "C.UTF-8", "CI": "", "NO_COLOR": ""}
 
 
-def on_a_terminal(stepleak: CommandLine, *arguments: str, columns: int = 120, **variables: str) -> str:
+def on_a_terminal(stepleak: CommandLine, *arguments: str, columns: int = 120, code: int = 0, **variables: str) -> str:
     """Everything that a terminal is sent."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -58,7 +58,7 @@ def on_a_terminal(stepleak: CommandLine, *arguments: str, columns: int = 120, **
             break
         seen += part
     os.close(leader)
-    assert process.wait(timeout=60) == 0, seen
+    assert process.wait(timeout=60) == code, seen
     return seen.decode()
 
 
@@ -89,6 +89,27 @@ def test_a_narrow_terminal_without_colours_is_written_over_without_escapes(folde
     assert shown, text
     assert all(len(line) < 40 for line in shown)
     assert "\x1b" not in text
+
+
+def report_on_a_terminal(stepleak: CommandLine, columns: int, **variables: str) -> str:
+    stepleak.write("leak.py", "import torch\nkept = []\n\ndef step():\n    kept.append(torch.ones(64))\n")
+    text = on_a_terminal(stepleak, "run", "leak.py:step", "--progress", "never", columns=columns, code=1, **variables)
+    return text.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_report_fits_a_narrow_terminal(stepleak: CommandLine, columns: int) -> None:
+    text = report_on_a_terminal(stepleak, columns, NO_COLOR="1")
+    assert "\x1b" not in text
+    assert all(len(line) <= columns for line in text.splitlines()), text
+    assert re.search(r"\n  where   leak.py:5 in step", text), text
+    assert re.search(r"\n  limit   .*\n {10}\S", text), text
+
+
+def test_the_source_line_is_underlined_where_the_terminal_takes_it(stepleak: CommandLine) -> None:
+    assert "\x1b[4mkept.append(torch.ones(64))\x1b[0m" in report_on_a_terminal(stepleak, 120)
+    assert "\x1b" not in report_on_a_terminal(stepleak, 120, TERM="dumb")
+    assert "\x1b" not in report_on_a_terminal(stepleak, 120, NO_COLOR="1")
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,12 @@ class ReportsGoldenTest : public testing::TestWithParam<Verdict> {
 };
 
 TEST_P(ReportsGoldenTest, Console) { compare(".txt", to_console(result_of(GetParam()), {.more = "result.json"})); }
+TEST_P(ReportsGoldenTest, ColouredConsole) {
+  compare(".colour.txt", to_console(result_of(GetParam()), {.use_colours = true, .more = "result.json"}));
+}
+TEST_P(ReportsGoldenTest, NarrowConsole) {
+  compare(".narrow.txt", to_console(result_of(GetParam()), {.more = "result.json", .columns = 40}));
+}
 TEST_P(ReportsGoldenTest, Json) { compare(".json", to_json(result_of(GetParam()))); }
 TEST_P(ReportsGoldenTest, Junit) {
   const auto result = result_of(GetParam());

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
 #include "harness/report/html_values.hpp"
@@ -54,6 +56,44 @@ TEST(ConsoleTest, ShowsALibraryInOneLineBehindTheUsersFrames) {
 TEST(ConsoleTest, ColoursOnlyWhenAskedTo) {
   EXPECT_EQ(to_console(result_of(Verdict::leak)).find('\x1b'), std::string::npos);
   EXPECT_NE(to_console(result_of(Verdict::leak), {.use_colours = true}).find('\x1b'), std::string::npos);
+}
+
+TEST(ConsoleTest, UnderlinesTheSourceLineAndNothingElse) {
+  auto result = result_of(Verdict::leak);
+  result.findings.front().kept_by = {"train.py", 43, "kept.append(loss)", "loss"};
+  const auto text = to_console(result, {.use_colours = true});
+  EXPECT_NE(text.find("train.py:41 in step      \x1b[4mloss = f(x)\x1b[0m\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("train.py:43  \x1b[4mkept.append(loss)\x1b[0m\n"), std::string::npos) << text;
+  EXPECT_EQ(to_console(result).find('\x1b'), std::string::npos);
+}
+
+TEST(ConsoleTest, UnderlinesASourceLineOverSeveralRows) {
+  auto result = result_of(Verdict::leak);
+  result.findings.front().where.front().text = "loss = function_of(x, y)";
+  const auto text = to_console(result, {.use_colours = true, .columns = 30});
+  EXPECT_NE(text.find("\x1b[4mloss =\x1b[0m\n          \x1b[4mfunction_of(x, y)\x1b[0m\n"), std::string::npos) << text;
+}
+
+TEST(ConsoleTest, BreaksLinesOfANarrowTerminalBetweenWordsOnly) {
+  auto result = result_of(Verdict::leak);
+  const std::string path = "/a/path/that/is/longer/than/all/of/the/terminal/train.py";
+  result.findings.front().where.front().file = path;
+  const auto text = to_console(result, {.columns = 40});
+  EXPECT_NE(text.find(path + ":41"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(path) != std::string::npos) continue;
+    EXPECT_LE(line.size(), 42U) << line;  // "·" is two bytes
+  }
+  std::string words = to_console(result);
+  std::string broken = text;
+  for (auto* each : {&words, &broken}) std::erase_if(*each, [](char c) { return c == ' ' || c == '\n'; });
+  EXPECT_EQ(words, broken) << "a word is lost, or twice there";
+}
+
+TEST(ConsoleTest, LeavesLinesThatFitAsTheyAre) {
+  const auto result = result_of(Verdict::failure);
+  EXPECT_EQ(to_console(result, {.columns = 200}), to_console(result));
 }
 
 TEST(JunitTest, TellsFailuresFromErrorsAndReplacesControlCharacters) {
