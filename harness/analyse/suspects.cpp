@@ -169,6 +169,7 @@ void set_holder(const Recording& recording, int index, Finding& finding) {
   finding.holder_index = index;
   finding.holder = path_text(recording.objects, holder);
   finding.holder_shape = shape_text(recording.objects, holder);
+  finding.holder_path = path_parts(recording.objects, holder);
   finding.kept_by = holder.kept_by;
   finding.structure = holder.structure;
 }

@@ -46,7 +46,6 @@ void add_report_command(CLI::App& app, Command& chosen) {
   add_report_options(*verb, command->reports);
   verb->footer(
       "The page is one file without network; several results make a table that opens each.\n"
-      "Ages and survivors are in traces only: stepleak analyze T --html F shows them.\n"
       "Example: stepleak report results/*.json --html suite.html");
   verb->callback([&chosen, command] { chosen = *command; });
 }

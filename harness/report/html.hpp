@@ -27,8 +27,8 @@ struct HtmlRun {
 };
 
 /// One file for a browser that needs nothing beside it: a run with its pictures, or several as a table that opens them.
-/// Long ledgers are drawn by the first, lowest, highest and last value of each stretch, so that the page stays below
-/// 1.5 MB. Ages and survivors are there where the result comes from a run or a trace, not where it was read from JSON.
+/// Long ledgers are drawn by the first, lowest, highest and last value of each stretch, the longer the more runs there
+/// are, so that a page of 200 stays below 1.5 MB.
 [[nodiscard]] std::string to_html(const std::vector<HtmlRun>& runs);
 
 }  // namespace stepleak

@@ -28,9 +28,10 @@ struct Finding {
   int holder_index = -1;        ///< into Recording::holders, while the recording is at hand; -1: none was found
   std::string holder;           ///< as a person reads it
   std::string holder_shape;     ///< without lengths and indices
-  Statement kept_by;            ///< of line 0 where none was found
-  Structure structure;          ///< what bounds the container that keeps it
-  std::int64_t kept_count = 0;  ///< explained steps of which a survivor is alive
+  std::vector<HolderPart> holder_path{};  ///< the same path, object by object
+  Statement kept_by;                      ///< of line 0 where none was found
+  Structure structure;                    ///< what bounds the container that keeps it
+  std::int64_t kept_count = 0;            ///< explained steps of which a survivor is alive
   std::int64_t explained_steps = 0;
   bool has_gained =
       false;  ///< of host memory and CUDA objects: its container gained the better part in the recorded steps

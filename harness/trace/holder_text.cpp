@@ -130,6 +130,28 @@ std::string structure_text(const Structure& structure) {
   return "";
 }
 
+std::vector<HolderPart> path_parts(const ObjectGraph& graph, const Holder& holder) {
+  if (holder.held < 0) return {};
+  const auto edge_at = [&](int index) -> const ObjectEdge& { return graph.edges.at(static_cast<std::size_t>(index)); };
+  const auto root = holder.path.empty() ? holder.held : edge_at(holder.path.front()).from;
+  std::vector<HolderPart> parts{{.by = "",
+                                 .what = node_at(graph, root).name + text_of(node_at(graph, root), Detail::full),
+                                 .is_container = root == holder.container}};
+  std::string by;  // over objects that have no name of their own
+  for (const auto index : holder.path) {
+    const auto& edge = edge_at(index);
+    const auto& node = node_at(graph, edge.to);
+    if (edge.type != EdgeType::other) by += text_of(graph, edge, Detail::full);
+    if (node.type.empty() && node.length < 0) continue;
+    parts.push_back({.by = by.empty() ? by : by.substr(1),
+                     .what = node.length < 0 ? node.type : fmt::format("{}, len {}", node.type, node.length),
+                     .is_container = edge.to == holder.container});
+    by.clear();
+  }
+  if (holder.graph >= 0) parts.push_back({.by = ".grad_fn", .what = node_at(graph, holder.graph).type});
+  return parts;
+}
+
 std::string path_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::full); }
 
 std::string shape_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::shape); }

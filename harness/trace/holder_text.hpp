@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/trace/object_graph.hpp"
 
@@ -23,8 +24,11 @@ namespace stepleak {
 /// A path as a person reads it: "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0".
 [[nodiscard]] std::string path_text(const ObjectGraph& graph, const Holder& holder);
 
-/// The same without lengths, indices and the autograd node, and without keys but those that read as a name, whose
-/// numbers are left out: equal in every run, for fingerprints.
+/// The same, object by object, from the root on; what no person would name is left out.
+[[nodiscard]] std::vector<HolderPart> path_parts(const ObjectGraph& graph, const Holder& holder);
+
+/// The same as text without lengths, indices and the autograd node, and without keys but those that read as a name,
+/// whose numbers are left out: equal in every run, for fingerprints.
 [[nodiscard]] std::string shape_text(const ObjectGraph& graph, const Holder& holder);
 
 }  // namespace stepleak

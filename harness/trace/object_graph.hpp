@@ -65,6 +65,13 @@ struct Structure {
   std::string text;
 };
 
+/// One object on a path from a root to what is held, as a person reads it.
+struct HolderPart {
+  std::string by;             ///< how the one before it holds it: ".history", "[30]"; empty: of a root, or not known
+  std::string what;           ///< "train.trainer (Trainer)", "list, len 31", "Tensor"
+  bool is_container = false;  ///< the innermost container: what grows
+};
+
 /// How a root keeps a survivor, or a container or a buffer that grew.
 struct Holder {
   std::vector<int> path;  ///< edges from a root to what is held; indices into ObjectGraph::edges; empty: a root itself

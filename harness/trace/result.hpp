@@ -11,6 +11,7 @@
 
 #include "harness/trace/finding.hpp"
 #include "harness/trace/run_failure.hpp"
+#include "harness/trace/survivor_group.hpp"
 #include "harness/trace/trace.hpp"
 #include "harness/trace/verdict.hpp"
 
@@ -46,6 +47,7 @@ struct Result {
   std::optional<RunFailure> failure;
   std::map<std::string, std::string> conditions;
   std::map<std::string, std::int64_t> steady;  ///< settled level of each exact ledger, by series name
+  std::vector<SurvivorGroup> survivors{};      ///< of the newest record pass
   Trace trace;
   bool is_interrupted = false;  ///< by the user (Ctrl-C): the front door passes that on
 };

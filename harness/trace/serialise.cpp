@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "harness/trace/json_values.hpp"
+#include "harness/trace/result_json.hpp"
 
 namespace stepleak {
 namespace {
@@ -50,6 +51,7 @@ Json finding_to_json(const Finding& finding) {
             {"explained_steps", finding.explained_steps},
             {"fix", finding.fix},
             {"fingerprint", finding.fingerprint}};
+  if (!finding.holder_path.empty()) json["holder_path"] = holder_path_to_json(finding.holder_path);
   if (finding.rank >= 0) json["rank"] = finding.rank;
   return json;
 }
@@ -73,6 +75,7 @@ Finding finding_from_json(const Json& json) {
   if (json.contains("explained_steps")) finding.explained_steps = count_from(json.at("explained_steps"));
   finding.fix = json.at("fix");
   finding.fingerprint = json.at("fingerprint");
+  if (json.contains("holder_path")) finding.holder_path = holder_path_from_json(json.at("holder_path"));
   if (json.contains("rank")) finding.rank = int_from(json.at("rank"));
   return finding;
 }
@@ -117,6 +120,25 @@ Json sampled_to_json(const Trace& trace) {
   return sampled;
 }
 
+// The rows of the series, one a step, with the passes and looks that stood between them. Of a worker that died there
+// may be fewer rows than looks.
+void add_steps_from(const Json& json, const std::vector<std::vector<std::int64_t>>& columns, std::size_t length,
+                    Trace& trace) {
+  const auto passes = passes_from_json(json.value("passes", Json::array()));
+  auto looks = few_looks_from_json(json.value("looks", Json::array()));
+  auto pass = passes.begin();
+  auto look = looks.begin();
+  std::vector<std::int64_t> row(columns.size());
+  for (std::size_t step = 0; step <= length; ++step) {
+    const auto done = static_cast<std::int64_t>(step);
+    for (; look != looks.end() && look->step == done; ++look) trace.add_look(std::move(look->cohorts));
+    for (; pass != passes.end() && pass->first_step == done + 1; ++pass) trace.begin_pass(*pass);
+    if (step == length) break;
+    for (std::size_t column = 0; column < columns.size(); ++column) row[column] = columns[column][step];
+    trace.add_boundary(row);
+  }
+}
+
 Trace trace_from_json(const Json& json) {
   const auto& series = json.at("series");
   const auto sampled = json.value("sampled", Json::object());
@@ -144,12 +166,8 @@ Trace trace_from_json(const Json& json) {
     columns[i].resize(length, kUnread);
   }
   Trace trace({}, keys);
-  std::vector<std::int64_t> row(columns.size());
   add_marks_from(json, trace);
-  for (std::size_t step = 0; step < length; ++step) {
-    for (std::size_t column = 0; column < columns.size(); ++column) row[column] = columns[column][step];
-    trace.add_boundary(row);
-  }
+  add_steps_from(json, columns, length, trace);
   // A record pass of no step is none.
   if (json.contains("explained_from") && count_from(json.at("explained_from")) > 0 &&
       count_from(json.at("explained_steps")) > 0) {
@@ -190,6 +208,9 @@ std::string to_json(const Result& result) {
                {"series", series_to_json(result.trace)},
                {"sampled", sampled_to_json(result.trace)},
                {"conditions", result.conditions}};
+  if (result.trace.passes().size() > 1) json["passes"] = passes_to_json(result.trace.passes());
+  if (!result.trace.looks().empty()) json["looks"] = few_looks_to_json(result.trace.looks());
+  if (!result.survivors.empty()) json["survivors"] = survivors_to_json(result.survivors);
   if (!result.trace.marks().empty()) json["marks"] = marks_to_json(result.trace);
   for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
   if (result.failure) json["failure"] = failure_to_json(*result.failure);
@@ -218,6 +239,7 @@ Result result_of(const Json& json) {
   for (const auto& [name, level] : json.at("steady").items()) result.steady[name] = count_from(level);
   result.losses = losses_from_json(json.value("losses", Json::array()));
   result.trace = trace_from_json(json);
+  if (json.contains("survivors")) result.survivors = survivors_from_json(json.at("survivors"));
   result.conditions = json.at("conditions").get<std::map<std::string, std::string>>();
   for (const auto& verdict : json.value("ranks", Json::array())) {
     result.rank_verdicts.push_back(parsed(parse_verdict(verdict.get<std::string>()), "verdict", verdict));

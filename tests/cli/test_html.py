@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -74,6 +75,14 @@ def page_of(stepleak: CommandLine, results: list[dict[str, Any]]) -> Path:
     return stepleak.folder / "page.html"
 
 
+def runs_of(page: Path) -> list[dict[str, Any]]:
+    """What the page's scripts read."""
+    found = re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    runs: list[dict[str, Any]] = json.loads(found.group(1))
+    return runs
+
+
 def drawn(page: Path) -> str:
     """The page's document after its scripts have run in a browser, which said nothing on its console."""
     done = subprocess.run(
@@ -97,19 +106,33 @@ def page_of_a_run(stepleak: CommandLine) -> Path:
 
 
 def test_a_run_writes_a_page_that_holds_its_report_and_its_lines(stepleak: CommandLine) -> None:
-    page = page_of_a_run(stepleak).read_text(encoding="utf-8")
-    runs = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
+    file = page_of_a_run(stepleak)
+    runs = runs_of(file)
     assert runs[0]["report"].startswith("train.py:step leaks")
     assert [line for source in runs[0]["sources"] for line in source["lines"] if "<kept>" in line]
     assert runs[0]["ages"][0]["looks"] and runs[0]["survivors"] and runs[0]["looks"]
-    assert [pass_["type"] for pass_ in runs[0]["passes"]] == ["screen", "record"]
-    assert not re.search(r'(?:src|href)="?(?:http|//)', page.split("<script")[0])
+    assert [type_ for type_, _, _ in runs[0]["passes"]] == ["record"]
+    containers = [what for _, what, is_container in runs[0]["findings"][0]["holder"] if is_container]
+    assert len(containers) == 1 and containers[0].startswith("train.kept (list, len ")
+    assert not re.search(r'(?:src|href)="?(?:http|//)', file.read_text(encoding="utf-8").split("<script")[0])
+
+
+def test_a_stored_result_has_all_pictures_of_its_run(stepleak: CommandLine) -> None:
+    stepleak.write("train.py", "import torch\nkept = []\ndef step():\n    kept.append(torch.ones(64))\n")
+    assert stepleak("run", "train.py:step", "--device", "cpu", "--html", "run.html", "--json", "run.json").code == 1
+    assert stepleak("report", "run.json", "--html", "stored.html").code == 1
+    of_run, stored = (runs_of(stepleak.folder / name)[0] for name in ("run.html", "stored.html"))
+    for what in ("ages", "survivors", "frames", "passes", "looks", "findings", "ledgers"):
+        assert stored[what] == of_run[what], what
 
 
 @needs_browser
 def test_a_run_is_drawn(stepleak: CommandLine) -> None:
     document = drawn(page_of_a_run(stepleak))
     assert document.count("<svg") >= 4
+    assert 'role="treeitem"' in document and "train.py:4 in step: " in document
+    assert '<strong class="object root">train.kept (list, len ' in document
+    assert "<mark><i>4</i>    <u>kept.append" in document
     assert "kept.append(torch.ones(64))  # &lt;kept&gt;" in document
 
 
@@ -152,9 +175,58 @@ def page_of_a_suite(stepleak: CommandLine) -> Path:
 def test_ten_thousand_steps_and_two_hundred_runs_stay_small(stepleak: CommandLine) -> None:
     long = page_of(stepleak, [stored_result("train.py:step", "leak", 10_000, 640)])
     assert long.stat().st_size < _LARGEST
-    points = json.loads(re.search(r'id="data">(.*?)</script>', long.read_text(), re.DOTALL).group(1))  # type: ignore[union-attr]
-    assert points[0]["reduced"] and points[0]["ledgers"][0]["points"][-1][0] == 10_000
+    run = runs_of(long)[0]
+    assert run["reduced"] and sum(run["ledgers"][0]["steps"]) == 10_000
     assert page_of_a_suite(stepleak).stat().st_size < _LARGEST
+
+
+def full_result(number: int) -> dict[str, Any]:
+    """One with all that a run can have: noisy ledgers of many steps, looks, and survivors of many stacks."""
+    draw = random.Random(number)
+    result = stored_result(f"scenario_{number}", "leak", 300, 64)
+    for name in ("resident_bytes", "mapped_bytes", "python_blocks", "live_bytes", "shared_bytes", "children_bytes"):
+        result["series"][f"{name}@cpu"] = [draw.randrange(1 << 30) for _ in range(300)]
+    alive = {"device": "cpu", "birth_steps": list(range(200)), "bytes": [draw.randrange(9999) for _ in range(200)]}
+    result["looks"] = [{"step": step, "alive": [{**alive, "blocks": [1] * 200}]} for step in range(100, 300, 10)]
+    frame = {"file": "", "function": "step_of_a_trainer", "text": "", "owner": "user"}
+    result["survivors"] = {
+        "frames": [{**frame, "file": f"/there/module_{number}_{i}.py", "line": i} for i in range(40)],
+        "groups": [{"stack": [i, 38, 39], "op": "aten::add", "count": 3, "bytes": 1 << i} for i in range(20)],
+    }
+    return result
+
+
+def test_two_hundred_full_runs_stay_small(stepleak: CommandLine) -> None:
+    page = page_of(stepleak, [full_result(number) for number in range(200)])
+    assert page.stat().st_size < _LARGEST
+    run = runs_of(page)[0]
+    assert len(run["ledgers"]) > 10 and len(run["survivors"]) >= 8 and run["ages"]
+    assert min(len(ledger["steps"]) for ledger in run["ledgers"]) >= 4
+
+
+@needs_browser
+def test_a_browser_that_cannot_unpack_the_pictures_shows_the_rest(stepleak: CommandLine) -> None:
+    page = page_of(stepleak, [stored_result("loop", "leak", 40, 64)])
+    text = page.read_text(encoding="utf-8")
+    page.write_text(
+        text.replace("<style>", "<script>delete window.DecompressionStream</script><style>", 1), encoding="utf-8"
+    )
+    document = drawn(page)
+    assert "This browser cannot unpack the pictures" in document and "<svg" not in document
+    assert "loop leaks" in document and "train.kept (list) [0]" in document
+
+
+@needs_browser
+def test_a_ledger_is_zoomed_by_keys(stepleak: CommandLine) -> None:
+    page = page_of(stepleak, [stored_result("loop", "leak", 40, 64)])
+    keys = """<script>addEventListener('load', () => library.then(() => setTimeout(() => {
+      const box = document.querySelector('.chart[tabindex]');
+      box.drawNow();
+      for (const key of ['+', '+', 'ArrowRight'])
+        box.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    }, 100)));</script></body>"""
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", keys), encoding="utf-8")
+    assert re.search(r"steps 18 to 28 of 40: [^<]* to ", drawn(page))
 
 
 @needs_browser

@@ -174,7 +174,7 @@ def test_writes_what_it_came_to_where_it_is_asked_to(
     page = (tmp_path / "r.html").read_text()
     assert "my loop leaks" in page
     assert "loop.losses_of_this_loop.append(loop.train())" in page, "the source around the line is missing"
-    assert '"survivors":[]' not in page.replace(" ", ""), "the page was made of the JSON alone"
+    assert '"survivors":[]' not in page.replace(" ", ""), "what the recorded steps left behind is missing"
     assert (tmp_path / "r.trace").read_bytes()[:2] == b"\x1f\x8b"
     stepleak.check(loop.train, effort="quick", json=tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text())["verdict"] == "clean"

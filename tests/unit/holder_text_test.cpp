@@ -25,6 +25,20 @@ TEST(HolderTextTest, SaysRootAttributeContainerIndexAndGraph) {
             "train.trainer (Trainer) .history (list, len 31) [30] -> Tensor -> MseLossBackward0");
 }
 
+TEST(HolderTextTest, PartsAreTheObjectsOfThePathWithoutWhatNoPersonNames) {
+  const Holder holder{.path = {0, 1, 2}, .held = 3, .container = 2, .graph = 4};
+  const auto parts = path_parts(trainer_with_history(), holder);
+  ASSERT_EQ(parts.size(), 4U);
+  const std::vector<std::string> by{"", ".history", "[30]", ".grad_fn"};
+  const std::vector<std::string> what{"train.trainer (Trainer)", "list, len 31", "Tensor", "MseLossBackward0"};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    EXPECT_EQ(parts[i].by, by[i]);
+    EXPECT_EQ(parts[i].what, what[i]);
+    EXPECT_EQ(parts[i].is_container, i == 1);
+  }
+  EXPECT_TRUE(path_parts(trainer_with_history(), {}).empty());
+}
+
 TEST(HolderTextTest, ShapeLeavesOutLengthsIndicesAndTheGraph) {
   const Holder holder{.path = {0, 1, 2}, .held = 3, .container = 2, .graph = 4};
   EXPECT_EQ(shape_text(trainer_with_history(), holder), "train.trainer (Trainer) .history (list) [] -> Tensor");

@@ -33,6 +33,65 @@ TEST(SerialiseTest, ReadsWhatItWrote) {
   EXPECT_EQ(to_json(result_from_json(text)), text);
 }
 
+TEST(SerialiseTest, KeepsWhatThePicturesOfARunShow) {
+  auto result = leaking_result();
+  result.trace = TraceBuilder(40)
+                     .with({Counter::live_bytes}, [](auto step) { return step; })
+                     .with_cohorts({.at_step = 30, .cohorts = {{0, 512, 2}, {7, 64, 1}}})
+                     .recorded(10)
+                     .build();
+  result.survivors = {{.stack = result.findings.front().where, .op = "aten::add", .count = 2, .bytes = 64},
+                      {.count = 9, .bytes = 3, .folded_count = 7}};
+  result.findings.front().holder_path = {{.what = "train.kept"}, {"[0]", "list, len 3", true}};
+  const auto text = to_json(result);
+  const auto read = result_from_json(text);
+  EXPECT_EQ(to_json(read), text);
+  ASSERT_EQ(read.trace.looks().size(), 1U);
+  EXPECT_EQ(read.trace.looks().front().step, 30);
+  EXPECT_EQ(read.trace.looks().front().cohorts.at(0).cohorts.at(1).birth_step, 7);
+  ASSERT_EQ(read.trace.passes().size(), 2U);
+  EXPECT_EQ(read.trace.passes().back().first_step, 31);
+  EXPECT_EQ(read.survivors.at(0).stack, result.findings.front().where);
+  EXPECT_TRUE(read.findings.front().holder_path.at(1).is_container);
+}
+
+TEST(SerialiseTest, KeepsOfManyLooksAndBirthsSome) {
+  auto result = leaking_result();
+  std::vector<Cohort> cohorts;
+  for (std::int64_t step = 1; step <= 3000; ++step) cohorts.push_back({step, 64, 1});
+  for (int i = 0; i < 100; ++i) result.trace.add_look({{.cohorts = cohorts}});
+  const auto text = to_json(result);
+  const auto read = result_from_json(text);
+  EXPECT_EQ(read.trace.looks().size(), 24U);
+  EXPECT_LE(read.trace.looks().front().cohorts.at(0).cohorts.size(), 256U);
+  EXPECT_EQ(to_json(read), text);
+}
+
+TEST(SerialiseTest, RefusesASurvivorOfAStackThatIsNotThere) {
+  auto result = leaking_result();
+  result.survivors = {{.stack = result.findings.front().where, .count = 1}};
+  auto text = to_json(result);
+  const auto at = text.find("1\n        ],\n        \"op\"");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_THROW((void)result_from_json(text.replace(at, 1, "2")), Error);
+}
+
+TEST(SurvivorGroupTest, CountsEachByteOnceAndFoldsTheRestOfMany) {
+  Recording recording{.steps = 16};
+  for (int line = 1; line <= 60; ++line) {
+    recording.stacks.push_back(
+        {{"lib.cpp", 3, "alloc", "", FrameOwner::runtime}, {"train.py", line, "step", "", FrameOwner::user}});
+    recording.survivors.push_back({.bytes = 64 * line, .op = "aten::add", .stack = line - 1});
+    recording.survivors.push_back({.type = SurvivorType::tensor, .bytes = 64 * line, .stack = line - 1});
+  }
+  const auto groups = survivor_groups(recording);
+  ASSERT_EQ(groups.size(), 48U);
+  EXPECT_EQ(groups.front().bytes, 64 * 60);
+  EXPECT_EQ(groups.front().count, 2);
+  EXPECT_EQ(groups.front().stack.size(), 1U);
+  EXPECT_EQ(groups.back().folded_count, 13);
+}
+
 TEST(SerialiseTest, ReadsARecordPassOfNoStepAsNone) {
   auto result = leaking_result();
   result.trace.add_recording({.pass = {.type = PassType::record, .first_step = 3, .stride = 2}, .steps = 4});

@@ -22,35 +22,80 @@ function amount(ledger, value) {
   return /_bytes/.test(ledger) ? bytes(value) : String(value);
 }
 
+// The library comes as gzip in base64. A browser that cannot unpack it shows texts and tables alone.
+async function loadLibrary() {
+  const packed = Uint8Array.from(atob(document.getElementById('echarts').textContent), (char) => char.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const script = document.createElement('script');
+  script.textContent = await new Response(stream).text();
+  document.head.append(script);
+}
+const library = loadLibrary().then(() => true, () => { document.documentElement.dataset.pictures = 'none'; return false; });
+
 // A chart is made once it comes into view: a page may hold hundreds.
 function place(box, option) {
   const draw = () => {
+    if (!window.echarts || echarts.getInstanceByDom(box)) return;
     const chart = echarts.init(box, null, { renderer: 'svg' });
-    chart.setOption(option());
+    chart.setOption(option(box.clientWidth));
     drawn.add({ box, chart, option });
   };
-  if (!('IntersectionObserver' in window)) return draw();
+  box.drawNow = draw;
+  if (!('IntersectionObserver' in window)) { library.then(draw); return; }
   const observer = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     observer.disconnect();
-    draw();
+    library.then(draw);
   }, { rootMargin: '400px' });
   observer.observe(box);
-  box.drawNow = () => { observer.disconnect(); if (!echarts.getInstanceByDom(box)) draw(); };
 }
 
-function redraw() {
+function redraw(change) {
   for (const each of drawn) {
     if (!each.box.isConnected) { each.chart.dispose(); drawn.delete(each); continue; }
-    each.chart.resize();
-    each.chart.setOption(each.option(), true);
+    change(each);
   }
 }
-window.addEventListener('resize', redraw);
-window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+const resize = (each) => each.chart.resize();
+const recolour = (each) => { resize(each); each.chart.setOption(each.option(each.box.clientWidth)); };  // a zoom stays
+window.addEventListener('resize', () => redraw(resize));
+window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw(recolour));
+// Paper is light.
 window.addEventListener('beforeprint', () => {
+  document.documentElement.dataset.print = 'yes';
+  redraw(recolour);
   for (const box of document.querySelectorAll('.chart')) if (box.drawNow) box.drawNow();
 });
+window.addEventListener('afterprint', () => {
+  delete document.documentElement.dataset.print;
+  redraw(recolour);
+});
+
+// From and to which part of the steps a key shows, in per cent.
+function zoomed(key, { start, end }) {
+  const span = end - start;
+  const middle = (start + end) / 2;
+  const wide = { '+': span / 2, '=': span / 2, '-': span * 2, ArrowLeft: span, ArrowRight: span, 0: 100, Home: 100 }[key];
+  if (wide === undefined) return null;
+  const aim = middle + ({ ArrowLeft: -span / 4, ArrowRight: span / 4 }[key] || 0);
+  const width = Math.min(100, Math.max(0.1, wide));
+  const from = Math.min(100 - width, Math.max(0, aim - width / 2));
+  return { start: from, end: from + width };
+}
+
+function zoomByKeys(box, run, ledger, said) {
+  box.addEventListener('keydown', (event) => {
+    const chart = window.echarts && echarts.getInstanceByDom(box);
+    if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
+    const part = zoomed(event.key, chart.getOption().dataZoom[0]);
+    if (!part) return;
+    event.preventDefault();
+    chart.dispatchAction({ type: 'dataZoom', dataZoomIndex: 0, ...part });
+    const [from, to] = [part.start, part.end].map((share) => Math.round(share * run.steps / 100));
+    const at = (step) => amount(ledger.name, ledger.points.reduce((last, [s, value]) => (s <= step ? value : last), ledger.points[0][1]));
+    said.textContent = 'steps ' + from + ' to ' + to + ' of ' + run.steps + ': ' + at(from) + ' to ' + at(to);
+  });
+}
 
 function base(description) {
   return {
@@ -96,14 +141,15 @@ function marksOf(run) {
 
 function ledgerOption(run, ledger) {
   const floor = floorOf(ledger);
-  const passes = run.passes.filter((pass) => PASS_WORDS[pass.type]).map((pass) => [
-    { name: PASS_WORDS[pass.type], xAxis: pass.from }, { xAxis: Math.max(pass.to, pass.from + 0.5) }]);
+  const passes = run.passes.filter(([type]) => PASS_WORDS[type]).map(([type, from, to]) => [
+    { name: PASS_WORDS[type], xAxis: from }, { xAxis: Math.max(to, from + 0.5) }]);
   return Object.assign(base(ledger.name + ' of ' + run.target + ' over its steps'), {
     grid: { left: 84, right: 24, top: 28, bottom: 72 },
     xAxis: axis({ type: 'value', name: 'step', nameLocation: 'middle', nameGap: 22, min: 0, max: run.steps, minInterval: 1, splitLine: { show: false } }),
     yAxis: axis({ type: 'value', scale: true, axisLabel: { color: colour('faint'),
       formatter: (v) => (floor > 0 && v > 0 ? '+' : '') + amount(ledger.name, v) } }),
-    dataZoom: [{ type: 'inside' }, { type: 'slider', height: 18, bottom: 8, borderColor: colour('line'), showDataShadow: false,
+    // The wheel alone is the page's.
+    dataZoom: [{ type: 'inside', zoomOnMouseWheel: 'ctrl' }, { type: 'slider', height: 18, bottom: 8, borderColor: colour('line'), showDataShadow: false,
       textStyle: { color: colour('faint') } }],
     tooltip: Object.assign(base('').tooltip, { trigger: 'axis',
       formatter: (points) => 'after step ' + points[0].value[0] + ': ' + amount(ledger.name, points[0].value[1] + floor) +
@@ -121,37 +167,24 @@ function ledgerOption(run, ledger) {
 }
 
 // Each column is a look, each row a step of birth: a leak fills the triangle, a cache a band, one-off state a line.
-function agesOption(run, device) {
+function agesOption(run, device, width) {
   const cells = [];
   let most = 1;
-  device.looks.forEach((look, column) => look.cohorts.forEach(([birth, size]) => {
-    cells.push([column, birth, size]);
-    most = Math.max(most, size);
+  device.looks.forEach(([, births, sizes], column) => births.forEach((birth, i) => {
+    cells.push([column, birth, sizes[i]]);
+    most = Math.max(most, sizes[i]);
   }));
   return Object.assign(base('What is alive on ' + device.name + ' by the step of its birth'), {
     grid: { left: 84, right: 24, top: 34, bottom: 48 },
-    xAxis: axis({ type: 'category', name: 'alive at', nameLocation: 'middle', nameGap: 26, data: device.looks.map((look) => 'step ' + look.step), splitLine: { show: false } }),
+    xAxis: axis({ type: 'category', name: 'alive at', nameLocation: 'middle', nameGap: 26, data: device.looks.map(([step]) => 'step ' + step), splitLine: { show: false } }),
     yAxis: axis({ type: 'value', name: 'born in step', min: 0, max: run.steps, minInterval: 1 }),
     visualMap: { show: false, min: 0, max: Math.log(most + 1), dimension: 3,
       inRange: { opacity: [0.35, 1] } },
     tooltip: Object.assign(base('').tooltip, {
-      formatter: (point) => 'born in step ' + point.value[1] + ', alive at ' + 'step ' + device.looks[point.value[0]].step +
+      formatter: (point) => 'born in step ' + point.value[1] + ', alive at step ' + device.looks[point.value[0]][0] +
         ': ' + bytes(point.value[2]) }),
-    series: [{ type: 'scatter', symbol: 'rect', symbolSize: [26, 5], itemStyle: { color: colour('blue') },
+    series: [{ type: 'scatter', symbol: 'rect', symbolSize: [Math.max(3, Math.min(26, 0.8 * (width - 108) / device.looks.length)), 5], itemStyle: { color: colour('blue') },
       data: cells.map((cell) => cell.concat(Math.log(cell[2] + 1))) }],
-  });
-}
-
-function survivorsOption(run) {
-  return Object.assign(base('What the recorded steps left behind, by the line that made it'), {
-    series: [{
-      type: 'treemap', roam: false, nodeClick: false, breadcrumb: { show: false }, width: '100%', height: '92%', top: 4,
-      data: run.survivors.map((each) => ({ name: each.name, value: Math.max(each.bytes, 1), each })),
-      label: { overflow: 'truncate', formatter: (node) => node.name },
-      itemStyle: { borderColor: colour('paper'), gapWidth: 2 },
-    }],
-    tooltip: Object.assign(base('').tooltip, { formatter: (node) => node.name + '\n' + node.data.each.count + ' alive, ' +
-      bytes(node.data.each.bytes) + (node.data.each.op ? '\n' + node.data.each.op : '') }),
   });
 }
 

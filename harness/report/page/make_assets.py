@@ -3,11 +3,13 @@
 """Turns the parts of the page into a C++ source, so that a report needs no file of an installation.
 
 python3 make_assets.py OUTPUT.cpp FILE...
+
+A gzip file stays as it is, in base64: the page unpacks it.
 """
 
 from __future__ import annotations
 
-import gzip
+import base64
 import sys
 from pathlib import Path
 
@@ -27,7 +29,7 @@ def main() -> None:
         "namespace stepleak::page {",
     ]
     for file in files:
-        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        content = base64.b64encode(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         name = file.name.split(".")[0] + "_" + [part for part in file.name.split(".") if part != "gz"][-1]
         parts.append(f"const std::string_view {name}{{{_literal(content)}, {len(content)}}};")
     parts.append("}  // namespace stepleak::page\n")

@@ -4,6 +4,12 @@
 'use strict';
 
 const runs = JSON.parse(document.getElementById('data').textContent);
+// Steps and values are stored as differences from the one before.
+for (const ledger of runs.flatMap((run) => run.ledgers)) {
+  let [step, value] = [0, 0];
+  ledger.points = ledger.steps.map((more, i) => [step += more, value += ledger.values[i]]);
+  ledger.is_constant = ledger.values.slice(1).every((more) => more === 0);
+}
 const MEANING = {
   leak: 'Memory that the step takes never stops growing: it will run out.',
   clean: 'Memory that the step takes has stopped growing.',
@@ -27,10 +33,11 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-function chart(box, size, label, option) {
-  const picture = make('div', { class: 'chart ' + size, role: 'img', 'aria-label': label });
+function chart(box, label, option) {
+  const picture = make('div', { class: 'chart', role: 'img', 'aria-label': label });
   box.append(picture);
   place(picture, option);
+  return picture;
 }
 
 function section(box, title, hint) {
@@ -43,35 +50,75 @@ function addSources(box, run) {
   section(box, 'The lines', 'As the files read when this page was written.');
   for (const source of run.sources) {
     box.append(make('h3', {}, source.file + ':' + source.line + ' — ' + source.role));
-    box.append(make('pre', { class: 'source', tabindex: '0' }, ...source.lines.map((text, i) => make('span',
-      source.first + i === source.line ? { class: 'marked' } : {}, make('i', {}, String(source.first + i)), text || ' '))));
+    box.append(make('pre', { class: 'source', tabindex: '0' }, ...source.lines.map((text, i) => {
+      const number = make('i', {}, String(source.first + i));
+      return source.first + i === source.line ? make('mark', {}, number, ...underlined(text)) : make('span', {}, number, text || ' ');
+    })));
   }
+}
+
+// The statement without what indents it.
+function underlined(text) {
+  const begin = text.length - text.trimStart().length;
+  return [text.slice(0, begin), make('u', {}, text.trim()), text.slice(begin + text.trim().length)];
 }
 
 function addHolders(box, run) {
   const held = run.findings.filter((finding) => finding.holder.length > 0);
   if (held.length === 0) return;
-  section(box, 'Who keeps it', 'From a name in your program to what stays.');
-  for (const finding of held) box.append(make('ol', { class: 'path' }, ...finding.holder.map((part) => make('li', {}, part))));
+  section(box, 'Who keeps it', 'From a name in your program to what stays. The container that grows is drawn bold.');
+  for (const finding of held) {
+    box.append(make('ol', { class: 'path' }, ...finding.holder.map(([by, what, isContainer], i) => {
+      const node = make(isContainer ? 'strong' : 'span', { class: 'object' + (i === 0 ? ' root' : '') }, what);
+      return make('li', {}, i > 0 ? make('span', { class: 'edge' }, by) : null, node);
+    })));
+  }
+}
+
+// A sentence for those who do not see the picture.
+function agesText(device) {
+  const [step, births, sizes] = device.looks[device.looks.length - 1];
+  const sum = sizes.reduce((a, b) => a + b, 0);
+  return 'Ages on ' + device.name + ': at step ' + step + ' something is alive of ' + births.length + ' steps, ' + bytes(sum);
+}
+
+function addSurvivors(box, run) {
+  section(box, 'What the recorded steps left behind', 'By the calls that made it: the step above, the line that took the memory below; ' +
+    'wide is much. A click or Enter opens a part, arrows move, Escape goes back.');
+  box.append(icicle(run));
+  const places = new Map();
+  for (const [stack, count, size, op, folded] of run.survivors) {
+    const users = stack.find((number) => run.frames[number][1]);
+    const name = folded > 0 ? folded + ' more' : users !== undefined ? run.frames[users][0] :
+      stack.length > 0 ? 'code of libraries' : 'a place that was not seen';
+    const place = places.get(name) || { count: 0, size: 0, op };
+    places.set(name, { count: place.count + count, size: place.size + size, op: place.op || op });
+  }
+  box.append(table('The same by the line of yours that made it', ['place', 'alive', 'bytes', 'made by'],
+    [...places].map(([name, each]) => make('tr', {}, make('td', {}, name), make('td', { class: 'number' }, String(each.count)),
+      make('td', { class: 'number' }, bytes(each.size)), make('td', {}, each.op)))));
+}
+
+function table(caption, titles, rows) {
+  const head = titles.map((title) => make('th', { scope: 'col', class: ['alive', 'bytes', 'steps', 'loses a step'].includes(title) ? 'number' : '' }, title));
+  return make('div', { class: 'wide' }, make('table', {}, caption ? make('caption', {}, caption) : null,
+    make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows)));
 }
 
 function addPictures(box, run) {
   if (run.ages.length > 0) {
     section(box, 'What is still alive, by the step of its birth',
       'A leak fills the triangle. A cache is a band that stops getting wider. What was made once is a single line.');
-    for (const device of run.ages) chart(box, '', 'Ages on ' + device.name, () => agesOption(run, device));
+    for (const device of run.ages) chart(box, agesText(device), (width) => agesOption(run, device, width));
   }
-  if (run.survivors.length > 0) {
-    section(box, 'What the recorded steps left behind', 'By the line that made it; areas are bytes.');
-    chart(box, 'small', 'Survivors by place', () => survivorsOption(run));
-    box.append(make('table', {}, make('caption', {}, 'The same as a table'),
-      make('thead', {}, make('tr', {}, ...['place', 'alive', 'bytes', 'made by'].map((title) => make('th', { scope: 'col' }, title)))),
-      make('tbody', {}, ...run.survivors.map((each) => make('tr', {}, make('td', {}, each.name),
-        make('td', { class: 'number' }, String(each.count)), make('td', { class: 'number' }, bytes(each.bytes)), make('td', {}, each.op))))));
+  if (run.survivors.length > 0) addSurvivors(box, run);
+  if (run.verdict === 'leak' && run.ages.length + run.survivors.length === 0) {
+    box.append(make('p', { class: 'hint' }, 'What is alive by the step of its birth, and by stack, is not in this result: ' +
+      'stepleak run --trace FILE keeps it, and stepleak analyze FILE --html PAGE draws it.'));
   }
   section(box, 'The ledgers, step by step', 'Dotted lines: the judge looked. Shaded: steps that were recorded, or that filled ' +
     'a container. ' + (run.marks.length > 0 ? 'Upright lines: an epoch began; dashed ones: an evaluation. ' : '') +
-    'Drag the slider, or turn the wheel, to zoom.' +
+    'To zoom drag the slider, hold Ctrl and turn the wheel, or choose a picture with Tab: + and - zoom, arrows move, 0 shows all. ' +
     (run.reduced ? ' Drawn of each ledger are the first, lowest, highest and last value of each stretch.' : ''));
   const word = (ledger) => ledger.name.split(/[@/]/)[0];
   const places = Object.keys(LEDGERS);
@@ -81,7 +128,13 @@ function addPictures(box, run) {
     box.append(make('h3', {}, ledger.name), make('p', { class: 'hint' }, (LEDGERS[word(ledger)] || '') + ' · ' +
       (floorOf(ledger) > 0 && !ledger.is_constant ? 'drawn above ' + amount(ledger.name, floorOf(ledger)) + ', ' : '') +
       (ledger.is_constant ? 'constant at ' : 'at the end ') + amount(ledger.name, value)));
-    if (!ledger.is_constant) chart(box, '', ledger.name + ' over the steps', () => ledgerOption(run, ledger));
+    if (ledger.is_constant) continue;
+    const picture = chart(box, ledger.name + ' over the steps', () => ledgerOption(run, ledger));
+    const said = make('p', { class: 'hint', role: 'status' });
+    picture.setAttribute('tabindex', '0');
+    picture.setAttribute('aria-keyshortcuts', '+ - ArrowLeft ArrowRight 0');
+    picture.after(said);
+    zoomByKeys(picture, run, ledger, said);
   }
 }
 
@@ -97,8 +150,8 @@ function addRun(box, run) {
   addHolders(box, run);
   addPictures(box, run);
   section(box, 'Conditions', 'What was in force while it ran.');
-  box.append(make('table', {}, make('tbody', {}, ...Object.entries(run.conditions).map(([name, value]) =>
-    make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, value))))));
+  box.append(make('div', { class: 'wide' }, make('table', {}, make('tbody', {}, ...Object.entries(run.conditions).map(([name, value]) =>
+    make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, value)))))));
 }
 
 const ORDER = { failure: 0, leak: 1, inconclusive: 2, clean: 3 };
@@ -141,10 +194,8 @@ function addSuite(top, main) {
     detail.scrollIntoView();
   };
   const rows = sorted.map((run) => ({ run, row: suiteRow(run, show) }));
-  const head = [['verdict', ''], ['run', ''], ['what', ''], ['tensor memory over the steps', ''], ['loses a step', 'number'], ['steps', 'number']];
-  if (isGate) head.push(['baseline', '']);
-  main.append(make('table', {}, make('thead', {}, make('tr', {}, ...head.map(([title, style]) => make('th', { scope: 'col', class: style }, title)))),
-    make('tbody', {}, ...rows.map((each) => each.row))), detail);
+  const titles = ['verdict', 'run', 'what', 'tensor memory over the steps', 'loses a step', 'steps', ...(isGate ? ['baseline'] : [])];
+  main.append(table('', titles, rows.map((each) => each.row)), detail);
   const filter = () => {
     const wanted = search.value.toLowerCase();
     const verdicts = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
@@ -169,4 +220,7 @@ if (runs.length === 1) {
 } else {
   addSuite(top_, main_);
 }
-document.documentElement.dataset.ready = 'yes';
+library.then((isThere) => {
+  if (!isThere) top_.append(make('p', { class: 'hint' }, 'This browser cannot unpack the pictures (DecompressionStream, since 2023): texts and tables are all here.'));
+  document.documentElement.dataset.ready = 'yes';
+});

@@ -11,6 +11,7 @@ extern const std::string_view page_html;
 extern const std::string_view page_css;
 extern const std::string_view page_js;
 extern const std::string_view charts_js;
-extern const std::string_view echarts_js;
+extern const std::string_view icicle_js;
+extern const std::string_view echarts_js;  ///< gzip, in base64
 
 }  // namespace stepleak::page

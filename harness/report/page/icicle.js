@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// What the recorded steps left behind, by stack: boxes below those that called them, as wide as their bytes.
+'use strict';
+
+const MOST_DEPTH = 24;
+
+// All stacks as one tree, outermost frame first. What has no bytes is as wide as a byte, so that it can be seen.
+function treeOf(run) {
+  const root = { name: 'the recorded steps', isUser: false, count: 0, size: 0, op: '', children: new Map(), parent: null };
+  for (const [stack, count, size, op, folded] of run.survivors) {
+    const unseen = folded > 0 ? folded + ' more stacks' : 'a place that was not seen';
+    const path = stack.length > 0 ? stack.slice().reverse().map((number) => run.frames[number]) : [[unseen, false]];
+    let node = root;
+    node.count += count;
+    node.size += size;
+    for (const [name, isUser] of path.slice(0, MOST_DEPTH)) {
+      const parent = node;
+      if (!node.children.has(name)) node.children.set(name, { name, isUser, count: 0, size: 0, op: '', children: new Map(), parent });
+      node = node.children.get(name);
+      node.count += count;
+      node.size += size;
+    }
+    node.op = node.op || op;
+  }
+  return root;
+}
+
+function childrenOf(node) {
+  return [...node.children.values()].sort((a, b) => b.size - a.size || b.count - a.count);
+}
+
+function textOf(node) {
+  return node.name + ': ' + node.count + ' alive, ' + bytes(node.size) + (node.op ? ', made by ' + node.op : '');
+}
+
+function icicle(run) {
+  const picture = make('div', { class: 'icicle', role: 'tree', 'aria-label': 'What stayed, by stack' });
+  const said = make('p', { class: 'hint', 'aria-hidden': 'true' });
+  const root = treeOf(run);
+  const isWeighed = root.size > 0;
+  const weight = (node) => Math.max(isWeighed ? node.size : node.count, 1);
+  const buttons = new Map();
+  let opened = root;
+
+  const boxOf = (node, level) => {
+    const button = make('button', { type: 'button', role: 'treeitem', 'aria-level': String(level), 'aria-label': textOf(node),
+      tabindex: node === opened ? '0' : '-1', class: node.isUser ? 'user' : '' }, node.name);
+    buttons.set(node, button);
+    button.addEventListener('click', () => open(node === opened && node.parent ? node.parent : node));
+    button.addEventListener('keydown', (event) => move(event, node));
+    for (const type of ['focus', 'mouseenter']) button.addEventListener(type, () => { said.textContent = textOf(node); });
+    return button;
+  };
+  const columnOf = (node, level) => {
+    const column = make('div', { class: 'node', role: 'none' }, boxOf(node, level));
+    column.style.flex = weight(node) + ' 1 0';
+    const below = childrenOf(node);
+    if (below.length > 0) column.append(make('div', { class: 'row', role: 'none' }, ...below.map((child) => columnOf(child, level + 1))));
+    return column;
+  };
+  const draw = () => {
+    buttons.clear();
+    const above = [];
+    for (let node = opened.parent; node; node = node.parent) above.unshift(node);
+    picture.replaceChildren(...above.map((node, i) => boxOf(node, i + 1)), columnOf(opened, above.length + 1));
+    said.textContent = textOf(opened);
+  };
+  const open = (node) => {
+    opened = node;
+    draw();
+    buttons.get(node).focus();
+  };
+  const move = (event, node) => {
+    const beside = node.parent ? childrenOf(node.parent) : [node];
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const to = event.key === 'ArrowUp' ? node.parent : event.key === 'ArrowDown' ? childrenOf(node)[0] :
+      step ? beside[beside.indexOf(node) + step] : undefined;
+    if (event.key === 'Escape' && opened.parent) open(opened.parent);
+    else if (buttons.has(to)) buttons.get(to).focus();
+    else if (!event.key.startsWith('Arrow')) return;
+    event.preventDefault();
+  };
+  draw();
+  return make('div', {}, picture, said);
+}
