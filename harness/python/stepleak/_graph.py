@@ -20,13 +20,12 @@ from stepleak._objects import (
     is_optimizer,
     items_of,
     key_text,
-    length_of,
     namespace_of,
     type_name,
 )
 from stepleak._paths import Search
 from stepleak._sources import Access, Place
-from stepleak._unseen import base_of, contents_of, is_array
+from stepleak._unseen import base_of, contents_of, is_array, length_of
 
 _UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)
 """Types that no person would call a holder."""

@@ -23,11 +23,12 @@ from stepleak._graph import NEW, Graph
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import code_of, container_kind, free_places_of, items_of, length_of, referents_of, type_name
+from stepleak._objects import code_of, container_kind, free_places_in, items_of, referents_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, caching_line, judged
+from stepleak._unseen import array_type, is_array_of_objects, length_of, places_of
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
@@ -173,7 +174,9 @@ class HolderSearch:
     def _growth(self, container: Any) -> int:
         """Entries more than before; NEW of one that was not there."""
         before = None if id(container) in (self._born or ()) else self._lengths.get(id(container))
-        return NEW if before is None else max(0, length_of(container) - before)
+        if before is None or (is_array_of_objects(container) and length_of(container) != before):
+            return NEW
+        return max(0, length_of(container) - before)
 
 
 class _Found:
@@ -252,7 +255,10 @@ class _Found:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
-        holder |= {"gained_entries": max(0, growth), "free_entries": free_places_of(chain[-1]) if chain else 0}
+        holder |= {
+            "gained_entries": max(0, growth),
+            "free_entries": free_places_in(_places_of(chain[-1])) if chain else 0,
+        }
         holder |= {"are_items_used": container.are_items_used}
         holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks}
         holder |= {"gained_cuda_objects": weight.cuda_objects, "is_weighed": weight.is_complete}
@@ -308,9 +314,21 @@ class _Found:
 
 
 def _containers(objects: tuple[Any, ...]) -> list[Any]:
-    """Those among objects, and the dicts of plain values that these refer to: the collector does not track them."""
-    plain = [o for o in referents_of(*objects) if type(o) is dict and o and not gc.is_tracked(o)]
+    """Those among objects, and the dicts of plain values and arrays of objects that these refer to: the collector does
+    not track them.
+    """
+    arrays = array_type()
+    plain = [
+        o
+        for o in referents_of(*objects)
+        if (type(o) is dict and o and not gc.is_tracked(o)) or (type(o) is arrays and is_array_of_objects(o))
+    ]
     return [o for o in objects if container_kind(o) is not None] + plain
+
+
+def _places_of(container: Any) -> list[Any]:
+    """Of a list or an array of objects, which may have been made before they were filled."""
+    return items_of(container) if container_kind(container) is list else places_of(container)
 
 
 def _note_of(limit: TimeLimit, objects: int) -> str:

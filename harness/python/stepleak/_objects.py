@@ -105,9 +105,10 @@ def items_of(item: Any) -> list[Any]:
     return [] if kind is None else list(_ITERATORS[kind](item))
 
 
-def free_places_of(item: Any) -> int:
-    """How many entries of a list are what it was made with, as in `[None] * 400`: as its last one, if that is plain."""
-    entries = items_of(item) if container_kind(item) is list else []
+def free_places_in(entries: list[Any]) -> int:
+    """How many entries are what a list or an array was made with, as in `[None] * 400`: as the last one, if that is
+    plain.
+    """
     if not entries or type(entries[-1]) not in _PLAIN_KEYS:
         return 0
     return sum(entry is entries[-1] for entry in entries)

@@ -25,13 +25,13 @@ from stepleak._objects import (
     class_attributes_of,
     container_kind,
     is_a,
-    length_of,
     namespace_of,
     type_name,
 )
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._syntax import Module
+from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._user_code import UserCode
 from stepleak._uses import CHANGING, Name, Use, Uses
 
@@ -87,6 +87,8 @@ def judged(
     """
     if objects and type(objects[-1]) in _CACHES:
         return Judged(_of_cache(objects[-1], sources))
+    if objects and is_as_long and is_array_of_objects(objects[-1]):
+        return Judged(Structure("bounded", length_of(objects[-1])))
     if not objects or container_kind(objects[-1]) is None:
         return Judged()
     by_type = _of_type(objects, sources, are_keys_lost)

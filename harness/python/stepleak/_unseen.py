@@ -16,6 +16,7 @@ from typing import Any
 
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, module_namespace, referents_of
+from stepleak._objects import length_of as container_length_of
 
 
 def array_type() -> Any:
@@ -33,6 +34,24 @@ def base_of(array: Any) -> Any:
     return class_namespace_of(array_type())["base"].__get__(array)
 
 
+def is_array_of_objects(item: Any) -> bool:
+    """Whose number of items is fixed."""
+    return is_array(item) and class_namespace_of(array_type())["dtype"].__get__(item).kind == "O"
+
+
+def places_of(item: Any) -> list[Any]:
+    """The items of an array of objects; empty of everything else."""
+    return list(item.flat) if is_array_of_objects(item) else []
+
+
+def length_of(item: Any) -> int:
+    """The true length of a container, or the number of places in an array of objects; -1 of everything else."""
+    if not is_array_of_objects(item):
+        return container_length_of(item)
+    size: int = class_namespace_of(array_type())["size"].__get__(item)
+    return size
+
+
 def contents_of(item: Any) -> list[Any]:
     """What an object refers to, in its own order; of an array its items where they are objects, and its `base`; of a
     context variable its value on this thread.
@@ -41,8 +60,7 @@ def contents_of(item: Any) -> list[Any]:
         return [*referents_of(item), item.get(None)]
     if not is_array(item):
         return referents_of(item)
-    base = base_of(item)
-    items = list(item.flat) if class_namespace_of(array_type())["dtype"].__get__(item).kind == "O" else []
+    base, items = base_of(item), places_of(item)
     return items if base is None else [*items, base]
 
 
