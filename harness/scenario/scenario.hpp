@@ -21,8 +21,11 @@ struct Scenario {
   std::string report;  ///< the report it reproduces: "owner/repo#N"
   std::string file;    ///< source file, relative to the repository root
   Verdict expected = Verdict::clean;
-  std::vector<Kind> kinds;     ///< for a leak: the kinds that are right; the first is the best
-  double bytes_per_step = -1;  ///< for a leak: rate known by construction; -1: not known
+  std::vector<Kind> kinds;             ///< for a leak: the kinds that are right; the first is the best
+  std::vector<std::string> lines{};    ///< for a leak: text of the lines that are right, each in one line of the file
+  std::vector<std::string> holders{};  ///< for a leak: pieces of the holder's path that are right; none in C++
+  double bytes_per_step = -1;          ///< for a leak: rate known by construction; -1: not known
+  std::string not_yet{};  ///< what would be needed for the right verdict, where a run is known not to reach it
   bool needs_cuda = false;
   int min_gpus = 0;
 

@@ -21,7 +21,10 @@ Json to_json(const Scenario& scenario) {
           {"file", scenario.file},
           {"expected", to_string(scenario.expected)},
           {"kinds", kinds},
+          {"lines", scenario.lines},
+          {"holders", scenario.holders},
           {"bytes_per_step", scenario.bytes_per_step},
+          {"not_yet", scenario.not_yet},
           {"needs_cuda", scenario.needs_cuda},
           {"min_gpus", scenario.min_gpus}};
 }
@@ -37,7 +40,10 @@ Scenario to_scenario(const Json& json) {
     if (!parsed) throw failure_error(fmt::format("{}: no kind '{}'", scenario.file, kind.get<std::string>()));
     scenario.kinds.push_back(*parsed);
   }
+  scenario.lines = json.value("lines", scenario.lines);
+  scenario.holders = json.value("holders", scenario.holders);
   scenario.bytes_per_step = json.value("bytes_per_step", scenario.bytes_per_step);
+  scenario.not_yet = json.value("not_yet", scenario.not_yet);
   scenario.needs_cuda = json.at("needs_cuda");
   scenario.min_gpus = json.at("min_gpus");
   return scenario;

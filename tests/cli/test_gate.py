@@ -268,6 +268,16 @@ def test_leak_of_another_kind_than_declared_is_worse(copied: Suite) -> None:
     assert "it has no finding pinned_host, and the scenario says so" in outcome.out
 
 
+def test_scenario_that_no_run_decides_yet_is_left_out(copied: Suite) -> None:
+    text = copied.scenarios.read_text(encoding="utf-8")
+    copied.scenarios.write_text(text.replace('report="me/mine#2"', 'report="me/mine#2", not_yet="1"'), encoding="utf-8")
+    outcome = copied("gate", switches=ON)  # which makes both wrong
+    assert outcome.code == 1
+    assert "1 left out, which say that no run decides them yet" in outcome.out
+    assert "mine_clean" in outcome.out
+    assert "mine_leak" not in outcome.out
+
+
 def test_changed_scenario_is_not_compared(copied: Suite) -> None:
     copied.scenarios.write_text(copied.scenarios.read_text(encoding="utf-8") + "# another one\n", encoding="utf-8")
     outcome = copied("gate", glob="mine_clean")

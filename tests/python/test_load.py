@@ -218,6 +218,39 @@ def test_scenarios_of_a_folder_are_loaded(tmp_path: Path) -> None:
     assert clean.report == "me/mine#1"
 
 
+TOLD = """
+from stepleak.scenario import leak
+
+class Trainer:
+    def __init__(self):
+        self.losses = []
+
+    def step(self):
+        self.losses.append(1)
+
+@leak(kind="growth", report="me/mine#1", line="LINE", holder=".losses")
+def mine(device):
+    \"\"\"Keeps all.\"\"\"
+    return Trainer().step
+"""
+
+
+def test_line_and_holder_of_a_scenario_are_its_truth(tmp_path: Path) -> None:
+    file = written(tmp_path, TOLD.replace("LINE", "self.losses.append("), "mine.py")
+    (leaky,) = _load.load_scenarios(str(tmp_path)).scenarios
+    assert (leaky.lines, leaky.holders) == (("self.losses.append(",), (".losses",))
+    # The declaration quotes the line, and is not it.
+    assert scenario.line_numbers(file, leaky.lines) == [9]
+
+
+@pytest.mark.parametrize(("piece", "says"), [("self.losses", "lines 6, 9"), ("self.history", "no line")])
+def test_line_of_a_scenario_must_be_in_exactly_one_line(piece: str, says: str, tmp_path: Path) -> None:
+    written(tmp_path, TOLD.replace("LINE", piece), "mine.py")
+    (broken,) = _load.load_scenarios(str(tmp_path)).broken
+    assert f"'{piece}' must be in exactly one line of" in broken.what
+    assert says in broken.what
+
+
 def test_empty_folder_has_no_scenarios(tmp_path: Path) -> None:
     assert _load.load_scenarios(str(tmp_path)) == _load.LoadedFolder([], [])
 

@@ -119,7 +119,10 @@ Scenario to_scenario(const py::handle& item) {
     if (!parsed) throw failure_error(fmt::format("{}: no kind '{}'", scenario.file, kind.cast<std::string>()));
     scenario.kinds.push_back(*parsed);
   }
+  scenario.lines = item.attr("lines").cast<std::vector<std::string>>();
+  scenario.holders = item.attr("holders").cast<std::vector<std::string>>();
   scenario.bytes_per_step = item.attr("bytes_per_step").cast<double>();
+  scenario.not_yet = item.attr("not_yet").cast<std::string>();
   scenario.needs_cuda = item.attr("needs_cuda").cast<bool>();
   scenario.min_gpus = item.attr("min_gpus").cast<int>();
   return scenario;

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _DECORATORS = {"leak", "clean"}
-_LISTED = {"kind", "report", "needs_cuda", "min_gpus"}
+_LISTED = {"kind", "report", "line", "holder", "not_yet", "needs_cuda", "min_gpus"}
 # What is imported from elsewhere may declare scenarios, and so may what is run as text.
 _RUNNING = {"__import__", "builtins", "eval", "exec", "importlib", "pkgutil", "runpy"}
 _DECLARING_NOTHING = (set(sys.stdlib_module_names) - _RUNNING) | {"numpy", "torch"}
@@ -60,14 +60,18 @@ def _declared(function: ast.FunctionDef, decorator: ast.Call, path: Path) -> dic
     if decorator.args or any(keyword.arg is None for keyword in decorator.keywords):
         raise NotPlain(f"{path}:{decorator.lineno}")
     given = {k.arg: _literal(k.value, path) for k in decorator.keywords if k.arg in _LISTED}
-    kinds = given.get("kind", ())
+    several = {name: given.get(name, ()) for name in ("kind", "line", "holder")}
+    several = {name: [value] if isinstance(value, str) else list(value) for name, value in several.items()}
     return {
         "name": function.name,
         "story": inspect.cleandoc(ast.get_docstring(function) or ""),
         "report": given.get("report", ""),
         "file": str(path),
         "expected": getattr(decorator.func, "id", ""),
-        "kinds": [kinds] if isinstance(kinds, str) else list(kinds),
+        "kinds": several["kind"],
+        "lines": several["line"],
+        "holders": several["holder"],
+        "not_yet": given.get("not_yet", ""),
         "needs_cuda": given.get("needs_cuda", False),
         "min_gpus": given.get("min_gpus", 0),
     }

@@ -5,7 +5,7 @@
 A scenario file holds one mechanism and its clean twin. Each is a function that does the set-up on a
 device and returns the step; its docstring is the story. The name of the function is the scenario's name.
 
-    @leak(kind="graph_retention", report="google/brax#152")
+    @leak(kind="graph_retention", report="google/brax#152", line="total = total + loss", holder=".total")
     def loss_sum_attached(device):
         \"\"\"A running total of attached losses chains every step's graph.\"\"\"
         ...
@@ -14,6 +14,7 @@ device and returns the step; its docstring is the story. The name of the functio
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,10 +35,24 @@ class Scenario:
     file: str
     expected: str
     kinds: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
     bytes_per_step: float = -1.0
+    not_yet: str = ""
     needs_cuda: bool = False
     min_gpus: int = 0
     set_up: SetUp = field(default=lambda device: lambda: None, repr=False)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a scenario declares beside its verdict; the fields are those of `Scenario`."""
+
+    kinds: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+    bytes_per_step: float = -1.0
+    not_yet: str = ""
 
 
 _REGISTRY: dict[str, Scenario] = {}
@@ -58,21 +73,57 @@ def leak(
     *,
     kind: str | tuple[str, ...],
     report: str,
+    line: str | tuple[str, ...] = (),
+    holder: str | tuple[str, ...] = (),
     bytes_per_step: float = -1.0,
+    not_yet: str = "",
     needs_cuda: bool = False,
     min_gpus: int = 0,
 ) -> Callable[[SetUp], SetUp]:
     """Declares a step that leaks. `kind`: the right kind, or all that are right, the best first.
 
-    `bytes_per_step`: the rate known by construction, in bytes; left out where none is.
+    `line`: the statement that a user would have to change, as a piece of its text that is in no other line of the file
+    (declarations aside); `holder`: what keeps it, as a piece of the path that a report must name (".losses"). Of either
+    several may be right. `bytes_per_step`: the rate known by construction, in bytes; left out where none is.
+    `not_yet`: what would be needed for the right verdict, where a run is known not to reach it; gates leave it out.
     """
-    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
-    return _declare("leak", report, kinds, bytes_per_step, needs_cuda, min_gpus)
+    truth = Truth(_several(kind), _several(line), _several(holder), bytes_per_step, not_yet)
+    return _declare("leak", report, truth, needs_cuda, min_gpus)
 
 
-def clean(*, report: str, needs_cuda: bool = False, min_gpus: int = 0) -> Callable[[SetUp], SetUp]:
-    """Declares a step that does not leak: the twin of a leak, or a healthy look-alike."""
-    return _declare("clean", report, (), 0.0, needs_cuda, min_gpus)
+def clean(*, report: str, not_yet: str = "", needs_cuda: bool = False, min_gpus: int = 0) -> Callable[[SetUp], SetUp]:
+    """Declares a step that does not leak: the twin of a leak, or a healthy look-alike. `not_yet` as in `leak`."""
+    return _declare("clean", report, Truth(bytes_per_step=0.0, not_yet=not_yet), needs_cuda, min_gpus)
+
+
+def line_numbers(file: str, pieces: tuple[str, ...]) -> list[int]:
+    """The lines that hold these pieces, declarations aside. Raises ValueError where one is in none, or in several."""
+    lines = _lines_without_declarations(file) if pieces else []
+    numbers = []
+    for piece in pieces:
+        found = [number for number, line in lines if piece in line]
+        if len(found) != 1:
+            places = f"lines {', '.join(map(str, found))}" if found else "no line"
+            raise ValueError(f"{piece!r} must be in exactly one line of {file}, and is in {places}: name another piece")
+        numbers.append(found[0])
+    return numbers
+
+
+def _lines_without_declarations(file: str) -> list[tuple[int, str]]:
+    """With their numbers, from 1 on."""
+    text = Path(file).read_text(encoding="utf-8")
+    declaring = {
+        number
+        for node in ast.walk(ast.parse(text))
+        for decorator in getattr(node, "decorator_list", ())
+        if isinstance(decorator, ast.Call) and any(keyword.arg == "line" for keyword in decorator.keywords)
+        for number in range(decorator.lineno, (decorator.end_lineno or decorator.lineno) + 1)
+    }
+    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if number not in declaring]
+
+
+def _several(one_or_more: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (one_or_more,) if isinstance(one_or_more, str) else tuple(one_or_more)
 
 
 def _place_of(set_up: SetUp) -> tuple[Path, int]:
@@ -83,8 +134,7 @@ def _place_of(set_up: SetUp) -> tuple[Path, int]:
 def _declare(
     expected: str,
     report: str,
-    kinds: tuple[str, ...],
-    bytes_per_step: float,
+    truth: Truth,
     needs_cuda: bool,
     min_gpus: int,
 ) -> Callable[[SetUp], SetUp]:
@@ -97,8 +147,21 @@ def _declare(
         story = inspect.cleandoc(set_up.__doc__ or "")
         if not story:
             raise ValueError(f"scenario {name!r} in {file} has no docstring; write its story there")
+        line_numbers(file, truth.lines)
         _REGISTRY[name] = Scenario(
-            name, story, report, file, expected, kinds, bytes_per_step, needs_cuda, min_gpus, set_up
+            name,
+            story,
+            report,
+            file,
+            expected,
+            truth.kinds,
+            truth.lines,
+            truth.holders,
+            truth.bytes_per_step,
+            truth.not_yet,
+            needs_cuda,
+            min_gpus,
+            set_up,
         )
         return set_up
 
