@@ -10,7 +10,7 @@ using torch::autograd::variable_list;
 
 struct ExpInSavedData : torch::autograd::Function<ExpInSavedData> {
   static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& input) {
-    auto output = input.exp();
+    auto output = input.exp();  // owned by the node that it owns
     ctx->saved_data["output"] = output;
     return output;
   }
@@ -56,6 +56,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/ctx_stores_output.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::reference_cycle},
+    .lines = {"] = output;", "auto output = input.exp();  // owned"},
     .bytes_per_step = kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<CustomExpTraining<ExpInSavedData>>(),
 }};

@@ -31,8 +31,8 @@ class EmaWithGraph : EmaTraining {
 
   void step() {
     train();
-    const auto parameters = model_->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) average_[i] = 0.99 * average_[i] + 0.01 * parameters[i];
+    const auto weights = model_->parameters();
+    for (std::size_t i = 0; i < weights.size(); ++i) average_[i] = 0.99 * average_[i] + 0.01 * weights[i];
   }
 };
 
@@ -57,6 +57,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/ema_weights_attached.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::attached_activation},
+    .lines = {"0.01 * weights[i]"},
     .set_up = set_up_of<EmaWithGraph>(),
 }};
 

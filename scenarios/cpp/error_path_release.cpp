@@ -82,6 +82,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/error_path_release.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::growth, Kind::reference_cycle},
+    .lines = {"image.release()", "  auto image = std::make_unique<"},
     .bytes_per_step = 3 * kSide * kSide * sizeof(float),
     .set_up = set_up_of<LoaderThatReleases>(),
 }};

@@ -14,7 +14,7 @@ class EvaluationKeepsOutputs : SmallTraining {
   void step() {
     const torch::NoGradGuard no_grad;
     const auto inputs = torch::rand({kBatch, kWidth}, device_);
-    const auto outputs = model_->forward(inputs);
+    const auto outputs = model_->forward(inputs);  // kept below
     score_ += (outputs > 0).to(torch::kFloat).mean().item<double>();
     outputs_.push_back(outputs);
   }
@@ -47,6 +47,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/eval_outputs_kept.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::detached_activation},
+    .lines = {"outputs_.push_back(outputs);", "// kept below"},
     .bytes_per_step = kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<EvaluationKeepsOutputs>(),
 }};

@@ -80,6 +80,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/exceptions_kept.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::growth},
+    .lines = {"errors_.push_back(error);", "const auto batch = torch::rand("},
     .set_up = set_up_of<TrainerKeepingErrors>(),
 }};
 

@@ -52,6 +52,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/gradient_hook_keeps_output.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::reference_cycle, Kind::attached_activation},
+    .lines = {"hidden.register_hook([hidden]", "const auto hidden = model_->forward(inputs);"},
     .set_up = set_up_of<GateOverOutput>(),
 }};
 

@@ -30,7 +30,7 @@ class RecomputationKeepsInputs : Recomputation {
   explicit RecomputationKeepsInputs(torch::Device device) : Recomputation(device) {}
 
   void step() {
-    stash_.push_back(torch::rand({kBatch, kWidth}, device_));
+    stash_.push_back(torch::rand({kBatch, kWidth}, device_));  // and no clear()
     train();
   }
 };
@@ -54,6 +54,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/input_batches_kept.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::growth},
+    .lines = {"// and no clear()"},
     .bytes_per_step = kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<RecomputationKeepsInputs>(),
 }};

@@ -69,6 +69,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/kv_cache_cat.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::growing_buffer},
+    .lines = {"to_key_->forward(token)}, 1);", "to_value_->forward(token)}, 1);"},
     .bytes_per_step = 2 * kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<DecoderWithoutReset>(),
 }};

@@ -15,7 +15,7 @@ class LossListAttached : SmallTraining {
     const auto inputs = torch::rand({kBatch, kWidth}, device_);
     const auto targets = torch::rand({kBatch, kWidth}, device_);
     optimizer_.zero_grad();
-    const auto loss = torch::mse_loss(model_->forward(inputs), targets);
+    const auto loss = torch::mse_loss(model_->forward(inputs), targets);  // kept below
     loss.backward();
     optimizer_.step();
     losses_.push_back(loss);
@@ -51,6 +51,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/loss_list_attached.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::graph_retention},
+    .lines = {"losses_.push_back(loss);", "// kept below"},
     .set_up = set_up_of<LossListAttached>(),
 }};
 

@@ -13,7 +13,7 @@ class LossSumAttached : SmallTraining {
     const auto inputs = torch::rand({kBatch, kWidth}, device_);
     const auto targets = torch::rand({kBatch, kWidth}, device_);
     optimizer_.zero_grad();
-    const auto loss = torch::mse_loss(model_->forward(inputs), targets);
+    const auto loss = torch::mse_loss(model_->forward(inputs), targets);  // kept below
     loss.backward();
     optimizer_.step();
     total_loss_ += loss;
@@ -50,6 +50,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/loss_sum_attached.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::graph_retention},
+    .lines = {"total_loss_ += loss;", "// kept below"},
     .set_up = set_up_of<LossSumAttached>(),
 }};
 

@@ -14,8 +14,8 @@ class ValidationWithGraph : SmallTraining {
   void step() {
     const auto inputs = torch::rand({kBatch, kWidth}, device_);
     const auto targets = torch::rand({kBatch, kWidth}, device_);
-    const auto loss = torch::mse_loss(model_->forward(inputs), targets);
-    total_loss_ = total_loss_ + loss;
+    const auto loss = torch::mse_loss(model_->forward(inputs), targets);  // kept below
+    total_loss_ = total_loss_ + loss;                                     // with its graph
   }
 
  private:
@@ -49,6 +49,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/loss_sum_no_backward.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::graph_retention},
+    .lines = {"// with its graph", "// kept below"},
     .bytes_per_step = 4 * kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<ValidationWithGraph>(),
 }};

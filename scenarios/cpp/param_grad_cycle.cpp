@@ -44,6 +44,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/param_grad_cycle.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::reference_cycle},
+    .lines = {"score.backward({}, /*retain_graph=*/true"},
     .bytes_per_step = 2 * kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<PenaltyByBackward>(),
 }};

@@ -60,6 +60,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/replay_attached.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::attached_activation},
+    .lines = {"replay_.push_back(model_->forward(observation));"},
     .bytes_per_step = 3 * kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<ReplayAttached>(),
 }};

@@ -52,6 +52,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/rnn_hidden_carried.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::attached_activation},
+    .lines = {"hidden_ = cell_->forward(sample, hidden_);"},
     .set_up = set_up_of<StreamWithGraph>(),
 }};
 

@@ -13,7 +13,7 @@ class NormWithGraphImpl : public torch::nn::Module {
   NormWithGraphImpl() : running_mean_(register_buffer("running_mean", torch::zeros(kWidth))) {}
 
   torch::Tensor forward(const torch::Tensor& inputs) {
-    const auto mean = inputs.mean(0);
+    const auto mean = inputs.mean(0);  // kept below
     running_mean_ = 0.9 * running_mean_ + 0.1 * mean;
     return inputs - mean;
   }
@@ -72,6 +72,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/running_stat_attached.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::attached_activation},
+    .lines = {"+ 0.1 * mean;", "// kept below"},
     .set_up = set_up_of<NormTraining<NormWithGraph>>(),
 }};
 

@@ -41,7 +41,7 @@ class TrialWithOwningHook : Trial {
   explicit TrialWithOwningHook(torch::Device device) : Trial(device) {}
 
   void step() {
-    const auto net = std::make_shared<ProbedNet>();
+    const auto net = std::make_shared<ProbedNet>();  // owned by its own hook
     net->to(device_);
     net->on_forward = [net](const torch::Tensor& outputs) { net->largest_output = outputs.max().item<double>(); };
     train(*net);
@@ -71,6 +71,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/self_capturing_hook.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::reference_cycle, Kind::detached_activation},
+    .lines = {"net->on_forward = [net]", "// owned by its own hook"},
     .bytes_per_step = 2 * (kWidth * kWidth + kWidth) * sizeof(float),
     .set_up = set_up_of<TrialWithOwningHook>(),
 }};

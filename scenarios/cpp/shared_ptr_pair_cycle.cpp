@@ -38,10 +38,10 @@ class LookupWithOwningPair : SmallTraining {
   void step() {
     const torch::NoGradGuard no_grad;
     const auto request = std::make_shared<OwnedRequest>();
-    request->inputs = torch::rand({kBatch, kWidth}, device_);
+    request->inputs = torch::rand({kBatch, kWidth}, device_);  // kept by the pair
     request->awaitable = std::make_shared<OwningAwaitable>();
-    request->awaitable->request = request;
-    request->awaitable->outputs = model_->forward(request->inputs);
+    request->awaitable->request = request;                           // the way back
+    request->awaitable->outputs = model_->forward(request->inputs);  // and this too
   }
 };
 
@@ -67,6 +67,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/shared_ptr_pair_cycle.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::reference_cycle, Kind::detached_activation},
+    .lines = {"// the way back", "// kept by the pair", "// and this too"},
     .bytes_per_step = 2 * kBatch * kWidth * sizeof(float),
     .set_up = set_up_of<LookupWithOwningPair>(),
 }};

@@ -31,7 +31,7 @@ class ReplaceByNewGroup : Densification {
 
   void step() {
     train();
-    points_ = points_.detach().clone().requires_grad_();
+    points_ = points_.detach().clone().requires_grad_();  // beside the old ones
     optimizer_.add_param_group(torch::optim::OptimizerParamGroup({points_}));
   }
 };
@@ -56,6 +56,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/stale_optimizer_state.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::optimizer_state, Kind::detached_activation, Kind::growth},
+    .lines = {"optimizer_.add_param_group(", "// beside the old ones"},
     .bytes_per_step = 3 * kWidth * kWidth * sizeof(float),
     .set_up = set_up_of<ReplaceByNewGroup>(),
 }};

@@ -57,6 +57,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/undrained_list.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::host_heap},
+    .lines = {"freed_blocks_.push_back(block)"},
     .bytes_per_step = kBlocksPerStep * sizeof(std::int64_t),
     .set_up = set_up_of<SchedulerThatForgets>(),
 }};

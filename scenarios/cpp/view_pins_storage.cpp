@@ -16,7 +16,7 @@ class FeaturesAsViews : SmallTraining {
   void step() {
     const torch::NoGradGuard no_grad;
     const auto images = torch::rand({kBatch, kTokens, kWidth}, device_);
-    const auto tokens = model_->forward(images);
+    const auto tokens = model_->forward(images);  // kept by the view
     features_.push_back(tokens.select(1, 0));
   }
 
@@ -52,6 +52,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/view_pins_storage.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::view_pins_storage},
+    .lines = {"features_.push_back(tokens.select(1, 0));", "// kept by the view"},
     .bytes_per_step = kBatch * kTokens * kWidth * sizeof(float),
     .set_up = set_up_of<FeaturesAsViews>(),
 }};

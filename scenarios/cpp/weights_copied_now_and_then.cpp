@@ -74,6 +74,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/weights_copied_now_and_then.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::growth, Kind::detached_activation},
+    .lines = {"copies_.emplace_back(score(), weights())", "copies.push_back(parameter.detach().clone())"},
     .bytes_per_step = 2 * (kWidth * kWidth + kWidth) * sizeof(float) / 25.0,
     .set_up = set_up_of<KeepsAllCopies>(),
 }};

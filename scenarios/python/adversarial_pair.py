@@ -57,6 +57,8 @@ class Adversarial:
 @leak(
     kind=("detached_activation", "growth"),
     report="recursionpharma/gflownet#130",
+    line="self.seen.append(fakes)",
+    holder=".seen",
     bytes_per_step=BATCH * SAMPLE * 4.0 / 2,
 )
 def adversarial_pair(device: str) -> Callable[[], None]:

@@ -65,7 +65,7 @@ class CountingTagger(Tagger):
             self.bad_count += 1
 
 
-@leak(kind="growth", report="pytorch/vision#9383")
+@leak(kind="growth", report="pytorch/vision#9383", line="self.to_retry.append(sentence)", holder=".to_retry")
 def bad_records_kept(device: str) -> Callable[[], None]:
     """Only the error path leaks, at random steps and in random amounts."""
     return RetryingTagger(device).step

@@ -67,6 +67,8 @@ class GalleryOfLast(Epochs):
 @leak(
     kind=("detached_activation", "growth"),
     report="Lightning-AI/pytorch-lightning#1510",
+    line="self.gallery.append(self.hardest())",
+    holder=".gallery",
     bytes_per_step=8 * WIDTH * 4.0 / STEPS_AN_EPOCH,
 )
 def best_of_each_epoch(device: str) -> Callable[[], None]:

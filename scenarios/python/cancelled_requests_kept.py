@@ -44,7 +44,12 @@ class Server:
             self.admit()
 
 
-@leak(kind="growth", report="vllm-project/vllm#48165")
+@leak(
+    kind="growth",
+    report="vllm-project/vllm#48165",
+    line=("self.caches[self.requests] = torch.zeros", "if self.frees_cancelled or not is_cancelled"),
+    holder=".caches",
+)
 def cancelled_requests_kept(device: str) -> Callable[[], None]:
     """Of requests that were cancelled, about one in seven, the cache stays."""
     return Server(device, frees_cancelled=False).step

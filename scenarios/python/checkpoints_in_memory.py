@@ -71,6 +71,8 @@ class KeepsBest(Training):
 @leak(
     kind=("growth", "detached_activation"),
     report="wandb/wandb#2644",
+    line="self.checkpoints.append(",
+    holder=".checkpoints",
     bytes_per_step=PARAMETER_BYTES / EVERY,
 )
 def checkpoints_in_memory(device: str) -> Callable[[], None]:

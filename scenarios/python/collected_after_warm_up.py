@@ -62,7 +62,13 @@ class AveragesWeights(Training):
         self.mean = weight.clone() if self.mean is None else self.mean.lerp(weight, 1 / self.count)
 
 
-@leak(kind=("growth", "detached_activation"), report="PaddlePaddle/PaddleNLP#6003", bytes_per_step=WIDTH * WIDTH * 4.0)
+@leak(
+    kind=("growth", "detached_activation"),
+    report="PaddlePaddle/PaddleNLP#6003",
+    line="self.collected.append(",
+    holder=".collected",
+    bytes_per_step=WIDTH * WIDTH * 4.0,
+)
 def collected_after_warm_up(device: str) -> Callable[[], None]:
     """Nothing leaks for forty steps; then a copy of the weights a step."""
     return CollectsWeights(device).step

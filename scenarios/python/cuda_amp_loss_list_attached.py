@@ -37,7 +37,13 @@ class MixedPrecisionTrainer:
         return loss
 
 
-@leak(kind="graph_retention", report="IBM/mi-prometheus#111", needs_cuda=True)
+@leak(
+    kind="graph_retention",
+    report="IBM/mi-prometheus#111",
+    line="trainer.losses.append(trainer.train_batch())",
+    holder=".losses",
+    needs_cuda=True,
+)
 def cuda_amp_loss_list_attached(device: str) -> Callable[[], None]:
     """backward() runs on the scaled loss; the unscaled one is appended to the log with its graph.
 

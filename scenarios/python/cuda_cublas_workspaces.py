@@ -38,7 +38,12 @@ def multiplying(device: str, next_stream: Callable[[], torch.cuda.ExternalStream
     return step
 
 
-@leak(kind=("growth", "detached_activation", "raw_cuda"), report="pytorch/pytorch#99196", needs_cuda=True)
+@leak(
+    kind=("growth", "detached_activation", "raw_cuda"),
+    report="pytorch/pytorch#99196",
+    line=("left @ right", "lambda: make_stream(device)"),
+    needs_cuda=True,
+)
 def cuda_cublas_workspaces(device: str) -> Callable[[], None]:
     """Each step multiplies on a new stream, and torch keeps a cuBLAS workspace for every pair of handle and stream."""
     return multiplying(device, lambda: make_stream(device))

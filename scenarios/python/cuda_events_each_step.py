@@ -56,7 +56,12 @@ def timed(device: str, is_destroying: bool) -> Callable[[], None]:
     return step
 
 
-@leak(kind=("raw_cuda", "host_heap"), report="llnl/camp#71", needs_cuda=True)
+@leak(
+    kind=("raw_cuda", "host_heap"),
+    report="llnl/camp#71",
+    line=("self.cudart.cudaEventCreate(", "events.append(timer.record())"),
+    needs_cuda=True,
+)
 def cuda_events_each_step(device: str) -> Callable[[], None]:
     """A layer timer creates an event before each layer in every step and destroys none of them."""
     return timed(device, is_destroying=False)

@@ -49,7 +49,13 @@ def training(device: str, most_attempts: int) -> Callable[[], None]:
     return step
 
 
-@leak(kind=("raw_cuda", "fragmentation_drift", "growth"), report="pytorch/pytorch#190348", needs_cuda=True)
+@leak(
+    kind=("raw_cuda", "fragmentation_drift", "growth"),
+    report="pytorch/pytorch#190348",
+    line="optional.attempts.append(optional.try_capture())",
+    holder=".attempts",
+    needs_cuda=True,
+)
 def cuda_failed_capture_kept(device: str) -> Callable[[], None]:
     """Every step tries the capture again and keeps the failed graph beside its error, and with it a private pool."""
     return training(device, most_attempts=1 << 30)

@@ -58,7 +58,13 @@ def serving(device: str, key_of: Callable[[int, int], object]) -> Callable[[], N
     return step
 
 
-@leak(kind=("raw_cuda", "growth", "fragmentation_drift"), report="vllm-project/vllm#48165", needs_cuda=True)
+@leak(
+    kind=("raw_cuda", "growth", "fragmentation_drift"),
+    report="vllm-project/vllm#48165",
+    line=("self.graphs[key] = self.capture(", "lambda index, rows: (index, rows)"),
+    holder=".graphs",
+    needs_cuda=True,
+)
 def cuda_graph_captured_again(device: str) -> Callable[[], None]:
     """The key of the graph cache holds the request's number beside the shape, so that every request is captured anew.
 

@@ -49,6 +49,8 @@ class EncoderTraining:
 @leak(
     kind="detached_activation",
     report="huggingface/transformers#7232",
+    line="hidden_states.append(training.train_batch().detach())",
+    holder=".hidden_states",
     bytes_per_step=BATCH * WIDTH * 4.0,
     needs_cuda=True,
 )

@@ -57,7 +57,14 @@ def rollout(policy: Policy, device: str) -> Callable[[], None]:
     return step
 
 
-@leak(kind="growing_buffer", report="MemTensor/MemOS#2303", bytes_per_step=TOKEN_BYTES, needs_cuda=True)
+@leak(
+    kind="growing_buffer",
+    report="MemTensor/MemOS#2303",
+    line="self.cache = torch.cat([self.cache, new])",
+    holder=".cache",
+    bytes_per_step=TOKEN_BYTES,
+    needs_cuda=True,
+)
 def cuda_kv_cache_cat(device: str) -> Callable[[], None]:
     """A policy appends key and value of each token to its cache on the device, in all episodes together.
 

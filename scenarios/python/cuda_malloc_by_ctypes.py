@@ -71,7 +71,12 @@ def training(decoder: NativeDecoder, device: str) -> Callable[[], None]:
     return step
 
 
-@leak(kind="raw_cuda", report="pytorch/vision#4378", needs_cuda=True)
+@leak(
+    kind="raw_cuda",
+    report="pytorch/vision#4378",
+    line=("self.cudart.cudaMalloc(", "return self.new_scratch()"),
+    needs_cuda=True,
+)
 def cuda_malloc_by_ctypes(device: str) -> Callable[[], None]:
     """The wrapper takes new scratch memory by cudaMalloc for each batch and forgets the address.
 

@@ -50,7 +50,12 @@ def computing(device: str, is_unloading: bool) -> Callable[[], None]:
     return step
 
 
-@leak(kind="raw_cuda", report="gwoltman/gpuowl#5", needs_cuda=True)
+@leak(
+    kind="raw_cuda",
+    report="gwoltman/gpuowl#5",
+    line=("self.driver.cuModuleLoadData(", "module = kernels.load()"),
+    needs_cuda=True,
+)
 def cuda_module_each_step(device: str) -> Callable[[], None]:
     """The module of every step stays loaded."""
     return computing(device, is_unloading=False)

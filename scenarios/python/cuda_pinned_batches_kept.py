@@ -52,6 +52,8 @@ def training(loader: PinningLoader, device: str) -> Callable[[], None]:
 @leak(
     kind=("pinned_host", "growth"),
     report="pytorch/pytorch#97432",
+    line="self.in_flight.append(pinned)",
+    holder=".in_flight",
     bytes_per_step=BATCH * WIDTH * 4.0,
     needs_cuda=True,
 )

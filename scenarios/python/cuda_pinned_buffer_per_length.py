@@ -61,7 +61,14 @@ def training(stager: Stager, device: str) -> Callable[[], None]:
     return step
 
 
-@leak(kind="pinned_host", report="vllm-project/vllm#48165", bytes_per_step=CAPACITY * WIDTH * 4.0, needs_cuda=True)
+@leak(
+    kind="pinned_host",
+    report="vllm-project/vllm#48165",
+    line="self.buffers[length] = torch.zeros(",
+    holder=".buffers",
+    bytes_per_step=CAPACITY * WIDTH * 4.0,
+    needs_cuda=True,
+)
 def cuda_pinned_buffer_per_length(device: str) -> Callable[[], None]:
     """A stager keeps one page-locked buffer for each length that it has met, and each sentence is a bit longer.
 

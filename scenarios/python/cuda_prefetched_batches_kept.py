@@ -58,6 +58,8 @@ def training(prefetcher: Prefetcher, device: str) -> Callable[[], None]:
 @leak(
     kind=("growth", "detached_activation"),
     report="microsoft/hi-ml#293",
+    line="self.fetched.append(",
+    holder=".fetched",
     bytes_per_step=BATCH * WIDTH * 4.0,
     needs_cuda=True,
 )

@@ -54,7 +54,13 @@ class GraphedEvaluationWithoutRetry(GraphedEvaluation):
         graph.reset()
 
 
-@leak(kind=("raw_cuda", "fragmentation_drift"), report="pytorch/pytorch#190348", needs_cuda=True)
+@leak(
+    kind=("raw_cuda", "fragmentation_drift"),
+    report="pytorch/pytorch#190348",
+    line="self.to_retry.append((graph, error))",
+    holder=".to_retry",
+    needs_cuda=True,
+)
 def cuda_ragged_capture_kept(device: str) -> Callable[[], None]:
     """The captured function raises when it meets a ragged batch; the graph goes to a list of those to try again.
 

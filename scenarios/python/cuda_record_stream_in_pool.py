@@ -37,7 +37,12 @@ def reducing(device: str, is_recorded: bool) -> Callable[[], None]:
     return step
 
 
-@leak(kind=("stuck_free", "raw_cuda"), report="pytorch/pytorch#175015", needs_cuda=True)
+@leak(
+    kind=("stuck_free", "raw_cuda"),
+    report="pytorch/pytorch#175015",
+    line=("bucket.record_stream(side)", "region.__enter__()"),
+    needs_cuda=True,
+)
 def cuda_record_stream_in_pool(device: str) -> Callable[[], None]:
     """Buckets are freed after record_stream while a pool is in use: torch defers such frees until the pool is left."""
     return reducing(device, is_recorded=True)

@@ -39,7 +39,7 @@ class CodebookTraining:
 
     def revive(self) -> None:
         self.codebook = nn.Embedding.from_pretrained(self.codebook.weight.detach() + 0.01, freeze=False)
-        self.optimizer.add_param_group({"params": list(self.codebook.parameters())})
+        self.optimizer.add_param_group({"params": list(self.codebook.parameters())})  # beside the old one
 
 
 class CodebookTrainingWithClearedState(CodebookTraining):
@@ -54,6 +54,8 @@ class CodebookTrainingWithClearedState(CodebookTraining):
 @leak(
     kind=("optimizer_state", "detached_activation", "growth"),
     report="nerfstudio-project/gsplat#931",
+    line="# beside the old one",
+    holder=(".param_groups", ".state"),
     bytes_per_step=3 * ROWS * WIDTH * 4.0 / STEPS_BETWEEN,
     needs_cuda=True,
 )

@@ -29,7 +29,12 @@ def training(device: str, bytes_of: Callable[[int], int]) -> Callable[[], None]:
     return step
 
 
-@leak(kind="fragmentation_drift", report="ROCm/legacy-rocm-build#6333", needs_cuda=True)
+@leak(
+    kind="fragmentation_drift",
+    report="ROCm/legacy-rocm-build#6333",
+    line="buffer = torch.empty(bytes_of(next(indices))",
+    needs_cuda=True,
+)
 def cuda_sizes_that_grow(device: str) -> Callable[[], None]:
     """Every batch is a little longer than all before: no cached block is large enough, so each takes a new segment.
 

@@ -47,7 +47,12 @@ def filtering(device: str, is_releasing: bool) -> Callable[[], None]:
     return step
 
 
-@leak(kind="raw_cuda", report="pytorch/pytorch#599", needs_cuda=True)
+@leak(
+    kind="raw_cuda",
+    report="pytorch/pytorch#599",
+    line=("self.cudart.cudaMalloc(ctypes.byref", "scratch = native.run()"),
+    needs_cuda=True,
+)
 def cuda_small_scratch(device: str) -> Callable[[], None]:
     """40 KiB of every step are never freed: the driver's own account shows them once in fifty steps."""
     return filtering(device, is_releasing=False)

@@ -44,7 +44,12 @@ def copying(
     return lambda: engine.copy(batch, target, next_stream())
 
 
-@leak(kind=("raw_cuda", "host_heap"), report="inducer/pycuda#370", needs_cuda=True)
+@leak(
+    kind=("raw_cuda", "host_heap"),
+    report="inducer/pycuda#370",
+    line=("self.cudart.cudaStreamCreateWithFlags(", "lambda engine: engine.new_stream"),
+    needs_cuda=True,
+)
 def cuda_stream_each_step(device: str) -> Callable[[], None]:
     """Each transfer gets a stream of its own, and nothing ever destroys one: the driver keeps them all."""
     return copying(device, lambda engine: engine.new_stream)

@@ -36,7 +36,13 @@ def data_set_cached_by_step_clean(device: str) -> Callable[[], None]:
     return CachingReader(device, 300, has_key_of_its_step=False).step
 
 
-@leak(kind="growth", report="pytorch/pytorch#20433", bytes_per_step=WIDTH * 4.0)
+@leak(
+    kind="growth",
+    report="pytorch/pytorch#20433",
+    line=("self.cache[key] = torch.zeros(", "key = self.steps if self.has_key_of_its_step"),
+    holder=".cache",
+    bytes_per_step=WIDTH * 4.0,
+)
 def data_set_cached_by_step(device: str) -> Callable[[], None]:
     """The key is the number of the step, so that nothing is ever found again."""
     return CachingReader(device, 300, has_key_of_its_step=True).step

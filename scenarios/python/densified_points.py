@@ -38,8 +38,8 @@ class Splatting:
 
     def step_replacing(self) -> None:
         if self.fit():
-            self.points = self.moved()
-            self.optimizer.param_groups[0]["params"] = [self.points]
+            self.points = self.moved()  # its moments stay
+            self.optimizer.param_groups[0]["params"] = [self.points]  # not its state
 
     def step_replacing_with_state(self) -> None:
         if self.fit():
@@ -49,7 +49,12 @@ class Splatting:
             self.optimizer.state[self.points] = state
 
 
-@leak(kind="optimizer_state", report="nerfstudio-project/gsplat#931")
+@leak(
+    kind="optimizer_state",
+    report="nerfstudio-project/gsplat#931",
+    line=("self.points = self.moved()  # its", "[self.points]  # not its state"),
+    holder=".state",
+)
 def densified_points(device: str) -> Callable[[], None]:
     """The optimizer's state is keyed by parameter: moments of the replaced one, and itself as the key, stay."""
     return Splatting(device).step_replacing

@@ -39,7 +39,12 @@ class AgentWithNumber(Agent):
         self.loss_ema = value if self.loss_ema is None else 0.9 * self.loss_ema + 0.1 * value
 
 
-@leak(kind="graph_retention", report="alexhernandezgarcia/gflownet#133")
+@leak(
+    kind="graph_retention",
+    report="alexhernandezgarcia/gflownet#133",
+    line="self.loss_ema = loss if",
+    holder=".loss_ema",
+)
 def ema_loss_attached(device: str) -> Callable[[], None]:
     """An agent smooths its loss with a moving average over attached tensors.
 

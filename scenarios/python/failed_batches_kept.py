@@ -48,7 +48,12 @@ class Trainer:
             self.failure_count += 1
 
 
-@leak(kind=("graph_retention", "attached_activation", "growth"), report="pytorch/pytorch#18853")
+@leak(
+    kind=("graph_retention", "attached_activation", "growth"),
+    report="pytorch/pytorch#18853",
+    line="self.failures.append(error)",
+    holder=".failures",
+)
 def failed_batches_kept(device: str) -> Callable[[], None]:
     """The exceptions are kept for a summary, and each one's traceback keeps the frame with its batch and its loss."""
     return Trainer(device).step_keeping_errors

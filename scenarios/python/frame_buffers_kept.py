@@ -54,7 +54,13 @@ class OneBuffer(VideoService):
         self.counts[self.describe(self.buffer)] += 1
 
 
-@leak(kind="growth", report="vllm-project/vllm#48165", bytes_per_step=FRAMES * PIXELS * 4.0)
+@leak(
+    kind="growth",
+    report="vllm-project/vllm#48165",
+    line="self.answers.append((buffer",
+    holder=".answers",
+    bytes_per_step=FRAMES * PIXELS * 4.0,
+)
 def frame_buffers_kept(device: str) -> Callable[[], None]:
     """Each answer keeps the buffer that it was read from."""
     return BufferPerRequest(device).step

@@ -58,7 +58,13 @@ class OverWindow(TemporalSmoothing):
         self.train_on(frame, self.window)
 
 
-@leak(kind="growth", report="microsoft/hi-ml#293", bytes_per_step=FEATURES * 4.0)
+@leak(
+    kind="growth",
+    report="microsoft/hi-ml#293",
+    line="self.frames.append(frame)",
+    holder=".frames",
+    bytes_per_step=FEATURES * 4.0,
+)
 def frame_stack_window(device: str) -> Callable[[], None]:
     """Every frame of the stream stays in the list that the loss draws from."""
     return OverAll(device).step

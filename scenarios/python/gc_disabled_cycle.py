@@ -53,6 +53,7 @@ def make_update(device: str, back_link: Callable[[Rollout], Rollout | weakref.re
 @leak(
     kind="reference_cycle",
     report="NVlabs/GR00T-WholeBodyControl#220",
+    line=("rollout.advantages = Advantages(", "self.rollout = rollout"),
     bytes_per_step=2 * BATCH * WIDTH * 4.0,
 )
 def gc_disabled_cycle(device: str) -> Callable[[], None]:

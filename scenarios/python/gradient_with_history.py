@@ -39,7 +39,12 @@ class PenalisedTraining:
         self.update(gradient.detach() + 0.1 * penalty)
 
 
-@leak(kind=("graph_retention", "attached_activation", "reference_cycle"), report="pytorch/pytorch#1346")
+@leak(
+    kind=("graph_retention", "attached_activation", "reference_cycle"),
+    report="pytorch/pytorch#1346",
+    line="self.weight.grad = gradient if self.weight.grad is None",
+    holder=".weight",
+)
 def gradient_with_history(device: str) -> Callable[[], None]:
     """`.grad` carries the graph of its own making and is never zeroed, so that each step's graph hangs on it."""
     return PenalisedTraining(device).step_accumulating

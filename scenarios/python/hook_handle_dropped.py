@@ -40,7 +40,7 @@ class FaultInjection:
         self.model(torch.randn(8, 32, device=self.device)).argmax(dim=1)
 
     def experiment(self) -> None:
-        self.model[0].register_forward_hook(self.plan_faults())
+        self.model[0].register_forward_hook(self.plan_faults())  # and drops its handle
         self.run_model()
 
     def experiment_and_restore(self) -> None:
@@ -51,7 +51,7 @@ class FaultInjection:
             handle.remove()
 
 
-@leak(kind="host_heap", report="fffasttime/MRFI#5")
+@leak(kind="host_heap", report="fffasttime/MRFI#5", line="# and drops its handle", holder="._forward_hooks")
 def hook_handle_dropped(device: str) -> Callable[[], None]:
     """Each step plans its faults, hooks them into the first layer and runs the network.
 

@@ -51,7 +51,13 @@ def make_step(device: str, only_with_grad: bool) -> Callable[[], None]:
     return step
 
 
-@leak(kind="detached_activation", report="meta-pytorch/opacus#176", bytes_per_step=2 * 8 * 32 * 4.0)
+@leak(
+    kind="detached_activation",
+    report="meta-pytorch/opacus#176",
+    line="self.activations[layer].append(inputs[0].detach())",
+    holder=".activations",
+    bytes_per_step=2 * 8 * 32 * 4.0,
+)
 def hook_stores_activation(device: str) -> Callable[[], None]:
     """Differential-privacy hooks push each linear layer's input; the backward hook pops it.
 

@@ -46,7 +46,9 @@ class TracesOnce(Deployment):
         self.module(self.draw()).argmax(dim=1)
 
 
-@leak(kind="host_heap", report="pytorch/pytorch#86537")
+@leak(
+    kind="host_heap", report="pytorch/pytorch#86537", line=("torch.jit.trace(self.model", "self.traced()(self.draw())")
+)
 def jit_trace_each_step(device: str) -> Callable[[], None]:
     """torch keeps the types and methods of all traces in a store of its own: an open issue, which 2.11 still shows."""
     return TracesEachTime(device).step

@@ -45,7 +45,13 @@ def decoding(decoder: Decoder, device: str) -> Callable[[], None]:
     return step
 
 
-@leak(kind="growing_buffer", report="MemTensor/MemOS#2303", bytes_per_step=8 * 64 * 4)
+@leak(
+    kind="growing_buffer",
+    report="MemTensor/MemOS#2303",
+    line="torch.cat([self.cache, new], dim=1)",
+    holder=".cache",
+    bytes_per_step=8 * 64 * 4,
+)
 def kv_cache_cat(device: str) -> Callable[[], None]:
     """A decoder appends the key and value of each token to its cache by torch.cat and never resets the cache.
 

@@ -52,7 +52,13 @@ class Training:
         self.optimizer.step()
 
 
-@leak(kind="growth", report="pytorch/pytorch#20433", bytes_per_step=BATCH * WIDTH * 4.0)
+@leak(
+    kind="growth",
+    report="pytorch/pytorch#20433",
+    line="self.kept.append(batch)",
+    holder=".kept",
+    bytes_per_step=BATCH * WIDTH * 4.0,
+)
 def loader_workers_persistent(device: str) -> Callable[[], None]:
     """The same workers make all epochs; the loop keeps each batch, which lies in memory shared with a worker."""
     return Training(device, [], are_workers_kept=True).step
@@ -64,7 +70,13 @@ def loader_workers_persistent_clean(device: str) -> Callable[[], None]:
     return Training(device, deque(maxlen=2), are_workers_kept=True).step
 
 
-@leak(kind="growth", report="pytorch/pytorch#20433", bytes_per_step=BATCH * WIDTH * 4.0)
+@leak(
+    kind="growth",
+    report="pytorch/pytorch#20433",
+    line="self.kept.append(batch)",
+    holder=".kept",
+    bytes_per_step=BATCH * WIDTH * 4.0,
+)
 def loader_workers_each_epoch(device: str) -> Callable[[], None]:
     """Each epoch forks its workers anew, beside a run that observes the parent; the loop keeps each batch."""
     return Training(device, [], are_workers_kept=False).step

@@ -58,7 +58,12 @@ class TrainerKeepingNumbers(Trainer):
         self.losses.append(self.train_batch().item())
 
 
-@leak(kind="graph_retention", report="IBM/mi-prometheus#111")
+@leak(
+    kind="graph_retention",
+    report="IBM/mi-prometheus#111",
+    line="self.losses.append(self.train_batch())",
+    holder=".losses",
+)
 def loss_list_attached(device: str) -> Callable[[], None]:
     """The trainer appends each loss to a list that lives as long as itself.
 

@@ -11,7 +11,7 @@ from stepleak.scenario import clean, leak
 from torch import nn
 
 
-@leak(kind="graph_retention", report="google/brax#152")
+@leak(kind="graph_retention", report="google/brax#152", line="# with its graph", holder=".total_loss")
 def loss_sum_attached(device: str) -> Callable[[], None]:
     """The loop adds each loss to a total that is printed at the end of the epoch.
 
@@ -30,7 +30,7 @@ def loss_sum_attached(device: str) -> Callable[[], None]:
         loss = nn.functional.mse_loss(model(inputs), targets)
         loss.backward()
         optimizer.step()
-        total_loss = total_loss + loss
+        total_loss = total_loss + loss  # with its graph
 
     return step
 

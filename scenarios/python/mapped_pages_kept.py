@@ -22,7 +22,7 @@ def staged(batch: torch.Tensor) -> mmap.mmap:
     return pages
 
 
-@leak(kind="host_heap", report="pytorch/pytorch#193915")
+@leak(kind="host_heap", report="pytorch/pytorch#193915", line="IN_FLIGHT.append(staged(batch))", holder="IN_FLIGHT")
 def mapped_pages_kept(device: str) -> Callable[[], None]:
     """Each step stages its batch in 256 KiB of shared pages, and nobody asks whether the transfer is over."""
     torch.manual_seed(0)

@@ -76,7 +76,13 @@ class RankingByEpoch(Ranking):
             self.metric.reset()
 
 
-@leak(kind=("detached_activation", "growth"), report="Lightning-AI/torchmetrics#3294", bytes_per_step=2 * BATCH * 4.0)
+@leak(
+    kind=("detached_activation", "growth"),
+    report="Lightning-AI/torchmetrics#3294",
+    line=("self.scores.append(scores.detach())", "self.labels.append(labels)"),
+    holder=(".scores", ".labels"),
+    bytes_per_step=2 * BATCH * 4.0,
+)
 def metric_states_never_reset(device: str) -> Callable[[], None]:
     """The metric is computed at each epoch's end over all epochs so far."""
     return Ranking(device, AveragePrecision()).step

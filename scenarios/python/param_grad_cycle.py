@@ -18,7 +18,7 @@ def make_objective(device: str) -> Callable[[torch.Tensor], torch.Tensor]:
     return lambda point: network(point).square().sum()
 
 
-@leak(kind="reference_cycle", report="pytorch/pytorch#7343")
+@leak(kind="reference_cycle", report="pytorch/pytorch#7343", line="objective(point).backward(create_graph=True)")
 def param_grad_cycle(device: str) -> Callable[[], None]:
     """A Newton-like search starts each step from a new point and differentiates twice.
 

@@ -34,7 +34,7 @@ class Pruning:
 
     def step_adding_a_hook(self) -> None:
         mask = self.mask()
-        self.layer.weight.register_hook(lambda gradient: gradient * mask)
+        self.layer.weight.register_hook(lambda gradient: gradient * mask)  # never removed
         self.train()
 
     def step_within_a_hook(self) -> None:
@@ -47,6 +47,8 @@ class Pruning:
 @leak(
     kind=("optimizer_state", "growth", "detached_activation"),
     report="fffasttime/MRFI#5",
+    line="# never removed",
+    holder="._backward_hooks",
     bytes_per_step=WIDTH * WIDTH * 4.0,
 )
 def parameter_hook_each_step(device: str) -> Callable[[], None]:

@@ -52,7 +52,12 @@ class Discriminator:
         self.score = self.norm(torch.rand(8, WIDTH, device=self.device)).square().mean().item()
 
 
-@leak(kind=("attached_activation", "graph_retention"), report="pytorch/pytorch#7261")
+@leak(
+    kind=("attached_activation", "graph_retention"),
+    report="pytorch/pytorch#7261",
+    line="self.u = nn.functional.normalize(self.weight @ v",
+    holder=".u",
+)
 def power_iteration_attached(device: str) -> Callable[[], None]:
     """Each step's vector has a graph that reaches back through all vectors before."""
     torch.manual_seed(0)

@@ -56,7 +56,13 @@ class KeepingLastRate(Scheduler):
         self.steps_done += 1
 
 
-@leak(kind=("detached_activation", "growth"), report="Kaixhin/Rainbow#33", bytes_per_step=4.0)
+@leak(
+    kind=("detached_activation", "growth"),
+    report="Kaixhin/Rainbow#33",
+    line="self.rates.append(self.rate)",
+    holder=".rates",
+    bytes_per_step=4.0,
+)
 def rates_kept_as_tensors(device: str) -> Callable[[], None]:
     """A scalar tensor a step: four bytes of storage, and a hundred times that around it."""
     return KeepingRates(device).step

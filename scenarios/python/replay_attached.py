@@ -47,7 +47,12 @@ class Agent:
         self.optimizer.step()
 
 
-@leak(kind="attached_activation", report="recursionpharma/gflownet#130")
+@leak(
+    kind="attached_activation",
+    report="recursionpharma/gflownet#130",
+    line="agent.replay.append(agent.act())",
+    holder=".replay",
+)
 def replay_attached(device: str) -> Callable[[], None]:
     """The agent stores the logits exactly as the policy returned them.
 

@@ -18,7 +18,7 @@ def make_generator(device: str) -> tuple[nn.Module, Callable[[], torch.Tensor]]:
     return generator, lambda: torch.randn(8, 32, device=device, requires_grad=True)
 
 
-@leak(kind="reference_cycle", report="pytorch/pytorch#7343")
+@leak(kind="reference_cycle", report="pytorch/pytorch#7343", line="latent.picture = generator(latent)")
 def result_on_input_attribute(device: str) -> Callable[[], None]:
     """Each latent code carries its picture along, latent.picture, so that later code need not render it again.
 

@@ -35,7 +35,12 @@ class StreamingModelDetached(StreamingModel):
         return self.readout(self.hidden)
 
 
-@leak(kind="attached_activation", report="pytorch/pytorch#2198")
+@leak(
+    kind="attached_activation",
+    report="pytorch/pytorch#2198",
+    line="self.hidden = self.cell(frame, self.hidden)",
+    holder=".hidden",
+)
 def rnn_hidden_carried(device: str) -> Callable[[], None]:
     """A model tags a stream frame by frame, with gradients on because nobody turned them off.
 

@@ -52,7 +52,12 @@ def make_step(device: str, norm: nn.Module) -> Callable[[], None]:
     return step
 
 
-@leak(kind="attached_activation", report="pytorch/pytorch#20275")
+@leak(
+    kind="attached_activation",
+    report="pytorch/pytorch#20275",
+    line=("self.running_variance = (1 - self.momentum)", "self.update(inputs.var(dim=0))"),
+    holder=".running_variance",
+)
 def running_stat_attached(device: str) -> Callable[[], None]:
     """Each forward blends the batch's variance, a vector with a graph, into the running variance.
 

@@ -53,7 +53,11 @@ class Report:
         self.shown = headings.mean().item()
 
 
-@leak(kind=("reference_cycle", "view_pins_storage"), report="pytorch/pytorch#94990")
+@leak(
+    kind=("reference_cycle", "view_pins_storage"),
+    report="pytorch/pytorch#94990",
+    line="ctx.save_for_backward(headings.unsqueeze(0))",
+)
 def saved_view_of_output(device: str) -> Callable[[], None]:
     """Output, its node, the saved view, its base: a cycle inside autograd, as no backward cuts it."""
     return Report(device, WithHeadings).step

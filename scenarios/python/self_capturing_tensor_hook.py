@@ -17,7 +17,11 @@ def make_model(device: str) -> tuple[nn.Module, nn.Module]:
     return nn.Linear(32, 32).to(device), nn.Linear(32, 4).to(device)
 
 
-@leak(kind="reference_cycle", report="jacobgil/pytorch-grad-cam#88")
+@leak(
+    kind="reference_cycle",
+    report="jacobgil/pytorch-grad-cam#88",
+    line="features.register_hook(lambda grad: heat.append((features * grad)",
+)
 def self_capturing_tensor_hook(device: str) -> Callable[[], None]:
     """Class activation maps: a hook on the feature map weighs the map by the gradient that reaches it.
 

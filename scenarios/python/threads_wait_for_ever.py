@@ -66,7 +66,13 @@ class Pool(Training):
         self.train(self.ahead.pop(0).result())
 
 
-@leak(kind=("growth", "host_heap"), report="pytorch/pytorch#61920", bytes_per_step=8 * WIDTH * 4.0)
+@leak(
+    kind=("growth", "host_heap"),
+    report="pytorch/pytorch#61920",
+    line=("is_taken.wait()", "threading.Thread(target=work"),
+    holder="local of work",
+    bytes_per_step=8 * WIDTH * 4.0,
+)
 def threads_wait_for_ever(device: str) -> Callable[[], None]:
     """The event is never set: each step leaves a thread, its stack, and the batch that its frame holds."""
     return ThreadForEach(device).step

@@ -46,7 +46,12 @@ class Trainer:
             self.predictions = [self.predicted()]
 
 
-@leak(kind=("detached_activation", "growth"), report="Lightning-AI/pytorch-lightning#8583")
+@leak(
+    kind=("detached_activation", "growth"),
+    report="Lightning-AI/pytorch-lightning#8583",
+    line="self.predictions.append(self.predicted())",
+    holder=".predictions",
+)
 def validation_outputs_kept(device: str) -> Callable[[], None]:
     """The predictions of each validation are appended to a list that nobody reads: 32 KiB in every 25th step."""
     return Trainer(device).step_keeping

@@ -44,6 +44,8 @@ def make_extractor(device: str) -> Callable[[], torch.Tensor]:
 @leak(
     kind="view_pins_storage",
     report="ViCCo-Group/thingsvision#150",
+    line="features.append(next_activations()[:, 0])",
+    holder=".features",
     bytes_per_step=BATCH * TOKENS * WIDTH * 4.0,
 )
 def view_pins_storage(device: str) -> Callable[[], None]:

@@ -76,6 +76,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/cuda/events_never_destroyed.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::raw_cuda, Kind::host_heap},
+    .lines = {"cudaEventCreate(&begin_)", "cudaEventCreate(&end_)", "clock.start();"},
     .needs_cuda = true,
     .set_up = set_up_of<TimedTraining<Timer>>(),
 }};

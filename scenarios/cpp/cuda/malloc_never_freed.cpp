@@ -72,6 +72,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/cuda/malloc_never_freed.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::raw_cuda},
+    .lines = {"cudaMalloc(&workspace", "train(new_workspace());"},
     .needs_cuda = true,
     .set_up = set_up_of<WorkspaceOfEachCall>(),
 }};

@@ -88,6 +88,7 @@ const Registration kLeak{{
     .file = "scenarios/cpp/cuda/streams_never_destroyed.cpp",
     .expected = Verdict::leak,
     .kinds = {Kind::raw_cuda, Kind::host_heap},
+    .lines = {"cudaStreamCreateWithFlags(&stream"},
     .needs_cuda = true,
     .set_up = set_up_of<NewStreamsEachStep>(),
 }};
