@@ -71,7 +71,7 @@ def scenarios_of(build: Path) -> str:
 
     truths = declared_truths(str(build / "harness" / "cli" / "stepleak"))
     scores = scores_of(json.loads(results.read_text(encoding="utf-8")), truths)
-    wrong = [f"`{score.truth.name}`" for score in scores if not score.is_right]
+    wrong = [f"`{score.truth.name}`" for score in scores if score.mark == "!!"]
     return f"{len(scores) - len(wrong)}/{len(scores)}" + (f"; wrong: {', '.join(wrong)}" if wrong else "")
 
 

@@ -28,14 +28,31 @@ class Truth:
     kinds: tuple[str, ...]
     file: str
     needs_gpu: bool
+    lines: tuple[int, ...] = ()
+    """Numbers of the lines that are right: what a user must change; in C++ also what makes what stays."""
+    holders: tuple[str, ...] = ()
+    """Pieces of the holder's path that are right."""
+    not_yet: str = ""
+    """What would be needed for the right verdict, where a run is known not to reach it."""
 
     @property
     def is_cpp(self) -> bool:
         return self.file.endswith(".cpp")
 
 
-def python_truths() -> dict[str, tuple[tuple[str, ...], str]]:
-    """Kinds and files of the Python scenarios, by the decorator that declares them."""
+@dataclass(frozen=True)
+class Declaration:
+    """What the source alone tells."""
+
+    kinds: tuple[str, ...]
+    file: str
+    lines: tuple[int, ...] = ()
+    holders: tuple[str, ...] = ()
+    not_yet: str = ""
+
+
+def python_truths() -> dict[str, Declaration]:
+    """Of the Python scenarios, by the decorator that declares them."""
     sys.path.insert(0, str(PYTHON_FOLDER))
     for path in sorted(PYTHON_FOLDER.glob("*.py")):
         if path.name.startswith("_"):
@@ -45,20 +62,44 @@ def python_truths() -> dict[str, tuple[tuple[str, ...], str]]:
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
-    return {item.name: (item.kinds, item.file) for item in declared.registered()}
+    return {
+        item.name: Declaration(
+            item.kinds, item.file, tuple(declared.line_numbers(item.file, item.lines)), item.holders, item.not_yet
+        )
+        for item in declared.registered()
+    }
 
 
-def cpp_truths() -> dict[str, tuple[tuple[str, ...], str]]:
-    """Kinds and files of the C++ scenarios, by the text of their registrations."""
+REGISTRATION = re.compile(r"Registration\s+\w+\{\{(.*?)\}\};", re.DOTALL)
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def cpp_truths(folder: Path = CPP_FOLDER) -> dict[str, Declaration]:
+    """Of the C++ scenarios, by the text of their registrations."""
     truths = {}
-    registration = re.compile(r"Registration\s+\w+\{\{(.*?)\}\};", re.DOTALL)
-    for path in sorted(CPP_FOLDER.rglob("*.cpp")):
-        for block in registration.findall(path.read_text(encoding="utf-8")):
+    for path in sorted(folder.rglob("*.cpp")):
+        text = path.read_text(encoding="utf-8")
+        # What a registration quotes is not the line itself.
+        code = REGISTRATION.sub(lambda block: "\n" * block[0].count("\n"), text).splitlines()
+        for block in REGISTRATION.findall(text):
             name = re.search(r'\.name = "([^"]+)"', block)
             kinds = re.search(r"\.kinds = \{([^}]*)\}", block)
+            lines = re.search(r'\.lines = \{((?:\s*"(?:[^"\\]|\\.)*",?)*)\s*\}', block)
             assert name is not None, f"{path}: a registration without a name"
-            truths[name[1]] = (tuple(re.findall(r"Kind::(\w+)", kinds[1])) if kinds else (), str(path))
+            pieces = [piece.replace('\\"', '"') for piece in LITERAL.findall(lines[1] if lines else "")]
+            truths[name[1]] = Declaration(
+                tuple(re.findall(r"Kind::(\w+)", kinds[1])) if kinds else (),
+                str(path),
+                tuple(line_in(code, piece, path) for piece in pieces),
+            )
     return truths
+
+
+def line_in(code: list[str], piece: str, path: Path) -> int:
+    """Its number."""
+    found = [number for number, line in enumerate(code, 1) if piece in line]
+    assert len(found) == 1, f"{piece!r} must be in exactly one line of {path}, and is in {found or 'none'}"
+    return found[0]
 
 
 def declared_truths(executable: str) -> list[Truth]:
@@ -70,5 +111,6 @@ def declared_truths(executable: str) -> list[Truth]:
         # Columns: name, expected, kind (of a leak only), gpu (where it needs one), report.
         name, expected, *middle, report = line.split()
         assert name in sources, f"{name} is listed and its declaration is not found"
-        truths.append(Truth(name, expected, report, *sources[name], "gpu" in middle))
+        source = sources[name]
+        truths.append(Truth(name, expected, report, needs_gpu="gpu" in middle, **vars(source)))
     return truths
