@@ -147,6 +147,45 @@ def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
     assert [(holder["text"], holder["line"]) for holder in holders][:1] == [("layer.register_forward_hook(hook)", 5)]
 
 
+class Norm(torch.nn.Module):
+    """Has a buffer and a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+        self.scale = torch.nn.Parameter(torch.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("self.mean = 0.9 * self.mean + x", "self.mean = 0.9 * self.mean + x"),
+        # Another's attribute of that name, and another buffer: what registers it is all that is known.
+        ("self.deviation = 0.9 * self.mean + x", "self.register_buffer('mean', None)"),
+        ("mean = x", "self.register_buffer('mean', None)"),
+    ],
+)
+def test_buffer_of_a_module_is_kept_by_what_assigns_it(statement: str, expected: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    lines = [
+        "class Norm:",
+        "    def __init__(self):",
+        "        self.register_buffer('mean', None)",
+        "    def forward(self, x):",
+        f"        {statement}",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    root: Any = types.SimpleNamespace(norm=Norm())
+
+    def keep() -> list[int]:
+        root.norm.mean = torch.ones(4)
+        return [root.norm.mean._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert ".mean" in holder["path"]
+    assert holder["text"] == expected
+
+
 def hooks_on(root: Any) -> None:
     root.layer.weight.register_hook(lambda gradient: gradient)
 

@@ -70,6 +70,9 @@ _FILLED_BY_TORCH = (
 )
 """Ends of the names of torch's own containers, and how the methods that fill them begin."""
 
+_TABLES_OF_A_MODULE = frozenset({"_buffers", "_parameters", "_modules"})
+"""Of `torch.nn.Module`, which puts there what is assigned to an attribute of such a name."""
+
 
 class Sources:
     """Statements of the user's sources that keep something."""
@@ -87,7 +90,13 @@ class Sources:
                 continue
 
     def statement_keeping(self, place: Place) -> dict[str, Any]:
-        """The likeliest statement that keeps something at a place; empty where none is known.
+        """The likeliest statement that keeps something at a place; empty where none is known."""
+        attribute = _as_attribute(place)
+        found = _statement() if attribute is None else self._statement_keeping(attribute)
+        return found if found["file"] else self._statement_keeping(place)
+
+    def _statement_keeping(self, place: Place) -> dict[str, Any]:
+        """Of one way to write the place.
 
         Inside a function, or inside a loop of a script's top level: what runs once keeps one thing.
 
@@ -272,6 +281,17 @@ def _top_level_loops(tree: ast.Module) -> Iterator[ast.stmt]:
             yield node
         elif not isinstance(node, SCOPES):
             nodes.extend(ast.iter_child_nodes(node))
+
+
+def _as_attribute(place: Place) -> Place | None:
+    """The same place as `self.running_mean = ...` writes it, where a module has put that into a table of its own."""
+    if not place.way or place.way[-1].kind != "attribute" or place.way[-1].label not in _TABLES_OF_A_MODULE:
+        return None
+    table, name = place.way[-1], place.beyond[0].label if place.beyond else ""
+    if not name.isidentifier():
+        return None
+    way = [*place.way[:-1], Access("attribute", name, table.owners)]
+    return Place(way, place.beyond[1:], is_container=False, buffer=place.buffer)
 
 
 def _item_of(place: Place) -> Access:
