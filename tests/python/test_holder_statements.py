@@ -32,9 +32,14 @@ def told_of(file: Any, holder: dict[str, Any]) -> tuple[str, str, int]:
         ("def f(t, x):\n    t.other.append(x)\n", "", "", 0),
         ("def f(t, x):\n    t.kept.remove(x)\n", "", "", 0),
         ("def f(t, x):\n    t.kept = []\n", "", "", 0),
+        ("def f(t, x):\n    return lambda: t.kept.append(x)\n", "t.kept.append(x)", "x", 2),
+        ("def f(t, x):\n    return lambda: t.other.append(x)\n", "", "", 0),
         ("kept = []\n", "", "", 0),
     ],
-    ids=["append", "item", "add", "set_up_and_append", "other_name", "remove", "set_up_only", "outside_of_functions"],
+    ids=[
+        *["append", "item", "add", "set_up_and_append", "other_name", "remove", "set_up_only"],
+        *["lambda", "lambda_of_another", "outside_of_functions"],
+    ],
 )
 def test_statement_that_keeps_is_found(source: str, statement: str, expression: str, line: int, tmp_path: Any) -> None:
     file = tmp_path / "training.py"

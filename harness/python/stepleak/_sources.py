@@ -83,6 +83,7 @@ class Sources:
     def __init__(self, lines: dict[str, set[int]]) -> None:
         self._lines = lines
         self._trees: dict[str, ast.Module] = {}
+        self._bodies: dict[ast.Lambda, ast.Expr] = {}
         for file in lines:
             try:
                 self._trees[file] = ast.parse(Path(file).read_text(encoding="utf-8"))
@@ -145,7 +146,13 @@ class Sources:
         lines = self._lines.get(use.module.file, ())
         return function is not None and any(function.lineno <= n <= (function.end_lineno or n) for n in lines)
 
+    def _body(self, function: ast.Lambda) -> ast.Expr:
+        """What a lambda does, as the statement that a function of a name would have there."""
+        return self._bodies.setdefault(function, ast.copy_location(ast.Expr(function.body), function.body))
+
     def _match(self, node: ast.AST, place: Place, owner: str) -> _Match | None:
+        if isinstance(node, ast.Lambda):
+            node = self._body(node)
         if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
             call = node.value
             method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
