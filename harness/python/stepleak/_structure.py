@@ -305,8 +305,13 @@ class _Judge:
             if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
                 module, parent = use.module, use.module.parent(use.node)[0]
                 if isinstance(parent, ast.Subscript):
-                    return self._at("bounded", use, self._bounds.number(module, key.right))
+                    return self._at("bounded", use, self._number_of_slots(module, key.right))
         return None
+
+    def _number_of_slots(self, module: Module, number: ast.expr) -> int:
+        """Of a ring: `slots[i % len(slots)]` stays as long as it was made."""
+        is_own = self._is_sequence and self._places.is_length(module, number)
+        return length_of(self._container) if is_own else self._bounds.number(module, number)
 
     def _cut(self, use: Use) -> int:
         """What a trim leaves; 0: less than there was by a fixed number."""

@@ -200,6 +200,28 @@ BOUNDED_BY_SOURCE = [
         "% 50",
     ),
     Case(
+        "ring by its length",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count % len(self.kept)] = x",
+            "self.kept = [None] * 50",
+        ),
+        "keeper.kept",
+        "bounded",
+        50,
+        "% len(self.kept)",
+    ),
+    Case(
+        "ring by another's length",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    self.kept[self.count % len(self.names)] = x",
+            "self.kept = [None] * 50; self.names = ['a', 'b']",
+        ),
+        "keeper.kept",
+        "bounded",
+        -1,
+        "% len(self.names)",
+    ),
+    Case(
         "dict by modulo",
         keeper("def add(self, x):\n    self.count += 1\n    self.kept[self.count % 50] = x", "self.kept = {}"),
         "keeper.kept",
