@@ -22,7 +22,7 @@ IS_LAST = os.environ.get("STEPLEAK_SCORE_LAST") == "1"
 LEAST_LEAKS = 14
 LEAST_LEAKS_A_LANGUAGE = 7
 LEAST_LOOK_ALIKES = 8
-RIGHT_PART = 0.85
+RIGHT_PART = 0.9
 """Line and holder are right for this part of the leaks that were found. The bar of the design is 0.95 (Python): of
 cycles the line that makes what stays is named, and not the one that closes them."""
 UNHELD = {"reference_cycle", "host_heap", "raw_cuda", "stuck_free", "fragmentation_drift"}
@@ -199,8 +199,13 @@ def test_every_finding_tells_what_to_change(scores: list[Score]) -> None:
 
 
 def test_clean_is_cheap(scores: list[Score]) -> None:
-    # Most healthy steps settle at the first look that may call them clean.
-    clean = [score.result["steps"] for score in scores if score.result["verdict"] == "clean"]
+    # Most healthy steps settle at the first look that may call them clean, but for those that have something to fill.
+    clean = [
+        score.result["steps"]
+        for score in scores
+        if score.result["verdict"] == "clean"
+        and not any("filled a container" in note for note in score.result["notes"])
+    ]
     assert sum(steps <= 96 for steps in clean) >= 0.7 * len(clean), sorted(clean)
 
 
