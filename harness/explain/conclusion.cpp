@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/further_leaks.hpp"
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/losses.hpp"
 #include "harness/analyse/suspects.hpp"
@@ -20,6 +21,11 @@ namespace {
 using Next = Decision::Next;
 using Outcome = RecordOutcome::Type;
 
+void complete(Finding& finding, const Recording& recording) {
+  finding.fix = fix_for(finding, recording);
+  finding.fingerprint = fingerprint_of(finding);
+}
+
 std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<const Detector*>& detectors) {
   std::vector<Finding> findings;
   for (const auto* detector : detectors) {
@@ -27,11 +33,17 @@ std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<con
     findings.insert(findings.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
   findings = narrowed(findings);
-  for (auto& finding : findings) {
-    finding.fix = fix_for(finding, evidence.recording);
-    finding.fingerprint = fingerprint_of(finding);
-  }
+  for (auto& finding : findings) complete(finding, evidence.recording);
   return findings;
+}
+
+void add_further_leaks(const Trace& trace, std::vector<Finding>& findings) {
+  const auto& recording = recording_after_look(trace);
+  if (recording.is_empty()) return;
+  for (auto& finding : further_leaks({trace, Trends(trace), recording}, findings)) {
+    complete(finding, recording);
+    findings.push_back(std::move(finding));
+  }
 }
 
 // A run that ended before its budget is judged by what it has; only memory that ran out is a proof of its own.
@@ -232,6 +244,7 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   result.verdict = Verdict::leak;
   result.losses = losses_of(Trends(record.trace), record.capacities);
   result.findings = std::move(judgement.findings);
+  add_further_leaks(record.trace, result.findings);
   if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");
   }

@@ -85,9 +85,13 @@ void Observer::begin_record(const Pass& pass) {
 
 Recording Observer::end_record(const Pass& pass, std::int64_t steps) {
   record_stacks(false);
+  // What had been set apart may be garbage by now, and with it all that it leads to.
+  if (std::exchange(is_frozen_, false)) {
+    parts_.collector->unfreeze();
+    parts_.collector->collect(/*is_settled=*/true);
+  }
   Recording recording{.pass = pass, .steps = steps};
   for (auto* probe : parts_.probes) probe->end_record(recording);
-  if (std::exchange(is_frozen_, false)) parts_.collector->unfreeze();
   return recording;
 }
 

@@ -147,6 +147,25 @@ def adapters_of_tasks(kept_optimizers: list[torch.optim.Optimizer] | None = None
             yield
 
 
+class TwoLogs:
+    """Keeps attached losses, and records of the host's."""
+
+    def __init__(self) -> None:
+        self.training = Training()
+        self.records: list[list[str]] = []
+
+    def step(self) -> None:
+        self.training.leaky()
+        self.records.append([f"{len(self.records)}: {number}" for number in range(40)])
+
+
+def test_two_leaks_in_one_step_are_two_findings() -> None:
+    result = stepleak.check(TwoLogs().step, device="cpu")
+    assert [finding["kind"] for finding in result.findings] == ["graph_retention", "host_heap"], result.report
+    assert ".losses (list" in result.findings[0]["holder"]
+    assert ".records (list" in result.findings[1]["holder"]
+
+
 def test_what_the_task_that_runs_holds_is_not_blamed() -> None:
     result = stepleak.check(adapters_of_tasks().__next__)
     assert result.verdict == "leak", result

@@ -44,7 +44,7 @@ def in_array_of_objects(shown: Any) -> Any:
         (lambda shown: shown[1:], "[0] (ndarray) .base (ndarray) .base"),
         (lambda shown: (3, shown), "[0] [1] (ndarray) .base"),
         (lambda shown: {"mean": shown}, "[0] (dict, len 1) .mean (ndarray) .base"),
-        (in_array_of_objects, "[0] (ndarray) [1]"),
+        (in_array_of_objects, "[0] (ndarray, len 2) [1]"),
     ],
 )
 def test_array_that_shows_a_tensors_memory(kept_as: Callable[[Any], Any], path: str) -> None:

@@ -116,8 +116,11 @@ TEST(ObserverTest, LeavesTheCollectorThawedAfterARecordPassUntilItGoesOn) {
   run.observer.attach();
   run.observer.begin_record({.type = PassType::record});
   run.run_step(true, true);
+  const auto collections = run.collector.collections;
   (void)run.observer.end_record({.type = PassType::record, .planned_steps = 1}, 1);
   EXPECT_EQ(run.collector.frozen, 0);
+  // A tree that was set apart and is garbage by now keeps what hangs on it.
+  EXPECT_EQ(run.collector.collections, collections + 1);
   run.observer.freeze_again();
   EXPECT_EQ(run.collector.frozen, 1);
   run.observer.freeze_again();

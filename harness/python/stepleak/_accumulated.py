@@ -16,7 +16,7 @@ from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at, owner_replaced
 from stepleak._syntax import called_name, first_name
-from stepleak._user_code import UserCode
+from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Use, Uses
 
 _ON = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Subscript, ast.keyword)
@@ -49,7 +49,7 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     if not known or len(known) < len(slots) or any(name.keys for name in known[0].names):
         return UNKNOWN
     slot = known[0]
-    uses = Uses(code, slot.classes, frozenset(), frozenset())
+    uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
     uses.follow(list(slot.names))
     places = Places(code, uses, slot.is_closure)
     if not uses.is_whole or any(places.entered(name) != "once" for name in slot.names):

@@ -15,7 +15,7 @@ from stepleak._objects import attributes_of, container_kind, items_of, length_of
 from stepleak._places import Places, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
-from stepleak._user_code import UserCode
+from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Name, Uses
 
 _METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(kind))
@@ -145,7 +145,7 @@ def _end_at(module: Module, line: int) -> Structure:
 
 def _end_by(function: ast.AST, end: Structure, module: Module, code: UserCode) -> Structure | None:
     """What ends with a function ends soon where that is called again."""
-    entered = Places(code, Uses(code, frozenset(), frozenset(), frozenset()), False).how_often(module, function)
+    entered = Places(code, Uses(code, OwnerClasses(code), frozenset(), frozenset()), False).how_often(module, function)
     return {"once": None, "again": end}.get(entered, UNKNOWN)
 
 
@@ -173,7 +173,7 @@ def _dropping(statement: ast.AST, target: ast.Name, module: Module, code: UserCo
     for node in ast.walk(statement.iter):
         if node in functions or not isinstance(node, (ast.Name, ast.Attribute)):
             continue
-        uses = Uses(code, frozenset(), frozenset(), _METHODS)
+        uses = Uses(code, OwnerClasses(code), frozenset(), _METHODS)
         uses.follow([_name_of(node, module)])
         places = Places(code, uses, False)
         for use in uses.found:

@@ -69,10 +69,14 @@ def class_names(item: Any) -> frozenset[str]:
     return frozenset(name_of(base) for base in mro_of(type(item)))
 
 
+def all_classes_of(item: Any) -> list[type]:
+    """All classes that an object is of; of a class also itself and its bases."""
+    return [*mro_of(type(item)), *(mro_of(item) if is_a(item, type) else ())]
+
+
 def all_class_names(item: Any) -> frozenset[str]:
-    """The same, and of a class also its own name and its bases'."""
-    own = frozenset(name_of(base) for base in mro_of(item)) if is_a(item, type) else frozenset()
-    return class_names(item) | own
+    """The names of these."""
+    return frozenset(map(name_of, all_classes_of(item)))
 
 
 def defining_class(item: Any, name: str) -> type | None:

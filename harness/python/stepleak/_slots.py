@@ -27,11 +27,6 @@ class Slot:
     """Of an attribute."""
     is_closure: bool = False
 
-    @property
-    def classes(self) -> frozenset[str]:
-        """Names of the owner's classes."""
-        return frozenset() if self.owner is None else all_class_names(self.owner)
-
 
 class Slots:
     """Slots of one chain, the innermost first. `variable`, `function`: where the chain begins at a variable."""

@@ -32,7 +32,7 @@ from stepleak._places import Places
 from stepleak._slots import Slot, Slots
 from stepleak._syntax import Module
 from stepleak._unseen import is_array_of_objects, length_of
-from stepleak._user_code import UserCode
+from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import CHANGING, Name, Use, Uses
 
 _FULL_QUEUES = ("maxsize", "_maxsize")
@@ -180,7 +180,7 @@ def _is_asked_in_vain(owner: Any, sources: UserCode, are_keys_lost: bool) -> boo
     name = "" if wrapped is None else wrapped.__name__
     _, is_whole = sources.mentioning(name) if name else ([], False)
     calls = sources.calls(name) if is_whole else []
-    places = Places(sources, Uses(sources, frozenset(), frozenset(), frozenset()), is_closure=False)
+    places = Places(sources, Uses(sources, OwnerClasses(sources), frozenset(), frozenset()), is_closure=False)
     bounds = Bounds(sources, [], places.is_length)
 
     def goes_on(module: Module, call: ast.Call) -> bool:
@@ -217,7 +217,7 @@ class _Judge:
         self._slot = slots[0]
         self._upper = slots[1:]
         own, methods = all_class_names(self._container), frozenset(class_attributes_of(self._container))
-        self._uses = Uses(code, self._slot.classes, own, methods)
+        self._uses = Uses(code, OwnerClasses(code, self._slot.owner), own, methods)
         self._places = Places(code, self._uses, self._slot.is_closure)
         self._bounds = Bounds(code, objects, self._places.is_length)
         self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
@@ -494,7 +494,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
     `slots`: those of one chain, the innermost first, which is not asked about.
     """
     for slot, below in zip(slots[1:], slots, strict=False):
-        uses = Uses(code, slot.classes, frozenset(), frozenset())
+        uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
         uses.follow(list(slot.names))
         if not uses.is_whole:
             return UNKNOWN

@@ -16,7 +16,7 @@ from typing import Any
 from stepleak._folders import installed_folders, is_user_file, runtime_folders
 from stepleak._frames import running_frames
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, is_a, module_namespace, mro_of, name_of
+from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
 from stepleak._syntax import FUNCTIONS, Function, Module, first_line, last_name
 
 _MOST_FILES = 400
@@ -186,3 +186,28 @@ def _place_of(code: types.CodeType) -> tuple[str, str, int]:
 def _running_code() -> list[types.CodeType]:
     """Of the functions that run, or wait for one that they called, in any thread."""
     return [frame.f_code for frame in running_frames()]
+
+
+class OwnerClasses:
+    """The classes of an object that has an attribute, in the sources; none where there is no such object.
+
+    Two files may each have a class of one name. Which of them it is their modules say, where one of them is known to
+    be the class's own.
+    """
+
+    def __init__(self, code: UserCode, owner: Any = None) -> None:
+        self._homes: dict[str, set[str]] = {}
+        for kind in [] if owner is None else all_classes_of(owner):
+            homes = self._homes.setdefault(name_of(kind), set())
+            home = class_namespace_of(kind).get("__module__")
+            if any(_name_of_module(module) == home for module, _ in code.classes(name_of(kind))):
+                homes.add(home)
+
+    def has(self, module: Module, definition: ast.ClassDef) -> bool:
+        """Whether a class of the sources is, or may be, one of them."""
+        homes = self._homes.get(definition.name)
+        return homes is not None and (not homes or _name_of_module(module) in homes)
+
+
+def _name_of_module(module: Module) -> Any:
+    return module.namespace.get("__name__")

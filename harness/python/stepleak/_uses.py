@@ -23,7 +23,7 @@ from stepleak._syntax import (
     last_name,
     parameters,
 )
-from stepleak._user_code import UserCode
+from stepleak._user_code import OwnerClasses, UserCode
 
 Keys = tuple[object, ...]
 """Keys of the items between what is named and the container; None where any may be it."""
@@ -106,10 +106,10 @@ class Use:
 class Uses:
     """All uses of one container.
 
-    `classes`: names of its owner's classes. `own`: of its own class and bases. `methods`: what its class defines.
+    `classes`: its owner's. `own`: of its own class and bases. `methods`: what its class defines.
     """
 
-    def __init__(self, code: UserCode, classes: frozenset[str], own: frozenset[str], methods: frozenset[str]) -> None:
+    def __init__(self, code: UserCode, classes: OwnerClasses, own: frozenset[str], methods: frozenset[str]) -> None:
         self.found: list[Use] = []
         self.lengths: set[ast.AST] = set()
         """Expressions that are its length."""
@@ -172,7 +172,7 @@ class Uses:
                 self._use(name, module, node, True)
         elif name.kind == "attribute" and isinstance(node, ast.Attribute) and node.attr == name.name:
             owner = module.class_of_self(node.value)
-            if owner is None or owner.name in self._classes:
+            if owner is None or self._classes.has(module, owner):
                 self._use(name, module, node, owner is not None or self._is_only_here(name.name))
         elif (name.kind == "call" and isinstance(node, ast.Call) and called_name(node) == name.name) or (
             name.kind == "self" and module.class_of_self(node) is name.scope
@@ -216,7 +216,7 @@ class Uses:
     def _may_own(self, module: Module, owner: ast.expr) -> bool:
         own_class = module.class_of_self(owner)
         if own_class is not None:
-            return own_class.name in self._classes
+            return self._classes.has(module, own_class)
         return first_name(owner) not in _READING_LIBRARIES and first_name(owner) not in ("args", "optim", "nn", "F")
 
     def _meet_binding(self, name: Name, module: Module, node: ast.AST) -> None:
@@ -234,7 +234,7 @@ class Uses:
             for node in module.named.get(attribute, ()):
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                     owner = module.class_of_self(node.value)
-                    if owner is not None and owner.name not in self._classes:
+                    if owner is not None and not self._classes.has(module, owner):
                         return False
         return True
 

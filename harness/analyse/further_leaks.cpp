@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "harness/analyse/further_leaks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/analyse/suspects.hpp"
+#include "harness/base/bytes.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kFewestEntries = 2;
+
+// All objects on the way from a root to what is held.
+std::set<int> way_of(const Recording& recording, const Holder& holder) {
+  std::set<int> way{holder.held};
+  for (const auto index : holder.path) {
+    const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
+    way.insert(edge.from);
+    way.insert(edge.to);
+  }
+  return way;
+}
+
+bool is_named(const Recording& recording, const Holder& holder, const std::vector<Finding>& findings) {
+  const auto way = way_of(recording, holder);
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    if (finding.holder_index < 0) return false;
+    const auto& known = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+    return way.contains(known.container) || way_of(recording, known).contains(holder.container);
+  });
+}
+
+Kind kind_of(const Holder& holder, const Survivor& example) {
+  if (holder.graph >= 0) return example.dims == 0 ? Kind::graph_retention : Kind::attached_activation;
+  return example.is_computed ? Kind::detached_activation : Kind::growth;
+}
+
+Finding finding_of(const Recording& recording, int index, Kind kind, Device device, double bytes_per_step) {
+  Finding finding{.kind = kind, .device = device, .bytes_per_step = bytes_per_step};
+  finding.since_step = recording.pass.first_step;
+  set_holder(recording, index, finding);
+  const auto& kept = finding.kept_by;
+  if (kept.line > 0) finding.where = {{kept.file, kept.line, "", kept.text, FrameOwner::user}};
+  return finding;
+}
+
+// The tensors that lie in a container, on each device.
+std::vector<Finding> of_tensors(const Recording& recording, int index) {
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+  std::set<Device> devices;
+  const auto kept = survivors_where(recording, [&](const Survivor& survivor) {
+    if (survivor.type != SurvivorType::tensor || survivor.holder < 0 || !is_old(recording, survivor)) return false;
+    return recording.holders.at(static_cast<std::size_t>(survivor.holder)).container == holder.container;
+  });
+  for (const auto* survivor : kept) devices.insert(survivor->device);
+  std::vector<Finding> findings;
+  for (const auto& device : devices) {
+    std::vector<const Survivor*> there;
+    std::copy_if(kept.begin(), kept.end(), std::back_inserter(there),
+                 [&](const Survivor* survivor) { return survivor->device == device; });
+    if (steps_kept(there) < kFewestEntries) continue;
+    double bytes = 0;
+    for (const auto* survivor : there) bytes += static_cast<double>(survivor->storage_bytes);
+    const auto rate = bytes / static_cast<double>(recording.proof_steps());
+    auto finding = finding_of(recording, index, kind_of(holder, *example_of(there)), device, rate);
+    add_suspects(recording, there, finding);
+    finding.what = fmt::format("{} of tensors a step stay as well", format_bytes(rate));
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+// At least: not of all that a container gained is it known what it takes.
+std::vector<Finding> of_host_memory(const Recording& recording, int index) {
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+  const auto bytes = static_cast<double>(holder.gained_bytes) / static_cast<double>(recording.steps);
+  const auto blocks = static_cast<double>(holder.gained_blocks) / static_cast<double>(recording.steps);
+  if (bytes < kHeapFloorBytes && blocks < kBlockFloor) return {};
+  auto finding = finding_of(recording, index, Kind::host_heap, kHost, bytes);
+  finding.has_gained = true;
+  if (bytes < kHeapFloorBytes) {
+    finding.count_per_step = blocks;
+    finding.counted = "python blocks";
+    finding.what = fmt::format("{:.0f} small python blocks (strings, numbers) a step stay as well", blocks);
+  } else {
+    finding.what = fmt::format("{} of host heap outside tensors a step stay as well", format_bytes(bytes));
+  }
+  return {finding};
+}
+
+void take_from_first(const Finding& further, std::vector<Finding>& findings) {
+  const SeriesKey bytes{Counter::live_bytes, further.device};
+  for (auto& finding : findings) {
+    if (further.kind == Kind::host_heap ||
+        std::count(finding.accounts_for.begin(), finding.accounts_for.end(), bytes) == 0)
+      continue;
+    finding.bytes_per_step = std::max(0.0, finding.bytes_per_step - further.bytes_per_step);
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding>& findings) {
+  const auto& recording = evidence.recording;
+  std::vector<Finding> further;
+  std::set<int> seen;
+  for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
+    const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+    const bool is_leak = holder.container >= 0 && holder.structure.type == StructureType::unbounded &&
+                         holder.gained_entries >= kFewestEntries;
+    if (!is_leak || is_named(recording, holder, findings) || !seen.insert(holder.container).second) continue;
+    auto found = of_tensors(recording, index);
+    if (found.empty()) found = of_host_memory(recording, index);
+    for (auto& finding : found) {
+      take_from_first(finding, findings);
+      further.push_back(std::move(finding));
+    }
+  }
+  return further;
+}
+
+}  // namespace stepleak

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+// Two leaks in one step: a ledger shows their sum.
+
+#include "harness/analyse/further_leaks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "detectors/growth/growth_detector.hpp"
+#include "harness/analyse/trends.hpp"
+#include "tests/support/trace_builder.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::int64_t kSteps = 274;
+constexpr std::int64_t kRecorded = 18;
+constexpr std::int64_t kKept = 1024;
+
+Holder list_of(int node, StructureType type, std::int64_t gained_bytes = 0) {
+  Holder holder{.held = node, .container = node};
+  holder.structure.type = type;
+  holder.gained_entries = kRecorded;
+  holder.gained_bytes = gained_bytes;
+  return holder;
+}
+
+// Tensors are kept in a first list; what a second one, or one in the same object, is like the test says.
+struct Outcome {
+  std::vector<Finding> findings;
+  std::vector<Finding> further;
+};
+Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [&](auto step) { return (kKept + bytes_of_tensors_in_it) * step; })
+      .with({Counter::live_blocks}, [](auto step) { return step; })
+      .with_object({.type = "list", .name = "train.kept", .length = 40})
+      .with_object({.type = "list", .name = "train.records", .length = 40})
+      .with_holder(list_of(0, StructureType::unbounded))
+      .with_holder(second);
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+    const auto storage = static_cast<std::uint64_t>(step);
+    Survivor kept{.type = SurvivorType::tensor, .birth_step = step, .storage = storage, .bytes = kKept};
+    kept.storage_bytes = kKept;
+    kept.holder = 0;
+    builder.with_survivor(kept);
+    if (bytes_of_tensors_in_it == 0) continue;
+    kept.storage = storage + kSteps;
+    kept.bytes = kept.storage_bytes = bytes_of_tensors_in_it;
+    kept.holder = 1;
+    builder.with_survivor(kept);
+  }
+  const auto trace = builder.recorded(kRecorded).build();
+  const Trends trends(trace);
+  const Evidence evidence{trace, trends, trace.recording()};
+  Outcome outcome{.findings = GrowthDetector().detect(evidence)};
+  outcome.further = further_leaks(evidence, outcome.findings);
+  return outcome;
+}
+
+TEST(FurtherLeaksTest, NamesAListOfRecordsBesideOneOfTensors) {
+  const auto outcome = outcome_with(list_of(1, StructureType::unbounded, 600 * kRecorded));
+  ASSERT_EQ(outcome.further.size(), 1U);
+  EXPECT_EQ(outcome.further.front().kind, Kind::host_heap);
+  EXPECT_EQ(outcome.further.front().holder, "train.records (list, len 40)");
+  EXPECT_DOUBLE_EQ(outcome.further.front().bytes_per_step, 600);
+}
+
+TEST(FurtherLeaksTest, NamesNoListThatIsBoundedOrLight) {
+  EXPECT_TRUE(outcome_with(list_of(1, StructureType::bounded, 600 * kRecorded)).further.empty());
+  EXPECT_TRUE(outcome_with(list_of(1, StructureType::unknown, 600 * kRecorded)).further.empty());
+  EXPECT_TRUE(outcome_with(list_of(1, StructureType::unbounded, 300 * kRecorded)).further.empty());
+}
+
+TEST(FurtherLeaksTest, NamesNoContainerTwice) {
+  EXPECT_TRUE(outcome_with(list_of(0, StructureType::unbounded, 600 * kRecorded)).further.empty());
+}
+
+TEST(FurtherLeaksTest, SharesTheBytesOfTwoListsOfTensors) {
+  const auto outcome = outcome_with(list_of(1, StructureType::unbounded), 256);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  ASSERT_EQ(outcome.further.size(), 1U);
+  // Without a stack neither is heavier than the other.
+  EXPECT_EQ(outcome.findings.front().holder, "train.records (list, len 40)");
+  EXPECT_NEAR(outcome.findings.front().bytes_per_step, 256, 1);
+  EXPECT_EQ(outcome.further.front().holder, "train.kept (list, len 40)");
+  EXPECT_NEAR(outcome.further.front().bytes_per_step, kKept, 1);
+}
+
+}  // namespace
+}  // namespace stepleak
