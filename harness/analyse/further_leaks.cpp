@@ -110,6 +110,9 @@ void take_from_first(const Finding& further, std::vector<Finding>& findings) {
 std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding>& findings) {
   const auto& recording = evidence.recording;
   std::vector<Finding> further;
+  // What keeps a leak whose holder was not found may be any of them.
+  if (std::any_of(findings.begin(), findings.end(), [](const Finding& known) { return known.holder_index < 0; }))
+    return further;
   std::set<int> seen;
   for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
     const auto& holder = recording.holders.at(static_cast<std::size_t>(index));

@@ -283,3 +283,40 @@ def test_search_for_holders_says_it(load: Callable[[str, str], ModuleType]) -> N
     holders = search.search([], {}, STEPS)["holders"]
     expected = {"kind": "unbounded", "bound": -1, "file": "", "line": 0, "text": ""}
     assert expected in [holder["structure"] for holder in holders]
+
+
+OBJECTS = """
+import numpy, torch
+addresses = []
+count = 0
+slots = numpy.empty(40, dtype=object)
+def step():
+    global count, slots
+    x = torch.ones(1)
+    addresses.append(x._cdata)
+    KEEP
+    count += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("keep", "kind", "bound"),
+    [
+        ("slots[count % 40] = x", "bounded", 40),
+        ("slots = numpy.concatenate([slots, numpy.empty(1, dtype=object)]); slots[-1] = x", "unknown", -1),
+    ],
+)
+def test_array_of_objects_is_bounded_unless_it_is_made_anew(
+    keep: str, kind: str, bound: int, load: Callable[[str, str], ModuleType]
+) -> None:
+    from stepleak._holders import HolderSearch
+
+    module = load(OBJECTS.replace("KEEP", keep), f"program_{next(_numbers)}")
+    search = HolderSearch(module.step, frame_locals)
+    search.begin()
+    for _ in range(STEPS):
+        module.step()
+    found = search.search(module.addresses, {}, STEPS)
+    holder = found["holders"][found["holder_of"][module.addresses[0]]]
+    assert (holder["structure"]["kind"], holder["structure"]["bound"]) == (kind, bound)
+    assert holder["free_entries"] == (40 - STEPS if kind == "bounded" else 0)

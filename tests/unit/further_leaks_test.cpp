@@ -26,11 +26,12 @@ Holder list_of(int node, StructureType type, std::int64_t gained_bytes = 0) {
 }
 
 // Tensors are kept in a first list; what a second one, or one in the same object, is like the test says.
+// `is_first_known`: whether the holder of the first leak was found.
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Finding> further;
 };
-Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0) {
+Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0, bool is_first_known = true) {
   TraceBuilder builder(kSteps);
   builder.with({Counter::live_bytes}, [&](auto step) { return (kKept + bytes_of_tensors_in_it) * step; })
       .with({Counter::live_blocks}, [](auto step) { return step; })
@@ -42,7 +43,7 @@ Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it =
     const auto storage = static_cast<std::uint64_t>(step);
     Survivor kept{.type = SurvivorType::tensor, .birth_step = step, .storage = storage, .bytes = kKept};
     kept.storage_bytes = kKept;
-    kept.holder = 0;
+    kept.holder = is_first_known ? 0 : -1;
     builder.with_survivor(kept);
     if (bytes_of_tensors_in_it == 0) continue;
     kept.storage = storage + kSteps;
@@ -74,6 +75,10 @@ TEST(FurtherLeaksTest, NamesNoListThatIsBoundedOrLight) {
 
 TEST(FurtherLeaksTest, NamesNoContainerTwice) {
   EXPECT_TRUE(outcome_with(list_of(0, StructureType::unbounded, 600 * kRecorded)).further.empty());
+}
+
+TEST(FurtherLeaksTest, NamesNoneWhereTheHolderOfTheFirstIsNotKnown) {
+  EXPECT_TRUE(outcome_with(list_of(1, StructureType::unbounded, 600 * kRecorded), 0, false).further.empty());
 }
 
 TEST(FurtherLeaksTest, SharesTheBytesOfTwoListsOfTensors) {

@@ -192,6 +192,14 @@ EXPIRING = [
 
 RESET = [
     Case(
+        "a class of another file that has its name, and is its base, empties it",
+        "import other\nclass Keeper(other.Keeper):\n    def add(self, x):\n        self.count += 1\n        if self.count % 400 == 0: self.finish()\n        self.kept.append(x)\nkeeper = Keeper()\ndef step(): keeper.add([1])\n",
+        "keeper.kept",
+        "reset",
+        line="self.kept.clear()",
+        other="class Keeper:\n    def __init__(self): self.kept, self.count = [], 0\n    def finish(self): self.kept.clear()\n",
+    ),
+    Case(
         "context variable that is set anew",
         in_context(
             "global count\ncount += 1\nvar.get().append([1])\nif count % 200 == 0: var.set([])",

@@ -18,6 +18,13 @@ LOGGING = (
 
 UNBOUNDED = [
     Case(
+        "a class of another file that has its name is emptied",
+        keeper("def add(self, x): self.kept.append(x)"),
+        "keeper.kept",
+        "unbounded",
+        other="class Keeper:\n    def __init__(self): self.kept = []\n    def finish(self): self.kept.clear()\n",
+    ),
+    Case(
         "moved from a pool that is filled again",
         keeper(MOVING + method("fill", "self.waiting.append(1)"), POOL, "keeper.add([1]); keeper.fill()"),
         "keeper.kept",
