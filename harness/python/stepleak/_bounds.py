@@ -199,10 +199,20 @@ class Bounds:
             return self.number(module, negative)
         if cut.lower is None and _negated(cut.upper) is None:
             return self.number(module, cut.upper)
-        if cut.upper is None and isinstance(cut.lower, ast.BinOp) and isinstance(cut.lower.op, ast.Sub):
-            return self.number(module, cut.lower.right)
+        if cut.upper is None and (left := self._left_by_excess(module, cut.lower)) is not None:
+            return self.number(module, left)
         constant = cut.lower if cut.lower is not None else cut.upper
         return 0 if isinstance(constant, (ast.Constant, ast.UnaryOp)) else -1
+
+    def _left_by_excess(self, module: Module, lower: ast.expr | None) -> ast.expr | None:
+        """The n of `len(x) - n`, which may have a name."""
+        if isinstance(lower, ast.Name):
+            scope = module.resolve(lower, lower.id)
+            values = assignments(module, scope, lower.id) if is_only_assigned(module, scope, lower.id) else []
+            lower = values[0] if len(values) == 1 else None
+            if not isinstance(lower, ast.BinOp) or not self._is_length(module, lower.left):
+                return None
+        return lower.right if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Sub) else None
 
     # --- tests that hold some day -------------------------------------------------------------------------------------
 
