@@ -42,7 +42,13 @@ class Agent:
         self.learn()
 
 
-@leak(kind="growth", report="DLR-RM/stable-baselines3#1966", bytes_per_step=2 * FEATURES * 4.0)
+@leak(
+    kind="growth",
+    report="DLR-RM/stable-baselines3#1966",
+    bytes_per_step=2 * FEATURES * 4.0,
+    line="self.transitions.append(",
+    holder=".transitions",
+)
 def replay_filled_before(device: str) -> Callable[[], None]:
     """New transitions come after the 2,000 that random play has left, and none is dropped."""
     return Agent(device).append
