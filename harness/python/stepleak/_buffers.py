@@ -17,7 +17,7 @@ from typing import Any
 from stepleak._frames import ReadLocals, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, container_kind, length_of, mro_of, referents_of
-from stepleak._unseen import array_type, base_of
+from stepleak._unseen import array_type, base_of, without_buffer
 
 _LEAST_BYTES = 4096
 """Of a buffer that is looked at: what a step leaves is a multiple of this by the time a leak is recorded."""
@@ -92,7 +92,8 @@ class Buffers:
         found: dict[_Slot, Buffer] = {}
         for owners, is_tracked in ((gc.get_referrers(*buffers.values()), True), (untracked, False)):
             for owner in owners:
-                for place, item in enumerate(referents_of(owner) if id(owner) not in ours else []):
+                held = without_buffer(owner, referents_of(owner)) if id(owner) not in ours else []
+                for place, item in enumerate(held):
                     if id(item) in buffers:
                         is_moving = container_kind(owner) not in (None, dict)
                         size = _size(sizers[type(item)], item)
