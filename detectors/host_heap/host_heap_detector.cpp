@@ -122,12 +122,8 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
     const auto& kept_in = recording.holders.at(static_cast<std::size_t>(holder));
     finding.has_gained = kept_in.container >= 0 && has_gained(kept_in, growth, heap + mapped, recording.steps);
   }
-  const auto& kept = finding.kept_by;
-  if (kept.line > 0) {
-    finding.where = {{kept.file, kept.line, "", kept.text, FrameOwner::user}};
-  } else {
-    add_witness(recording, heap + mapped, finding);
-  }
+  finding.where = where_kept(finding.kept_by);
+  if (finding.where.empty()) add_witness(recording, heap + mapped, finding);
   return {finding};
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/analyse/suspects.hpp"
@@ -27,10 +28,10 @@ std::set<int> way_of(const Recording& recording, const Holder& holder) {
   return way;
 }
 
+// The holder of each finding is known.
 bool is_named(const Recording& recording, const Holder& holder, const std::vector<Finding>& findings) {
   const auto way = way_of(recording, holder);
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    if (finding.holder_index < 0) return false;
     const auto& known = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
     return way.contains(known.container) || way_of(recording, known).contains(holder.container);
   });
@@ -45,25 +46,21 @@ Finding finding_of(const Recording& recording, int index, Kind kind, Device devi
   Finding finding{.kind = kind, .device = device, .bytes_per_step = bytes_per_step};
   finding.since_step = recording.pass.first_step;
   set_holder(recording, index, finding);
-  const auto& kept = finding.kept_by;
-  if (kept.line > 0) finding.where = {{kept.file, kept.line, "", kept.text, FrameOwner::user}};
+  finding.where = where_kept(finding.kept_by);
   return finding;
 }
 
 // The tensors that lie in a container, on each device.
 std::vector<Finding> of_tensors(const Recording& recording, int index) {
   const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-  std::set<Device> devices;
-  const auto kept = survivors_where(recording, [&](const Survivor& survivor) {
-    if (survivor.type != SurvivorType::tensor || survivor.holder < 0 || !is_old(recording, survivor)) return false;
-    return recording.holders.at(static_cast<std::size_t>(survivor.holder)).container == holder.container;
-  });
-  for (const auto* survivor : kept) devices.insert(survivor->device);
+  std::map<Device, std::vector<const Survivor*>> kept;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type != SurvivorType::tensor || survivor.holder < 0 || !is_old(recording, survivor)) continue;
+    const auto& own = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+    if (own.container == holder.container) kept[survivor.device].push_back(&survivor);
+  }
   std::vector<Finding> findings;
-  for (const auto& device : devices) {
-    std::vector<const Survivor*> there;
-    std::copy_if(kept.begin(), kept.end(), std::back_inserter(there),
-                 [&](const Survivor* survivor) { return survivor->device == device; });
+  for (const auto& [device, there] : kept) {
     if (steps_kept(there) < kFewestEntries) continue;
     double bytes = 0;
     for (const auto* survivor : there) bytes += static_cast<double>(survivor->storage_bytes);
@@ -95,11 +92,11 @@ std::vector<Finding> of_host_memory(const Recording& recording, int index) {
 }
 
 void take_from_first(const Finding& further, std::vector<Finding>& findings) {
+  if (further.kind == Kind::host_heap) return;
   const SeriesKey bytes{Counter::live_bytes, further.device};
   for (auto& finding : findings) {
-    if (further.kind == Kind::host_heap ||
-        std::count(finding.accounts_for.begin(), finding.accounts_for.end(), bytes) == 0)
-      continue;
+    const auto& ledgers = finding.accounts_for;
+    if (std::find(ledgers.begin(), ledgers.end(), bytes) == ledgers.end()) continue;
     finding.bytes_per_step = std::max(0.0, finding.bytes_per_step - further.bytes_per_step);
     return;
   }

@@ -174,6 +174,11 @@ void set_holder(const Recording& recording, int index, Finding& finding) {
   finding.structure = holder.structure;
 }
 
+std::vector<Frame> where_kept(const Statement& kept_by) {
+  if (kept_by.line == 0) return {};
+  return {{kept_by.file, kept_by.line, "", kept_by.text, FrameOwner::user}};
+}
+
 GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun) {
   static constexpr double kRounding = 0.005;
   const auto is_whole = [](double value) {

@@ -58,6 +58,9 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
 /// Names one of the recording's holders as what keeps a finding.
 void set_holder(const Recording& recording, int index, Finding& finding);
 
+/// The place of what has no stack: the statement that keeps it; empty where none was found.
+[[nodiscard]] std::vector<Frame> where_kept(const Statement& kept_by);
+
 /// A growth in whole things: "6 blocks" stay of "every step", "1 block" stays of "every 20 steps", "296 autograd nodes"
 /// stay of "every 50 steps".
 struct GrowthText {

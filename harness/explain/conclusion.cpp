@@ -37,11 +37,10 @@ std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<con
   return findings;
 }
 
-void add_further_leaks(const Trace& trace, std::vector<Finding>& findings) {
-  const auto& recording = recording_after_look(trace);
-  if (recording.is_empty()) return;
-  for (auto& finding : further_leaks({trace, Trends(trace), recording}, findings)) {
-    complete(finding, recording);
+void add_further_leaks(const Evidence& evidence, std::vector<Finding>& findings) {
+  if (evidence.recording.is_empty()) return;
+  for (auto& finding : further_leaks(evidence, findings)) {
+    complete(finding, evidence.recording);
     findings.push_back(std::move(finding));
   }
 }
@@ -242,9 +241,10 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     return;
   }
   result.verdict = Verdict::leak;
-  result.losses = losses_of(Trends(record.trace), record.capacities);
+  const Trends trends(record.trace);
+  result.losses = losses_of(trends, record.capacities);
   result.findings = std::move(judgement.findings);
-  add_further_leaks(record.trace, result.findings);
+  add_further_leaks({record.trace, trends, recording_after_look(record.trace)}, result.findings);
   if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");
   }

@@ -174,9 +174,10 @@ class HolderSearch:
     def _growth(self, container: Any) -> int:
         """Entries more than before; NEW of one that was not there."""
         before = None if id(container) in (self._born or ()) else self._lengths.get(id(container))
-        if before is None or (is_array_of_objects(container) and length_of(container) != before):
+        length = length_of(container)
+        if before is None or (is_array_of_objects(container) and length != before):
             return NEW
-        return max(0, length_of(container) - before)
+        return max(0, length - before)
 
 
 class _Found:
