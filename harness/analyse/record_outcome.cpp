@@ -263,6 +263,7 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
 bool is_proven(const Finding& finding) {
+  if (finding.structure.type == StructureType::unreachable) return finding.kept_count > 1;
   if (finding.structure.type != StructureType::unbounded) return false;
   // What a library keeps in the heap, and CUDA objects of a pool's, survive beside a list that grows.
   const bool is_weighed = finding.kind == Kind::host_heap || finding.counted == "cuda objects";

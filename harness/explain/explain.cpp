@@ -74,6 +74,20 @@ std::string fix_of_hooks(const Finding& finding, const Recording& recording) {
   return is_table ? "remove the hook: keep the handle that registering it returns, and call its remove()" : "";
 }
 
+// Of what leads back to itself: torch's own cycles first. The advice on gradients is that of torch's warning.
+std::string fix_of_cycle(const Finding& finding, const Recording& recording) {
+  const auto* holder = holder_of(finding, recording);
+  for (const auto index : holder == nullptr ? std::vector<int>() : holder->path) {
+    const auto& label = recording.objects.edges.at(static_cast<std::size_t>(index)).label;
+    if (label.ends_with("_hooks")) return "let the hook capture x.detach(), or nothing that leads to what it is put on";
+    if (label == "grad")
+      return "set .grad to None in each step, or use torch.autograd.grad: a gradient with a graph leads back to its "
+             "leaf";
+  }
+  return finding.where.empty() ? "break the cycle with a weak reference, or switch the collector on again"
+                               : "break the cycle: hold one side weakly, or do not store an output on what made it";
+}
+
 // Where what is kept was handed to an optimizer, whatever it is.
 std::string fix_of_group(const Finding& finding) {
   if (finding.kept_by.text.find(".add_param_group(") == std::string::npos) return {};
@@ -123,8 +137,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
     case Kind::growing_buffer:
       return "bound the buffer, or keep a list and reset it";
     case Kind::reference_cycle:
-      return finding.where.empty() ? "break the cycle with a weak reference, or switch the collector on again"
-                                   : "break the cycle: hold one side weakly, or do not store an output on what made it";
+      return fix_of_cycle(finding, recording);
     case Kind::host_heap:
       // Memory that only a library's own code made and holds is no list of the user's.
       return finding.where.empty() && finding.holder.empty()

@@ -241,7 +241,9 @@ void Session::end_record(bool has_loop_ended) {
   });
   // With a script's functions went what they held; what only a cycle leads to now had a holder in its steps.
   if (has_loop_ended) {
-    for (auto& survivor : recording.survivors) survivor.is_unreachable = false;
+    for (auto& survivor : recording.survivors) {
+      if (std::exchange(survivor.is_unreachable, false)) survivor.holder = -1;
+    }
   }
   trace_.add_recording(std::move(recording));
 }

@@ -16,10 +16,10 @@ namespace {
 constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view("index"), std::string_view("key"),
                                 std::string_view("hidden"), std::string_view("other")};
 
-constexpr std::array kStructureTypes{std::string_view("unbounded"),   std::string_view("bounded"),
-                                     std::string_view("reset"),       std::string_view("uncalled"),
-                                     std::string_view("expiring"),    std::string_view("keyed"),
-                                     std::string_view("conditional"), std::string_view("unknown")};
+constexpr std::array kStructureTypes{
+    std::string_view("unbounded"),   std::string_view("bounded"),     std::string_view("reset"),
+    std::string_view("uncalled"),    std::string_view("expiring"),    std::string_view("keyed"),
+    std::string_view("conditional"), std::string_view("unreachable"), std::string_view("unknown")};
 
 /// Whether the text says what differs from one run to the next.
 enum class Detail : std::uint8_t { shape, full };
@@ -124,6 +124,8 @@ std::string structure_text(const Structure& structure) {
       return "filled once a key" + at;
     case StructureType::conditional:
       return "perhaps kept small" + at;
+    case StructureType::unreachable:
+      return "nothing in the program leads to it, and no collection frees it";
     case StructureType::unknown:
       break;
   }

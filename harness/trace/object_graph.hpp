@@ -54,6 +54,7 @@ enum class StructureType : std::uint8_t {
   expiring,     ///< a statement drops what has been in it for long enough
   keyed,        ///< it is asked before it is filled: it grows per distinct key, not per step
   conditional,  ///< a statement may take something out of it, or keep it from being filled, and it was not seen to
+  unreachable,  ///< no container: a cycle keeps it, to which nothing in the program leads
   unknown,
 };
 
@@ -72,7 +73,7 @@ struct HolderPart {
   bool is_container = false;  ///< the innermost container: what grows
 };
 
-/// How a root keeps a survivor, or a container or a buffer that grew.
+/// How a root keeps a survivor, or a container or a buffer that grew; or how a cycle does, to which no root leads.
 struct Holder {
   std::vector<int> path;  ///< edges from a root to what is held; indices into ObjectGraph::edges; empty: a root itself
   int held = -1;          ///< node at the end

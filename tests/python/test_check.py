@@ -428,11 +428,12 @@ def test_process_is_left_as_it_was(way_out: str, is_enabled: bool) -> None:
     if not is_enabled:
         gc.disable()
     try:
-        before, references = state_of_process(), sys.getrefcount(step)
+        before, frozen, references = state_of_process(), gc.get_freeze_count(), sys.getrefcount(step)
         with contextlib.suppress(KeyboardInterrupt):
             stepleak.check(step)  # type: ignore[arg-type]
         assert state_of_process() == before
-        assert gc.get_freeze_count() == 0
+        # From Python 3.12 on some hundreds are Python's own, of which a few may end.
+        assert gc.get_freeze_count() <= frozen
         # The step's arguments and our variable: nothing of ours holds it any more.
         assert sys.getrefcount(step) == references
     finally:

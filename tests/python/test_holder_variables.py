@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 from typing import Any
 
 import torch
@@ -79,6 +80,44 @@ def test_variable_of_a_generator_is_found_through_its_loop() -> None:
             found = search(None, lambda: addresses)
             break
     assert holder_of_first(found)["path"] == f"local of generated .losses (list, len {STEPS}) [0] -> Tensor"
+
+
+def waits_with_its_batch(tensors: list[torch.Tensor], end: threading.Event) -> None:
+    batch = tensors.pop()
+    tensors.clear()
+    end.wait()
+    del batch
+
+
+def test_a_variable_of_a_waiting_thread_is_kept_by_where_that_waits() -> None:
+    end, threads = threading.Event(), []
+
+    def keep() -> list[int]:
+        tensors = [torch.zeros(4)]
+        address: int = tensors[0]._cdata
+        threads.append(threading.Thread(target=waits_with_its_batch, args=(tensors, end)))
+        threads[0].start()
+        while tensors:
+            time.sleep(0.001)
+        return [address]
+
+    try:
+        holder = holder_of_first(search(None, keep, (__file__,)))
+    finally:
+        end.set()
+        threads[0].join()
+    assert holder["path"] == "local of waits_with_its_batch .batch -> Tensor"
+    assert holder["text"] == "end.wait()"
+
+
+def test_a_list_of_a_waiting_thread_is_kept_by_what_fills_it() -> None:
+    elsewhere = Elsewhere()
+    try:
+        found = search(None, elsewhere.keep, (__file__,))
+    finally:
+        elsewhere.go.release()
+        elsewhere.thread.join()
+    assert holder_of_first(found)["text"].startswith("losses.append(")
 
 
 def test_reading_variables_keeps_nothing_alive() -> None:

@@ -44,6 +44,8 @@ ENDING = {
     "trainer of each trial": TRAINER
     + "def program_main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nprogram_main()\n",
     "trainers in a comprehension": TRAINER + "[ProgramTrainer(seed).fit_program() for seed in range(4)]\n",
+    "trainers of an inner comprehension": TRAINER
+    + "[[ProgramTrainer(seed).fit_program() for seed in seeds] for seeds in [(0, 1), (2, 3)]]\n",
     "trainer in a variable of each trial": TRAINER
     + "def program_main():\n    for seed in range(4):\n"
     + "        t = ProgramTrainer(seed)\n        t.fit_program()\nprogram_main()\n",
@@ -156,6 +158,8 @@ program_main()
     """,
 }
 LASTING = {
+    "trainer that a comprehension goes over": TRAINER
+    + "def program_main():\n    return [loss for loss in [ProgramTrainer().fit_program()]]\nprogram_main()\n",
     "list of main that a function fills which a pool runs": """
         from concurrent.futures import ThreadPoolExecutor
         def program_main():
@@ -230,6 +234,7 @@ def kind_of(program: str, folder: Path) -> str:
 CALLED_AGAIN = [
     "trainer of each trial",
     "trainers in a comprehension",
+    "trainers of an inner comprehension",
     "trainer in a variable of each trial",
     "trainer of a function that is called again",
     "trainer that its runner makes anew",

@@ -186,6 +186,13 @@ TEST(ReferenceCycleDetectorTest, DetectsGarbageWhileTheCollectorIsOff) {
   EXPECT_TRUE(Analysed(builder.with_collector(true).build()).findings(*detectors.front()).empty());
 }
 
+TEST(ReferenceCycleDetectorTest, ProvesACycleThatSurvivorsOfTwoStepsAreIn) {
+  Finding finding{.kind = Kind::reference_cycle, .structure = {.type = StructureType::unreachable}, .kept_count = 2};
+  EXPECT_TRUE(is_proven(finding));
+  finding.kept_count = 1;
+  EXPECT_FALSE(is_proven(finding));
+}
+
 TEST(HostHeapDetectorTest, DetectsTheHeapAloneAboveItsFloorOnly) {
   const auto with_heap = [](std::int64_t per_step) {
     TraceBuilder builder(256);

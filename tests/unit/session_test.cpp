@@ -131,7 +131,12 @@ class ContainerSearch final : public HolderSearch {
 class RootlessHolderSearch final : public HolderSearch {
  public:
   void search(Recording& recording) override {
-    for (auto& survivor : recording.survivors) survivor.is_unreachable = true;
+    for (auto& survivor : recording.survivors) {
+      survivor.is_unreachable = true;
+      survivor.holder = static_cast<int>(recording.holders.size());
+    }
+    recording.objects.nodes.push_back({.type = "Rollout", .name = "a cycle"});
+    recording.holders.push_back({.held = 0, .structure = {.type = StructureType::unreachable}});
   }
 };
 
@@ -335,7 +340,8 @@ bool is_any_unreachable_after(int steps) {
   }
   const auto record = session.finish();
   const auto& survivors = record.trace.recording().survivors;
-  return std::any_of(survivors.begin(), survivors.end(), [](const auto& one) { return one.is_unreachable; });
+  return std::any_of(survivors.begin(), survivors.end(),
+                     [](const auto& one) { return one.is_unreachable || one.holder >= 0; });
 }
 
 TEST(SessionTest, CallsNothingUnreachableWhereTheFunctionsOfTheLoopMayBeGone) {

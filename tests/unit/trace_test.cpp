@@ -364,6 +364,20 @@ TEST(FixTest, RemovesHooksWhereTheirTableIsWhatGrew) {
   EXPECT_EQ(fix_of("history", 1), fix_for({.kind = finding.kind, .where = finding.where}, {}));
 }
 
+TEST(FixTest, BreaksACycleOfTorchsWhereItCloses) {
+  const Finding finding{.kind = Kind::reference_cycle, .where = {{"train.py", 7, "step"}}, .holder_index = 0};
+  const auto fix_through = [&](const std::string& label) {
+    Recording recording;
+    recording.objects.nodes = {{.type = "Tensor", .name = "a cycle"}, {.type = "OrderedDict"}};
+    recording.objects.edges = {{0, 1, EdgeType::attribute, label}};
+    recording.holders = {{.path = {0}, .held = 1}};
+    return fix_for(finding, recording);
+  };
+  EXPECT_NE(fix_through("_backward_hooks").find("x.detach()"), std::string::npos);
+  EXPECT_NE(fix_through("grad").find("set .grad to None"), std::string::npos);
+  EXPECT_NE(fix_through("parent").find("hold one side weakly"), std::string::npos);
+}
+
 TEST(FixTest, EndsTheFunctionWhoseVariablesKeepIt) {
   Finding finding{.kind = Kind::detached_activation, .holder_index = 0};
   const auto fix_behind = [&](const std::string& type) {

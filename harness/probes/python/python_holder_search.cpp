@@ -182,7 +182,9 @@ void PythonHolderSearch::search(Recording& recording) {
   const auto holder_of = found["holder_of"].cast<std::map<std::uint64_t, int>>();
   const auto unreachable = found["unreachable"].cast<std::set<std::uint64_t>>();
   const auto held = found["held"].cast<std::set<std::uint64_t>>();
+  const auto gradient = found["gradient"].cast<int>();
   for (auto& survivor : recording.survivors) {
+    if (survivor.type == SurvivorType::node && survivor.is_in_cycle) survivor.holder = gradient;
     if (survivor.type != SurvivorType::tensor) continue;
     if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
       survivor.holder = holder->second;
@@ -190,6 +192,8 @@ void PythonHolderSearch::search(Recording& recording) {
         survivor.holder >= 0 &&
         leads_through_optimizer(recording.objects, recording.holders.at(static_cast<std::size_t>(survivor.holder)));
     survivor.is_unreachable = unreachable.contains(survivor.identity);
+    // A graph that something holds in C++ may lead to it.
+    if (survivor.is_unreachable && survivor.has_graph && !survivor.is_sink) survivor.holder = -1;
     survivor.is_view_base = survivor.is_view_base && !held.contains(survivor.identity);
   }
 }

@@ -17,6 +17,9 @@ from stepleak._objects import is_a
 
 ReadLocals = Callable[[types.FrameType], list[tuple[str, Any]]]
 
+Position = tuple[str, int]
+"""A file and a line in it."""
+
 _SUSPENDED: dict[type, str] = {
     types.GeneratorType: "gi_frame",
     types.CoroutineType: "cr_frame",
@@ -36,6 +39,11 @@ def frame_of(item: Any) -> types.FrameType | None:
         return item
     attribute = _SUSPENDED.get(type(item)) if type(item) in _SUSPENDED else None
     return None if attribute is None else getattr(item, attribute)
+
+
+def position_of(frame: types.FrameType) -> Position:
+    """Where a frame stands."""
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def name_in(frame: types.FrameType, value: Any, read_locals: ReadLocals) -> str | None:
@@ -64,12 +72,22 @@ class RunningFrames:
         """Of a variable's value: the function's name and the variable's."""
         self.namespaces: dict[int, str] = {}
         """Of the dict in which a function's globals live: its module's name."""
-        for frame in running_frames():
-            self._add(frame, read_locals)
+        self.waiting: dict[int, Position] = {}
+        """Of a variable's value, where the function is of another thread: where that stands."""
+        own: set[types.FrameType] = set()
+        frame: types.FrameType | None = sys._getframe()
+        while frame is not None:
+            own.add(frame)
+            frame = frame.f_back
+        for running in running_frames():
+            self._add(running, read_locals, is_waiting=running not in own)
+        own.clear()
 
-    def _add(self, frame: types.FrameType, read_locals: ReadLocals) -> None:
+    def _add(self, frame: types.FrameType, read_locals: ReadLocals, is_waiting: bool) -> None:
         module = dict.get(frame.f_globals, "__name__")
         self.namespaces.setdefault(id(frame.f_globals), module if type(module) is str else frame.f_code.co_name)
         for name, value in read_locals(frame):
             if not is_a(value, (types.ModuleType, types.FunctionType, type)):  # type: ignore[arg-type]
                 self.names.setdefault(id(value), (frame.f_code.co_name, name))
+                if is_waiting:
+                    self.waiting.setdefault(id(value), position_of(frame))

@@ -28,12 +28,13 @@ from stepleak._sources import Access, Place
 from stepleak._unseen import base_of, contents_of, is_array, length_of
 
 _UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)
-"""Types that no person would call a holder."""
 
 Edge = tuple[str, str]
 """Type, as `stepleak::EdgeType`, and label."""
 NEW = -1
 """The growth of a container that was not there before."""
+CYCLE = "a cycle"
+"""The name of what a way begins with where no root leads to it."""
 HIDDEN: Edge = ("hidden", "")
 OTHER: Edge = ("other", "")
 
@@ -79,6 +80,14 @@ class Graph:
         chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
         return found | {"chain": chain}
 
+    def add_cycle(self, objects: list[Any]) -> tuple[dict[str, Any], list[Access]]:
+        """Adds a way that begins with a cycle. Returns it as a `stepleak::HeldPath` of no container, and the way."""
+        path: list[int] = []
+        way = [Access("other", "")]
+        self._node(objects[0], CYCLE)
+        found = self._walk(objects, CYCLE, path, way, is_buffer=True)
+        return {"path": path, "held": found["held"], "container": -1, "graph": -1}, way
+
     def _walk(
         self, objects: list[Any], name: str, path: list[int], way: list[Access], is_buffer: bool
     ) -> dict[str, Any]:
@@ -119,10 +128,10 @@ class Graph:
         key = (id(item), name)
         if key not in self._node_of:
             self._node_of[key] = len(self.nodes)
-            is_unnamed = item is None or is_namespace or is_a(item, _UNNAMED)  # type: ignore[arg-type]
+            has_no_name = item is None or is_namespace or is_unnamed(item)
             self.nodes.append(
                 {
-                    "type": "" if is_unnamed else type_name(item),
+                    "type": "" if has_no_name else type_name(item),
                     "name": name,
                     "length": -1 if is_namespace else length_of(item),
                     "bound": bound_of(item),
@@ -145,6 +154,11 @@ class Graph:
         frame = frame_of(parent)
         name = None if frame is None else name_in(frame, item, self._read_locals)
         return _label(parent, item) if name is None else ("attribute", name)
+
+
+def is_unnamed(item: Any) -> bool:
+    """Whether it is of a type that no person would call a holder."""
+    return is_a(item, _UNNAMED)  # type: ignore[arg-type]
 
 
 def _access(objects: list[Any], index: int, edge: Edge) -> Access:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
+from stepleak import _tensors
 from stepleak._accumulated import accumulated
 from stepleak._buffers import Buffer, Buffers
+from stepleak._cycles import cycle_to, statement_closing
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import NEW, Graph
@@ -94,12 +97,11 @@ class HolderSearch:
 
         Returns `nodes` and `edges` (dicts as `stepleak::ObjectNode` and `ObjectEdge`), `holders` (as
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
-        leads), `held` (those that some Python object refers to) and `notes`; where it takes longer, what was found.
+        leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `held` (addresses of
+        those that some Python object refers to) and `notes`; where it takes longer, what was found.
         `wanted`: the likeliest first. `lines`: source files to search for the keeping statement, with the lines
         that the survivors' stacks name in them.
         """
-        from stepleak import _tensors  # torch is the step's business: without a step there need be none
-
         limit = TimeLimit(seconds)
         objects = gc.get_objects()
         most = len(objects)
@@ -153,6 +155,7 @@ class HolderSearch:
                 found.add(paths, paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
+            found.add_gradient(paths, list(tensors.values()))
         # Megabytes, which are not the program's.
         self._lengths, self._born, self._contents = {}, None, {}
         self._doubtful = found.doubtful
@@ -208,14 +211,17 @@ class _Found:
         self._holders: list[dict[str, Any]] = []
         self._holder_of: dict[int, int] = {}
         self._unreachable: list[int] = []
+        self._cycle_of: dict[int, int] = {}
+        self._gradient = -1
 
     def values(self) -> dict[str, Any]:
         return {
             "nodes": self._graph.nodes,
             "edges": self._graph.edges,
             "holders": self._holders,
-            "holder_of": self._holder_of,
+            "holder_of": self._holder_of | self._cycle_of,
             "unreachable": set(self._unreachable),
+            "gradient": self._gradient,
         }
 
     def add(self, paths: Paths, search: Search, buffer: Buffer | None = None, weight: Weight = UNKNOWN) -> None:
@@ -250,6 +256,9 @@ class _Found:
         elif not chain and life.dropped is not None:
             structure = life.dropped
         statement = self._sources.statement_keeping(place)
+        if search.waits_at is not None and not chain:
+            # Each has a function of its own, which does not go on.
+            statement = self._sources.statement_at(*search.waits_at)
         if not statement["file"]:
             statement = self._sources.statement_filling(container.fills)
         if not statement["file"] and chain:
@@ -261,8 +270,7 @@ class _Found:
             "free_entries": free_places_in(_places_of(chain[-1])) if chain else 0,
         }
         holder |= {"are_items_used": container.are_items_used}
-        holder |= {"gained_bytes": weight.heap_bytes, "gained_blocks": weight.blocks}
-        holder |= {"gained_cuda_objects": weight.cuda_objects, "is_weighed": weight.is_complete}
+        holder |= _gain_of(weight)
         self._holders.append(holder)
 
     def add_buffer(self, paths: Paths, buffer: Buffer) -> None:
@@ -273,6 +281,17 @@ class _Found:
             search = paths.to(buffer.owner)
             search = dataclasses.replace(search, objects=[*search.objects, buffer.item])
         self.add(paths, search, buffer)
+
+    def add_gradient(self, paths: Paths, tensors: list[Any]) -> None:
+        """Of the first leaf that a root leads to and whose gradient has a graph: that leads back to the leaf."""
+        leaves = (tensor for tensor in tensors if _tensors.gradient_with_graph(tensor) is not None)
+        for leaf in itertools.islice(leaves, _MOST_SEARCHES):
+            search = paths.to(leaf)
+            if search.end is End.FOUND:
+                self._gradient = len(self._holders)
+                gradient = _tensors.gradient_with_graph(leaf)
+                self.add(paths, dataclasses.replace(search, objects=[*search.objects, gradient]))
+                return
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}
@@ -295,7 +314,21 @@ class _Found:
             self._holder_of[address] = index
             parent = search.objects[-2] if len(search.objects) > 1 else None
             self.containers.append((index, parent))
+        elif search.end is End.NO_ROOT and not self._cycle_of:
+            # One shows where they close.
+            self._add_cycle(address, tensors[address], search.visited)
         return search.end
+
+    def _add_cycle(self, address: int, tensor: Any, visited: list[Any]) -> None:
+        objects = cycle_to(tensor, visited, self._limit)
+        if not objects:
+            return
+        holder, way = self._graph.add_cycle(objects)
+        holder |= {"kept_by": statement_closing(objects, way, self._sources)}
+        holder |= {"structure": dataclasses.asdict(Structure("unreachable"))}
+        self._cycle_of[address] = len(self._holders)
+        holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
+        self._holders.append(holder | {"are_items_used": False} | _gain_of(UNKNOWN))
 
     def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:
         """Through a container that grew, where there is a way: one that did not may be a list of what is open now, made
@@ -312,6 +345,15 @@ class _Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _gain_of(weight: Weight) -> dict[str, Any]:
+    return {
+        "gained_bytes": weight.heap_bytes,
+        "gained_blocks": weight.blocks,
+        "gained_cuda_objects": weight.cuda_objects,
+        "is_weighed": weight.is_complete,
+    }
 
 
 def _containers(objects: tuple[Any, ...]) -> list[Any]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import types
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ _METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(k
 _MOST_ITEMS = 1000
 """Of a container that may hold what a method is called on."""
 _MOST_OWNERS = 3
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,28 @@ def _end_of_call(caller: types.FrameType | None, code: UserCode) -> Structure | 
     if statement is None:
         return UNKNOWN
     end = _end_at(module, line)
-    if caller.f_code.co_name in _COMPREHENSIONS or module.loops(statement):
+    if _is_in_comprehension(caller, statement) or module.loops(statement):
         return end
     scope = module.scope(statement)
     return None if scope is module.tree else _end_by(scope, end, module, code)
+
+
+def _is_in_comprehension(caller: types.FrameType, statement: ast.stmt) -> bool:
+    """Whether what the caller is at is done for each item; a comprehension has no frame of its own from Python 3.12 on."""
+    positions = itertools.islice(caller.f_code.co_positions(), caller.f_lasti // 2, None)
+    line, _, column, _ = next(positions, (None, None, None, None))
+    for node in ast.walk(statement):
+        # What the first `for` goes over is made once.
+        if isinstance(node, _COMPREHENSIONS) and _covers(node, line, column):
+            return not _covers(node.generators[0].iter, line, column)
+    return False
+
+
+def _covers(node: ast.expr, line: int | None, column: int | None) -> bool:
+    """Python counts columns in bytes, in a syntax tree as in a code object."""
+    if line is None or column is None or node.end_lineno is None or node.end_col_offset is None:
+        return False
+    return (node.lineno, node.col_offset) <= (line, column) < (node.end_lineno, node.end_col_offset)
 
 
 def _end_of_function(code_object: types.CodeType, code: UserCode) -> Structure | None:

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepleak._frames import ReadLocals, RunningFrames, frame_of, is_ours, name_in
+from stepleak._frames import Position, ReadLocals, RunningFrames, frame_of, is_ours, name_in, position_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import callable_name, is_a, is_optimizer, module_namespace, namespace_of, referents_of, type_name
 from stepleak._tensors import held_by_autograd
@@ -56,6 +56,8 @@ class Search:
     """Whether the root is the dict of a module's globals."""
     variable: str = ""
     """Of a running or suspended function, where that is the root."""
+    waits_at: Position | None = None
+    """Where that function stands, if it is suspended or runs on another thread."""
     came_from: dict[int, Any] = field(default_factory=dict)
     """Where no root was found: what each object that leads to the target holds, by the object's `id`."""
     visited: list[Any] = field(default_factory=list)
@@ -194,7 +196,8 @@ class Paths:
 
     def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
         function, name = self._frames.names[id(held)]
-        return Search(End.FOUND, f"local of {function}", _as_written(_chain(held, came_from)), variable=name)
+        objects, waits_at = _as_written(_chain(held, came_from)), self._frames.waiting.get(id(held))
+        return Search(End.FOUND, f"local of {function}", objects, variable=name, waits_at=waits_at)
 
     def _found_suspended(self, item: Any, came_from: dict[int, Any]) -> Search:
         """A generator or coroutine that something unseen drives is as good as a running function."""
@@ -203,7 +206,8 @@ class Paths:
         name = name_in(frame, objects[0], self._read_locals) if frame is not None and objects else None
         if frame is None or name is None:
             return Search(End.UNKNOWN)
-        return Search(End.FOUND, f"local of {frame.f_code.co_name}", objects, variable=name)
+        root_name = f"local of {frame.f_code.co_name}"
+        return Search(End.FOUND, root_name, objects, variable=name, waits_at=position_of(frame))
 
 
 def with_unseen_references(objects: list[Any], limit: TimeLimit) -> list[Any]:

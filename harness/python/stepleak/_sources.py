@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._objects import key_text
-from stepleak._syntax import SCOPES
+from stepleak._syntax import FUNCTIONS, SCOPES, first_line
 from stepleak._uses import Use
 
 
@@ -93,7 +93,7 @@ class Sources:
     def statement_keeping(self, place: Place) -> dict[str, Any]:
         """The likeliest statement that keeps something at a place; empty where none is known."""
         attribute = _as_attribute(place)
-        found = _statement() if attribute is None else self._statement_keeping(attribute)
+        found = no_statement() if attribute is None else self._statement_keeping(attribute)
         return found if found["file"] else self._statement_keeping(place)
 
     def _statement_keeping(self, place: Place) -> dict[str, Any]:
@@ -122,8 +122,25 @@ class Sources:
         elif len({id(found[3].node) for found in others}) == 1:
             _, _, file, match = others[0]
         else:
-            return _statement()
+            return no_statement()
         return _statement(file, match.node, match.value)
+
+    def is_in_constructor(self, statement: dict[str, Any]) -> bool:
+        """Whether a statement that was found is one of `__init__`, or of what dataclasses have in its place."""
+        line = statement["line"]
+        around = [
+            function
+            for function, owner in _functions(self._trees[statement["file"]])
+            if owner and function.lineno <= line <= (function.end_lineno or line)
+        ]
+        return bool(around) and around[-1].name in ("__init__", "__post_init__")
+
+    def statement_at(self, file: str, line: int) -> dict[str, Any]:
+        """The innermost statement at a line; of a function, its decorators belong to it."""
+        tree = self._trees.get(file)
+        statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree is not None else []
+        around = [node for node in statements if _first_line(node) <= line <= (node.end_lineno or node.lineno)]
+        return _statement(file, max(around, key=lambda node: node.lineno)) if around else no_statement()
 
     def statement_filling(self, fills: tuple[Use, ...]) -> dict[str, Any]:
         """The one of the uses that fill a container: where there are several, of those in functions of survivors."""
@@ -136,7 +153,7 @@ class Sources:
             if len(statements) == 1:
                 [(statement, file)] = statements.items()
                 return _statement(file, statement)
-        return _statement()
+        return no_statement()
 
     def _is_birthplace(self, file: str, node: ast.stmt) -> bool:
         return any(node.lineno <= line <= (node.end_lineno or line) for line in self._lines[file])
@@ -214,13 +231,20 @@ class Sources:
         return _Match(is_proven=False, rank=rank, node=node, value=value)
 
 
-def _statement(file: str = "", node: ast.stmt | None = None, value: ast.expr | None = None) -> dict[str, Any]:
+def no_statement() -> dict[str, Any]:
+    """A `stepleak::Statement` that stands nowhere."""
+    return {"file": "", "line": 0, "text": "", "expression": ""}
+
+
+def _statement(file: str, node: ast.stmt, value: ast.expr | None = None) -> dict[str, Any]:
     """A `stepleak::Statement`; `value`: the expression of what is held, where it is written."""
-    if node is None:
-        return {"file": "", "line": 0, "text": "", "expression": ""}
     text = ast.unparse(node).splitlines()[0]
     expression = "" if value is None else _expression_in(node, value, text)
     return {"file": file, "line": node.lineno, "text": text, "expression": expression}
+
+
+def _first_line(node: ast.stmt) -> int:
+    return first_line(node) if isinstance(node, FUNCTIONS) else node.lineno
 
 
 def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:

@@ -62,6 +62,16 @@ def graph_of(tensor: Any) -> Any:
         return None
 
 
+def gradient_with_graph(tensor: Any) -> Any:
+    """The gradient of a leaf, where it has a graph of its own, as of `backward(create_graph=True)`; else None."""
+    try:
+        with DisableTorchFunction():
+            gradient = _gradient_of(tensor) if _is_leaf(tensor) else None
+    except RuntimeError:
+        return None
+    return None if gradient is None or graph_of(gradient) is None else gradient
+
+
 def is_hashed_by_address(tensor: Any) -> bool:
     """Whether, as a key, it equals nothing but itself: so do all whose class does not say otherwise."""
     return defining_class(tensor, "__hash__") is torch.Tensor
@@ -101,11 +111,16 @@ def held_by_autograd(item: Any) -> list[Any]:
     """
     if is_a(item, torch._C._FunctionBase):
         return [item]
+    return [item, *hook_tables(item)] if is_tensor(item) else []
+
+
+def hook_tables(item: Any) -> list[Any]:
+    """Those that a tensor has; none of everything else."""
     if not is_tensor(item):
         return []
     with DisableTorchFunction():
         tables = [read(item) for read in _HOOKS.values()]
-    return [item, *(table for table in tables if table is not None)]
+    return [table for table in tables if table is not None]
 
 
 def is_held(tensors: dict[int, Any], address: int) -> bool:
