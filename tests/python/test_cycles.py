@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from holder_search import Keeper, holder_of_first, search
-from stepleak._cycles import cycle_to
+from stepleak._cycles import Ways
 from stepleak._limit import TimeLimit
 
 NO_LIMIT = TimeLimit(math.inf)
@@ -67,6 +67,17 @@ def step():
     return rollout.values
 """,
         "rollout.advantages = Advantages(rollout)",
+    ),
+    "result on what it was made of": (
+        """
+import torch
+
+def step():
+    latent = torch.zeros(4, requires_grad=True)
+    latent.picture = torch.sigmoid(latent)
+    return latent.picture
+""",
+        "latent.picture = torch.sigmoid(latent)",
     ),
     "constructors only": (
         BACKBONE
@@ -141,6 +152,26 @@ def test_gradient_with_a_graph_is_the_holder_of_it(has_graph: bool) -> None:
         assert found["gradient"] == -1
 
 
+def test_gradient_with_a_graph_of_a_leaf_that_is_lost_is_a_cycle(tmp_path: Path) -> None:
+    source = """
+import torch
+
+def step():
+    point = torch.zeros(4, requires_grad=True)
+    point.pow(2).sum().backward(create_graph=True)
+    return point
+
+def step_without():
+    point = torch.zeros(4, requires_grad=True)
+    point.pow(2).sum().backward(create_graph=False)
+"""
+    step = made_by(source, tmp_path / "training.py")
+    found = search(Keeper(None), lambda: [step().pow(2)._cdata], (str(tmp_path / "training.py"),))
+    holder = found["holders"][found["gradient"]]
+    assert holder["path"] == "a cycle .grad -> Tensor"
+    assert holder["line"] == 6
+
+
 # --- the way round ----------------------------------------------------------------------------------------------------
 
 
@@ -152,13 +183,13 @@ def test_nearest_cycle_is_found_with_the_way_on() -> None:
     inner.append(outer)
     far: list[Any] = [outer]
     outer.append(far)
-    assert cycle_to(target, [target, item, inner, outer, far], NO_LIMIT) == [inner, outer, inner, item, target]
+    assert Ways(target, [target, item, inner, outer, far], NO_LIMIT).round() == [inner, outer, inner, item, target]
 
 
 def test_object_that_holds_itself_is_a_cycle() -> None:
     item: list[Any] = []
     item.append(item)
-    way = cycle_to(item, [item], NO_LIMIT)
+    way = Ways(item, [item], NO_LIMIT).round()
     assert len(way) == 2
     assert all(part is item for part in way)
 
@@ -168,4 +199,4 @@ def test_cycle_through_what_is_no_member_is_none() -> None:
     inner: list[Any] = [target]
     outer: list[Any] = [inner]
     inner.append(outer)
-    assert cycle_to(target, [target, inner], NO_LIMIT) == []
+    assert Ways(target, [target, inner], NO_LIMIT).round() == []

@@ -345,7 +345,7 @@ bool is_any_unreachable_after(int steps) {
 }
 
 TEST(SessionTest, CallsNothingUnreachableWhereTheFunctionsOfTheLoopMayBeGone) {
-  EXPECT_FALSE(is_any_unreachable_after(260));
+  EXPECT_FALSE(is_any_unreachable_after(40));
   EXPECT_TRUE(is_any_unreachable_after(1024));
 }
 

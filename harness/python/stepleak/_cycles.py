@@ -18,30 +18,50 @@ _MOST_ASKED = 64
 """Objects that lead to the target, the nearest first, of which one is looked for that leads to itself."""
 
 
-def cycle_to(target: Any, members: list[Any], limit: TimeLimit) -> list[Any]:
-    """From an object through a cycle back to it, and on to the target: of the nearest ones the first that is in a
-    cycle, and that a person has a name for, if there is one.
+class Ways:
+    """Ways among members that refer to each other, the target being one of them. Raises OutOfTimeError."""
 
-    Only through `members`, among which the target is. Empty where none is found. Raises OutOfTimeError.
-    """
-    by_id = {id(member): member for member in members}
-    leads_to: dict[int, list[int]] = {}
-    held_by: dict[int, list[int]] = {}
-    for part in limit.parts(members, 256):
-        for member in part:
-            leads_to[id(member)] = [id(held) for held in _held_by_it(member) if id(held) in by_id]
-            for held in leads_to[id(member)]:
-                held_by.setdefault(held, []).append(id(member))
-    nearest = _way_of_all(id(target), held_by)
-    for start in sorted(list(nearest)[:_MOST_ASKED], key=lambda at: is_unnamed(by_id[at])):
-        limit.check()
-        back = _cycle_at(start, leads_to)
-        if back:
-            tail = [start]
-            while (following := nearest[tail[-1]]) is not None:
-                tail.append(following)
-            return [by_id[at] for at in [*back, *tail[1:]]]
-    return []
+    def __init__(self, target: Any, members: list[Any], limit: TimeLimit) -> None:
+        self._target = target
+        self._limit = limit
+        self._by_id = {id(member): member for member in members}
+        self._leads_to: dict[int, list[int]] = {}
+        self._held_by: dict[int, list[int]] = {}
+        for part in limit.parts(members, 256):
+            for member in part:
+                held = [id(item) for item in _held_by_it(member) if id(item) in self._by_id]
+                self._leads_to[id(member)] = held
+                for at in held:
+                    self._held_by.setdefault(at, []).append(id(member))
+        self._following = _way_of_all(id(target), self._held_by)
+
+    def round(self) -> list[Any]:
+        """From an object through a cycle back to it, and on to the target: of the nearest ones the first that is in a
+        cycle, and that a person has a name for, if there is one. Empty where none is.
+        """
+        nearest = list(self._following)[:_MOST_ASKED]
+        for start in sorted(nearest, key=lambda at: is_unnamed(self._by_id[at])):
+            self._limit.check()
+            back = _cycle_at(start, self._leads_to)
+            if back:
+                return [self._by_id[at] for at in back] + self._way_from(start)[1:]
+        return []
+
+    def through_graph(self) -> list[Any]:
+        """To a target that has a graph from a tensor that no member holds: then its graph does. Empty where none is."""
+        if not _tensors.is_tensor(self._target) or _tensors.graph_of(self._target) is None:
+            return []
+        starts = (at for at in self._following if at not in self._held_by and _tensors.is_tensor(self._by_id[at]))
+        start = next(starts, None)
+        return [] if start is None else self._way_from(start)
+
+    def _way_from(self, start: int) -> list[Any]:
+        way: list[Any] = []
+        at: int | None = start
+        while at is not None:
+            way.append(self._by_id[at])
+            at = self._following[at]
+        return way
 
 
 def statement_closing(objects: list[Any], way: list[Access], sources: Sources) -> dict[str, Any]:
@@ -55,6 +75,8 @@ def statement_closing(objects: list[Any], way: list[Access], sources: Sources) -
     later = [statement for statement in found if statement["file"] and not sources.is_in_constructor(statement)]
     codes = [item.__code__ for item in objects if type(item) is types.FunctionType]
     defined = [sources.statement_at(code.co_filename, code.co_firstlineno) for code in codes]
+    if way[-1].label == "grad":
+        defined.append(sources.statement_making_graphs())
     return next((statement for statement in [*later, *defined, *found] if statement["file"]), no_statement())
 
 
@@ -64,7 +86,7 @@ def _held_by_it(item: Any) -> list[Any]:
 
 
 def _way_of_all(target: int, held_by: dict[int, list[int]]) -> dict[int, int | None]:
-    """Of each that leads to the target, the nearest first: what it leads to on the shortest way."""
+    """Of each that leads to the target, the nearest first: what follows it on the shortest way."""
     following: dict[int, int | None] = {target: None}
     waiting = deque([target])
     while waiting:

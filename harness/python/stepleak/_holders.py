@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from stepleak import _tensors
 from stepleak._accumulated import accumulated
 from stepleak._buffers import Buffer, Buffers
-from stepleak._cycles import cycle_to, statement_closing
+from stepleak._cycles import Ways, statement_closing
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import NEW, Graph
@@ -155,7 +154,7 @@ class HolderSearch:
                 found.add(paths, paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
-            found.add_gradient(paths, list(tensors.values()))
+            found.add_gradient(paths, tensors)
         # Megabytes, which are not the program's.
         self._lengths, self._born, self._contents = {}, None, {}
         self._doubtful = found.doubtful
@@ -261,6 +260,8 @@ class _Found:
             statement = self._sources.statement_at(*search.waits_at)
         if not statement["file"]:
             statement = self._sources.statement_filling(container.fills)
+        if not statement["file"] and _is_gradient(search.objects):
+            statement = self._sources.statement_making_graphs()
         if not statement["file"] and chain:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
@@ -282,16 +283,21 @@ class _Found:
             search = dataclasses.replace(search, objects=[*search.objects, buffer.item])
         self.add(paths, search, buffer)
 
-    def add_gradient(self, paths: Paths, tensors: list[Any]) -> None:
-        """Of the first leaf that a root leads to and whose gradient has a graph: that leads back to the leaf."""
-        leaves = (tensor for tensor in tensors if _tensors.gradient_with_graph(tensor) is not None)
-        for leaf in itertools.islice(leaves, _MOST_SEARCHES):
-            search = paths.to(leaf)
+    def add_gradient(self, paths: Paths, tensors: dict[int, Any]) -> None:
+        """Of a leaf whose gradient has a graph, which leads back to it: of one with a way from a root, if there is."""
+        leaves = [address for address, leaf in tensors.items() if _tensors.gradient_with_graph(leaf) is not None]
+        lost = -1
+        for address in leaves[:_MOST_SEARCHES]:
+            search = paths.to(tensors[address])
             if search.end is End.FOUND:
                 self._gradient = len(self._holders)
-                gradient = _tensors.gradient_with_graph(leaf)
+                gradient = _tensors.gradient_with_graph(tensors[address])
                 self.add(paths, dataclasses.replace(search, objects=[*search.objects, gradient]))
                 return
+            lost = address if search.end in (End.NO_ROOT, End.NOT_HELD) else lost
+        if lost >= 0:
+            self._gradient = len(self._holders)
+            self._add_cycle([tensors[lost], _tensors.gradient_with_graph(tensors[lost])], "unreachable")
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}
@@ -316,17 +322,17 @@ class _Found:
             self.containers.append((index, parent))
         elif search.end is End.NO_ROOT and not self._cycle_of:
             # One shows where they close.
-            self._add_cycle(address, tensors[address], search.visited)
+            ways = Ways(tensors[address], search.visited, self._limit)
+            cycle = ways.round()
+            if objects := cycle or ways.through_graph():
+                self._cycle_of[address] = len(self._holders)
+                self._add_cycle(objects, "unreachable" if cycle else "unknown")
         return search.end
 
-    def _add_cycle(self, address: int, tensor: Any, visited: list[Any]) -> None:
-        objects = cycle_to(tensor, visited, self._limit)
-        if not objects:
-            return
+    def _add_cycle(self, objects: list[Any], structure: str) -> None:
         holder, way = self._graph.add_cycle(objects)
         holder |= {"kept_by": statement_closing(objects, way, self._sources)}
-        holder |= {"structure": dataclasses.asdict(Structure("unreachable"))}
-        self._cycle_of[address] = len(self._holders)
+        holder |= {"structure": dataclasses.asdict(Structure(structure))}
         holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
         self._holders.append(holder | {"are_items_used": False} | _gain_of(UNKNOWN))
 
@@ -345,6 +351,15 @@ class _Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _is_gradient(objects: list[Any]) -> bool:
+    """Whether the last one is the gradient of the one before it, and has a graph."""
+    return (
+        len(objects) > 1
+        and _tensors.is_tensor(objects[-2])
+        and objects[-1] is _tensors.gradient_with_graph(objects[-2])
+    )
 
 
 def _gain_of(weight: Weight) -> dict[str, Any]:

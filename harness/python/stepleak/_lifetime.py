@@ -132,7 +132,7 @@ def _end_of_call(caller: types.FrameType | None, code: UserCode) -> Structure | 
 
 
 def _is_in_comprehension(caller: types.FrameType, statement: ast.stmt) -> bool:
-    """Whether what the caller is at is done for each item; a comprehension has no frame of its own from Python 3.12 on."""
+    """Whether what the caller is at is done for each item. From Python 3.12 on that has no frame of its own."""
     positions = itertools.islice(caller.f_code.co_positions(), caller.f_lasti // 2, None)
     line, _, column, _ = next(positions, (None, None, None, None))
     for node in ast.walk(statement):

@@ -142,6 +142,16 @@ class Sources:
         around = [node for node in statements if _first_line(node) <= line <= (node.end_lineno or node.lineno)]
         return _statement(file, max(around, key=lambda node: node.lineno)) if around else no_statement()
 
+    def statement_making_graphs(self) -> dict[str, Any]:
+        """The only one that calls `backward(create_graph=True)`, which gives gradients a graph."""
+        found = [
+            (file, node)
+            for file, tree in self._trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr) and _makes_graphs(node.value)
+        ]
+        return _statement(*found[0]) if len(found) == 1 else no_statement()
+
     def statement_filling(self, fills: tuple[Use, ...]) -> dict[str, Any]:
         """The one of the uses that fill a container: where there are several, of those in functions of survivors."""
         for found in (fills, [use for use in fills if self._is_of_survivors(use)]):
@@ -257,6 +267,15 @@ def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
             inner = [[target], [node.value]]
         parts += zip(*inner, strict=True)
     return parts
+
+
+def _makes_graphs(call: ast.expr) -> bool:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
+        return False
+    is_on = [
+        isinstance(k.value, ast.Constant) and k.value.value is True for k in call.keywords if k.arg == "create_graph"
+    ]
+    return any(is_on)
 
 
 def _takes_over(value: ast.expr, way: list[Access], owner: str) -> bool:
