@@ -22,21 +22,21 @@ void print_difference(const GateEntry& entry) {
 std::string refusal_of(const GateEntry& entry) {
   if (entry.result.verdict == Verdict::failure) return "it failed";
   if (entry.result.verdict == Verdict::inconclusive) return "it has no verdict";
+  if (!entry.others.empty()) {
+    return fmt::format("a scenario in {} has its name: rename one, or remove the baseline if it moved", entry.others);
+  }
   return entry.contradiction;
 }
 
-// Why a baseline without a scenario stays; empty where it is known to be of these scenarios, and no others'.
-std::string reason_to_stay(const Baseline& stored, const std::string& home) {
-  if (stored.scenarios.empty()) return "it does not say whose it is; remove it yourself if no scenario needs it";
-  if (stored.scenarios != home) return fmt::format("it is of the scenarios in {}", stored.scenarios);
-  return {};
-}
-
 // Says what becomes of a baseline without a scenario, and does it.
-void end_gone(const BaselineStore& store, const std::string& name, const std::string& home, bool prunes) {
+void end_gone(const BaselineStore& store, const std::string& name, bool prunes) {
   const auto file = store.file_of(name).string();
   const auto stored = store.load(name);
-  const auto reason = stored ? reason_to_stay(*stored, home) : "it leads nowhere";
+  std::string reason;
+  if (!stored) reason = "it leads nowhere";
+  if (stored && stored->scenarios.empty()) {
+    reason = "it does not say whose it is; remove it yourself if no scenario needs it";
+  }
   const bool is_removed = prunes && reason.empty();
   if (is_removed) store.remove(name);
   const auto end = is_removed ? "removed: " + file
@@ -50,17 +50,16 @@ ExitCode update(const GateOptions& options, bool prunes) {
                       "name the --baselines of these --scenarios");
   }
   const auto store = store_of(options);
-  const auto home = home_of(options);
   store.check_writable();
   const auto entries = run_gate(options);
   auto code = ExitCode::clean;
   fmt::print("\n");
   for (const auto& entry : entries) {
     const auto change = entry.comparison.change;
-    if (change == Change::same && entry.comparison.differences.empty()) continue;
+    if (change == Change::same && entry.comparison.differences.empty() && !entry.is_moved) continue;
     print_difference(entry);
     if (change == Change::gone) {
-      const auto end = [&] { end_gone(store, entry.result.target, home, prunes); };
+      const auto end = [&] { end_gone(store, entry.result.target, prunes); };
       if (!is_done(end)) code = worst_of(code, ExitCode::failure);
       continue;
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -84,15 +85,55 @@ struct Expectation {
   std::string hash;
   std::string home;
   std::optional<Baseline> stored;
+  std::string others;
+  bool is_moved = false;
 };
+
+// The folder of the scenarios, seen from its project: what a baseline says that it is of.
+std::string home_of(const GateOptions& options) {
+  const auto folder = scenario_folder_of(options.scenario_folder);
+  return std::filesystem::weakly_canonical(folder).lexically_relative(project_of(folder)).generic_string();
+}
+
+// Whether another folder of scenarios has this baseline. Those of a folder that is no more may have moved here.
+bool is_of_others(const Baseline& stored, const GateOptions& options) {
+  if (stored.scenarios.empty() || stored.scenarios == home_of(options)) return false;
+  std::error_code unknown;
+  return !are_of_one_project(options) ||
+         std::filesystem::is_directory(project_of(scenario_folder_of(options.scenario_folder)) / stored.scenarios,
+                                       unknown);
+}
+
+// C++ scenarios run beside those of any folder.
+bool is_of_a_folder(const Scenario& scenario) { return std::filesystem::path(scenario.file).extension() == ".py"; }
+
+Expectation expectation_of(const Scenario& scenario, const BaselineStore& store, const GateOptions& options) {
+  Expectation expected{.scenario = scenario,
+                       .hash = scenario_hash(scenario),
+                       .home = home_of(options),
+                       .stored = store.load(scenario.name)};
+  if (!expected.stored || !is_of_a_folder(scenario)) return expected;
+  if (is_of_others(*expected.stored, options)) {
+    expected.others = expected.stored->scenarios;
+    expected.stored.reset();
+  } else {
+    expected.is_moved = expected.stored->scenarios != expected.home;
+  }
+  return expected;
+}
 
 GateEntry entry_of(const Expectation& expected, const Result& result) {
   GateEntry entry{.result = result,
                   .now = baseline_of(result, {{"scenario hash", expected.hash}}),
-                  .contradiction = contradiction_of(expected.scenario, result)};
+                  .contradiction = contradiction_of(expected.scenario, result),
+                  .others = expected.others,
+                  .is_moved = expected.is_moved};
   entry.now.scenarios = expected.home;
   entry.comparison =
       expected.stored ? compare(*expected.stored, entry.now) : Comparison{Change::fresh, {"has no baseline"}};
+  if (!entry.others.empty()) {
+    entry.comparison.differences.front() += fmt::format(": that by its name is of the scenarios in {}", entry.others);
+  }
   // A baseline is a file that anyone may edit, and may be as old as the detection that was lost.
   if (!entry.contradiction.empty()) {
     entry.comparison.change = Change::worse;
@@ -112,6 +153,27 @@ void check_folder(const std::filesystem::path& folder) {
 
 GateEntry entry_of_broken_file(const Result& result) {
   return {.result = result, .comparison = {Change::worse, {result.reason}}};
+}
+
+// Scenarios that were in this folder and are declared no more. Read before anything runs.
+std::vector<GateEntry> gone_entries(const BaselineStore& store, const Suite& suite, const std::string& home) {
+  std::vector<GateEntry> gone;
+  for (const auto& name : store.scenarios()) {
+    const auto& all = suite.scenarios();
+    if (std::any_of(all.begin(), all.end(), [&](const Scenario& known) { return known.name == name; })) continue;
+    GateEntry entry;
+    entry.result.target = name;
+    entry.comparison = {Change::gone, {"has a baseline and no scenario"}};
+    try {
+      const auto stored = store.load(name);
+      if (stored && !stored->scenarios.empty() && stored->scenarios != home) continue;
+    } catch (const Error& error) {
+      // Whose it is cannot be told.
+      entry.comparison.differences.emplace_back(error.what());
+    }
+    gone.push_back(std::move(entry));
+  }
+  return gone;
 }
 
 GateEntry uncompared(const Result& result) {
@@ -158,11 +220,6 @@ bool are_of_one_project(const GateOptions& options) {
   return !inside.empty() && *inside.begin() != "..";
 }
 
-std::string home_of(const GateOptions& options) {
-  const auto folder = scenario_folder_of(options.scenario_folder);
-  return std::filesystem::weakly_canonical(folder).lexically_relative(project_of(folder)).generic_string();
-}
-
 std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto shard = parse_shard(options.shard);
   const auto run_options = with_device(options.run);
@@ -170,7 +227,6 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder));
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard.of(suite.matching(options.suite, device));
-  const auto home = home_of(options);
   std::vector<Target> targets;
   std::map<std::string, Expectation> expected;
   std::size_t left_out = 0;
@@ -181,13 +237,16 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
       continue;
     }
     // A corrupt baseline is reported before minutes of work, not after.
-    expected[scenario.name] = {scenario, scenario_hash(scenario), home, store.load(scenario.name)};
+    expected[scenario.name] = expectation_of(scenario, store, options);
     targets.push_back(suite.to_target(scenario));
   }
   if (left_out > 0) {
     print_text(fmt::format("  {} left out, which say that no run decides them yet\n", left_out), options.reports);
   }
   for (auto& broken : suite.broken_targets()) targets.push_back(std::move(broken));
+  // What a broken file declared is not known to be gone.
+  const bool is_whole = options.suite == "*" && options.shard == "1/1" && suite.broken().empty();
+  auto gone = is_whole ? gone_entries(store, suite, home_of(options)) : std::vector<GateEntry>();
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
     print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", printable_line(result.target),
                            to_string(result.verdict), result.steps, result.seconds),
@@ -202,16 +261,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
     // One for which there is no memory costs no other's.
     if (!is_done(take)) entries.push_back(uncompared(result));
   }
-  // What a broken file declared is not known to be gone.
-  if (options.suite != "*" || options.shard != "1/1" || !suite.broken().empty()) return entries;
-  for (const auto& name : store.scenarios()) {
-    const auto& all = suite.scenarios();
-    if (std::any_of(all.begin(), all.end(), [&](const Scenario& known) { return known.name == name; })) continue;
-    GateEntry gone;
-    gone.result.target = name;
-    gone.comparison = {Change::gone, {"has a baseline and no scenario"}};
-    entries.push_back(std::move(gone));
-  }
+  std::move(gone.begin(), gone.end(), std::back_inserter(entries));
   return entries;
 }
 

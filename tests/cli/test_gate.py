@@ -366,6 +366,7 @@ def test_crashing_scenario_turns_the_gate_red_with_3(copied: Suite) -> None:
 
 
 def test_only_prune_removes_baselines_and_only_those_of_these_scenarios(copied: Suite) -> None:
+    """Those of another folder that shares the baselines are not even spoken of."""
     stored = copied.baseline("mine_clean")
     assert stored["scenarios"] == "mine"
     unknown = {key: value for key, value in stored.items() if key != "scenarios"}
@@ -379,10 +380,29 @@ def test_only_prune_removes_baselines_and_only_those_of_these_scenarios(copied: 
     assert "removed: baselines/cpu/mine_old.json" in pruned.out
     for outcome in (kept, pruned):
         assert "stays: baselines/cpu/mine_unknown.json; it does not say whose it is" in outcome.out
-        assert "stays: baselines/cpu/others.json; it is of the scenarios in other" in outcome.out
+        assert "others" not in outcome.out
     assert not (copied.baselines / "mine_old.json").exists()
     for name in ("mine_clean", "mine_unknown", "others"):
         assert (copied.baselines / f"{name}.json").exists()
+
+
+def test_a_baseline_is_no_other_folder_s_of_the_same_name(copied: Suite) -> None:
+    """It is neither compared with nor overwritten, but for one whose folder has moved."""
+    copied.stepleak.write("theirs/scenarios.py", SCENARIO)
+    where = ["--scenarios", "theirs", "--baselines", "baselines", "--device", "cpu", "--suite", "mine_clean"]
+    before = copied.baseline("mine_clean")
+    gate = copied.stepleak("gate", *where)
+    assert gate.code == 1
+    assert "has no baseline: that by its name is of the scenarios in mine" in gate.out
+    update = copied.stepleak("baseline", "update", *where)
+    assert update.code == 1
+    assert "refused: a scenario in mine has its name: rename one, or remove the baseline if it moved" in update.out
+    assert copied.baseline("mine_clean") == before
+    (copied.stepleak.folder / "mine").rename(copied.stepleak.folder / "theirs.old")
+    moved = copied.stepleak("gate", *where)
+    assert moved.code == 0 and "1 same" in moved.out
+    assert copied.stepleak("baseline", "update", *where).code == 0
+    assert copied.baseline("mine_clean")["scenarios"] == "theirs"
 
 
 def test_baselines_of_another_project_are_never_pruned(copied: Suite) -> None:
