@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/declared_scenarios.hpp"
 
-#include <fmt/format.h>
-
 #include <iterator>
 #include <optional>
 
-#include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/subprocess.hpp"
 #include "harness/cli/layout.hpp"
-#include "harness/cli/litter.hpp"
 #include "harness/cli/observing.hpp"
-#include "harness/drive/stop_signals.hpp"
-#include "harness/drive/worker.hpp"
 
 namespace stepleak {
 namespace {
@@ -37,27 +31,6 @@ ScenarioList declared_scenarios(const std::string& folder) {
   auto compiled = scenario_list_from_json(read_file(layout().compiled_scenarios)).scenarios;
   std::move(compiled.begin(), compiled.end(), std::back_inserter(list->scenarios));
   return *list;
-}
-
-ScenarioList scenarios_by_worker(const std::string& folder) {
-  Litter litter;
-  const WorkerTask list{.name = folder,
-                        .body =
-                            [&](FlightRecorder&) {
-                              observing().start_in_worker([&](std::string_view left) { litter.add(left); });
-                              return to_json(observing().scenarios(folder));
-                            },
-                        .farewell = [] { observing().end_in_worker(); }};
-  WorkerEnd ended;
-  {
-    const StopSignals signals;
-    run_workers({list}, 1, signals, {.on_end = [&](std::size_t, const WorkerEnd& end) { ended = end; }});
-  }
-  litter.remove();
-  if (ended.is_finished) return scenario_list_from_json(ended.payload);
-  throw failure_error(
-      fmt::format("the scenarios of {} cannot be listed: {}\n{}", folder, ended.what, ended.output_tail),
-      "run its files with python3");
 }
 
 }  // namespace stepleak

@@ -13,7 +13,4 @@ namespace stepleak {
 /// failure error that names the file.
 [[nodiscard]] ScenarioList declared_scenarios(const std::string& folder);
 
-/// The same as a worker finds them by importing all: for a process that may have no thread of torch's.
-[[nodiscard]] ScenarioList scenarios_by_worker(const std::string& folder);
-
 }  // namespace stepleak

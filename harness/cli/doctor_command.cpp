@@ -16,6 +16,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
+#include "harness/cli/server_questions.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/drive/server_threads.hpp"
 
@@ -110,12 +111,11 @@ bool print_growth(const Result& result) {
 
 // Steps that keep nothing, under the whole harness: every ledger that rises is our own growth.
 ExitCode self_growth(std::int64_t steps) {
-  observing().start();
   RunOptions options;
   options.options.minimum_steps = steps;
   options.timeout_seconds = 0;  // as long as it takes
   std::vector<Target> targets;
-  for (const auto& name : observing().self_growth_steps()) {
+  for (const auto& name : self_growth_for_server()) {
     targets.push_back({name, [name](const Options& given, FlightRecorder& recorder) {
                          return observing().record_self_growth(name, given, recorder);
                        }});

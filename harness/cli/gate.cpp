@@ -17,8 +17,8 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
-#include "harness/cli/observing.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/cli/server_questions.hpp"
 #include "harness/cli/settings.hpp"
 #include "harness/report/console.hpp"
 
@@ -192,11 +192,11 @@ BaselineStore store_of(const GateOptions& options) {
   const auto& name = options.run.options.device;
   // Without the driver's device file there is no GPU, and no need to load torch to learn that.
   const bool is_cpu = name == "cpu" || (name == "auto" && !std::filesystem::exists("/dev/nvidiactl"));
-  const auto device = is_cpu ? kHost : observing().device_before_fork(name);
+  const auto device = is_cpu ? kHost : device_for_server(name);
   auto device_class = std::string("cpu");
   if (device.type == DeviceType::cuda) {
     // "NVIDIA H200" -> "nvidia-h200"
-    device_class = observing().gpus_before_fork().names.at(static_cast<std::size_t>(device.index));
+    device_class = gpus_for_server().names.at(static_cast<std::size_t>(device.index));
     std::transform(device_class.begin(), device_class.end(), device_class.begin(), [](unsigned char letter) {
       return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
     });

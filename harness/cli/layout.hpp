@@ -16,6 +16,7 @@ struct Layout {
   std::filesystem::path suite;               ///< the checkout whose scenarios and baselines are meant; empty: none
   std::string python;                        ///< the interpreter; STEPLEAK_PYTHON goes before
   std::string repair;                        ///< what to do where a part is missing
+  bool starts_in_workers = false;            ///< the host has no torch yet, and is not to have it: see server_start.hpp
   /// Makes the interpreter's symbols, or torch, be there; gives another library than `observing`, or nothing.
   std::function<std::filesystem::path()> before_observing;
 };

@@ -19,8 +19,13 @@ namespace py = pybind11;
 
 namespace {
 
+// A server that was started anew has run nothing of the environment's: where the packages are, sitecustomize. A worker
+// does so here.
+bool is_bare() { return py::module_::import("sys").attr("flags").attr("no_site").cast<bool>(); }
+
 // What faces torch is linked to its libraries by name: the interpreter's own copy must be there before.
 std::filesystem::path import_torch() try {
+  if (is_bare()) py::module_::import("site").attr("main")();
   return py::module_::import("stepleak._torch").attr("library")().cast<std::string>();
 } catch (py::error_already_set& error) {
   const auto text = py::str(error.value()).cast<std::string>();
@@ -34,6 +39,7 @@ std::filesystem::path import_torch() try {
 int main(std::vector<std::string> arguments, const std::string& python) {
   auto layout = stepleak::own_layout();
   layout.python = python;
+  layout.starts_in_workers = is_bare();
   layout.before_observing = import_torch;
   stepleak::set_layout(std::move(layout));
   std::vector<char*> argv;

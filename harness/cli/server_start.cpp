@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "harness/base/errors.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
 #include "harness/drive/server_threads.hpp"
 
 namespace stepleak {
 namespace {
 
-// Between this program and itself; gone before a step can see it.
+// Between this program and itself, and stepleak/__main__.py; gone before a step can see it.
 constexpr const char* kStartsInWorkers = "STEPLEAK_STARTS_IN_WORKERS";
 
 std::vector<std::string> own_arguments() {
@@ -52,7 +53,7 @@ bool starts_in_workers() {
   static const bool is_asked_for = [] {
     const bool is_set = std::getenv(kStartsInWorkers) != nullptr;
     ::unsetenv(kStartsInWorkers);
-    return is_set;
+    return is_set || layout().starts_in_workers;
   }();
   return is_asked_for;
 }

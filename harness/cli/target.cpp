@@ -23,6 +23,7 @@
 #include "harness/cli/observing.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/cli/server_questions.hpp"
 #include "harness/cli/server_start.hpp"
 #include "harness/trace/run_record_json.hpp"
 
@@ -105,9 +106,7 @@ Result judged(const Target& target, const RunOptions& options, const RunRecord& 
 
 }  // namespace
 
-Suite Suite::of_folder(const std::string& folder) {
-  return {starts_in_workers() ? scenarios_by_worker(folder) : observing().scenarios(folder), folder};
-}
+Suite Suite::of_folder(const std::string& folder) { return {scenarios_for_server(folder), folder}; }
 
 Suite Suite::declared_in(const std::string& folder) { return {declared_scenarios(folder), folder}; }
 
@@ -132,7 +131,7 @@ std::vector<Scenario> Suite::matching(const std::string& glob, Device device) co
     if (is_runnable) matching.push_back(scenario);
   }
   if (matching.empty() && needs_gpu) {
-    const auto cuda = observing().gpus_before_fork();
+    const auto cuda = gpus_for_server();
     throw failure_error(fmt::format("'{}' needs a GPU{}", glob, cuda.reason.empty() ? "" : ": " + cuda.reason),
                         cuda.remedy.empty() ? "run it with --device cuda" : cuda.remedy);
   }
@@ -176,7 +175,7 @@ RunOptions with_device(RunOptions options) {
                       fmt::format("give {} steps at least", kFewestSteps));
   }
   if (!options.memory.empty()) (void)parse_bytes(options.memory);
-  options.options.device = to_string(observing().device_before_fork(options.options.device));
+  options.options.device = to_string(device_for_server(options.options.device));
   return options;
 }
 

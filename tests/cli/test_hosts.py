@@ -88,6 +88,51 @@ def test_a_step_finds_the_same_process_in_both(stepleak: CommandLine, in_python:
     assert "'PYTHONMALLOC': None" in said[0]
 
 
+@pytest.mark.parametrize("is_before_torch", [True, False], ids=["sitecustomize", "import_of_torch"])
+def test_threads_from_before_the_run_cost_no_verdict(is_before_torch: bool, in_python: PythonHost) -> None:
+    """Forked, a worker would have their locks and not them: each starts Python's site and torch by itself."""
+    in_python.write(
+        "site/sitecustomize.py",
+        """
+        import os
+        import threading
+
+        if os.environ["THREAD"] == "now":
+            threading.Thread(target=threading.Event().wait, daemon=True).start()
+        """,
+    )
+    in_python.write(
+        "train.py",
+        """
+        import os
+        import sys
+        import threading
+
+        import stepleak
+        import torch
+
+        kept = []
+
+        def leaks():
+            kept.append(torch.ones(64))
+
+        def tells():
+            paths = [path for path in sys.path if path.endswith(("/stepleak", "/train"))]
+            names = [name for name in os.environ if "STEPLEAK_STARTS" in name]
+            raise ValueError(f"{threading.active_count()} threads {sys.prefix} {paths} {names} {exit}")
+        """,
+    )
+    path = os.pathsep.join([str(in_python.folder / "site"), os.environ.get("PYTHONPATH", "")])
+    switches = {"PYTHONPATH": path, "THREAD": "now" if is_before_torch else "later", "OPENBLAS_NUM_THREADS": "3"}
+    targets = ("train.py:leaks", "train.py:tells", "train.py:gone")
+    outcome = in_python("run", *targets, "--device", "auto", "--effort", "quick", switches=switches)
+    assert outcome.code == 64, outcome.text
+    assert "train.py:leaks leaks 256 B/step" in outcome.out
+    assert "'gone'" in outcome.err
+    count = 2 if is_before_torch else 1
+    assert f"ValueError: {count} threads {sys.prefix} [] [] Use exit()" in outcome.out
+
+
 def test_a_folder_with_a_module_of_our_name_is_no_trouble(stepleak: CommandLine, in_python: PythonHost) -> None:
     in_python.write("stepleak.py", "raise SystemExit('the wrong one')\n")
     in_python.write("scenario.py", "raise SystemExit('the wrong one')\n")

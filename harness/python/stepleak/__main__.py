@@ -27,14 +27,22 @@ _FOR_THE_START = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
 _DEFAULTS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 
 
+# Set where the start of Python or of torch left threads behind, so that nothing may be forked (server_start.cpp).
+_STARTS_IN_WORKERS = "STEPLEAK_STARTS_IN_WORKERS"
+
+
 def main() -> NoReturn:
     before = os.environ.pop(_BEFORE, None)
     if before is None:
         _start_again()
     _undo(json.loads(before))
     _leave_no_trace()
-    _find_own_package()
+    is_put_first = _find_own_package()
     from stepleak import _cli  # type: ignore[attr-defined]  # built, not written
+
+    if is_put_first and sys.flags.no_site:
+        # A worker finds the packages, which it is among, at their own place.
+        del sys.path[0]
 
     # As bytes: a file may have any name.
     code = _cli.main([b"stepleak", *map(os.fsencode, sys.argv[1:])], sys.executable)
@@ -46,7 +54,11 @@ def _start_again() -> NoReturn:
     before = {name: os.environ.get(name) for name in _FOR_THE_START}
     environment = {**_DEFAULTS, **os.environ, **_FOR_THE_START, _BEFORE: json.dumps(before)}
     # Unbuffered: what a step printed must not be lost where its worker ends or dies.
-    os.execve(sys.executable, [sys.executable, "-u", os.path.abspath(__file__), *sys.argv[1:]], environment)
+    switches = ["-u"]
+    if environment.pop(_STARTS_IN_WORKERS, None):
+        # Without sitecustomize and the like: each worker runs them.
+        switches.append("-S")
+    os.execve(sys.executable, [sys.executable, *switches, os.path.abspath(__file__), *sys.argv[1:]], environment)
 
 
 def _undo(before: dict[str, str | None]) -> None:
@@ -69,14 +81,17 @@ def _leave_no_trace() -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
 
 
-def _find_own_package() -> None:
-    """Our own folder, which Python puts first for a file that it runs, would hide modules of the user's."""
+def _find_own_package() -> bool:
+    """Our own folder, which Python puts first for a file that it runs, would hide modules of the user's. Gives whether
+    that of the package had to take its place."""
     here = Path(__file__).resolve().parent
     if sys.path and Path(sys.path[0]).resolve() == here:
         del sys.path[0]
     found = importlib.util.find_spec("stepleak")
-    if found is None or found.origin is None or Path(found.origin).resolve().parent != here:
+    is_found = found is not None and found.origin is not None and Path(found.origin).resolve().parent == here
+    if not is_found:
         sys.path.insert(0, str(here.parent))
+    return not is_found
 
 
 if __name__ == "__main__":
