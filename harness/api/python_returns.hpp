@@ -10,7 +10,8 @@
 namespace stepleak {
 
 /// What a Python step returned may be its work itself, not run yet: a coroutine, a generator, a function without its
-/// parentheses, an iterator that nobody asked. Made and asked with the GIL; dropped without it, or with it.
+/// parentheses, an iterator that nobody asked, a context manager that nobody entered. Made and asked with the GIL;
+/// dropped without it, or with it.
 class PythonReturns {
  public:
   PythonReturns();
@@ -19,9 +20,10 @@ class PythonReturns {
   ~PythonReturns();
 
   /// After each step; `returned` is a `PyObject*`. Runs a coroutine to its end, all in one event loop; a generator that
-  /// was not started is wrong use. Throws what Python raises, and Error.
+  /// was not started is wrong use, also within a context manager of contextlib's, or as what a coroutine gives. Throws
+  /// what Python raises, and Error.
   void take(void* returned);
-  /// Where each step returned such a function or iterator and made no tensor; else empty. Needs no GIL.
+  /// Where each step returned such a function, iterator or manager and made no tensor; else empty. Needs no GIL.
   [[nodiscard]] std::string note(const Trace& trace) const;
 
  private:

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ import torch
 
 PARENTHESES = "are its parentheses missing?"
 RUN_IT = "run it in the step: for example"
+USE_IT = "use it in the step: `with ...: pass`"
 
 
 def report(step: Callable[[], Any]) -> str:
@@ -42,6 +45,7 @@ class Strange:
 
 
 training, strange = Training(), Strange()
+ran: list[int] = []
 
 
 def train() -> None:
@@ -69,14 +73,167 @@ def test_function_without_its_parentheses_is_told(step: Callable[[], Any], name:
 
 @pytest.mark.parametrize(
     "iterator",
-    [map, filter, itertools.starmap, lambda step, batches: zip(batches, map(step, batches), strict=True)],
-    ids=["map", "filter", "starmap", "zip"],
+    [
+        map,
+        filter,
+        itertools.starmap,
+        itertools.takewhile,
+        lambda step, batches: zip(batches, map(step, batches), strict=True),
+        lambda step, batches: iter(step, batches),
+    ],
+    ids=["map", "filter", "starmap", "takewhile", "zip", "callable"],
 )
 def test_iterator_that_nobody_asked_is_told(iterator: Callable[..., Any]) -> None:
     told = report(lambda: iterator(training.step, [1, 2]))
     assert "iterator, which runs nothing until something takes from it" in told
     assert RUN_IT in told
     assert training.kept == []
+
+
+class Manager:
+    """Works where it is entered; its attributes are code that fails."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __enter__(self) -> None:
+        training.step()
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class AsyncManager:
+    async def __aenter__(self) -> None:
+        training.step()
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+
+@pytest.mark.parametrize("manager", [Manager, AsyncManager])
+def test_context_manager_that_nobody_enters_is_told(manager: type) -> None:
+    told = report(lambda: manager())
+    assert f"a context manager ({manager.__name__}), and stepleak does not enter what a step returns" in told
+    assert USE_IT in told
+    assert training.kept == []
+
+
+def enters_and_returns_it() -> Any:
+    manager = Manager()
+    with manager:
+        pass
+    training.kept.clear()
+    return manager
+
+
+async def gives_a_function() -> Any:
+    return training.step
+
+
+def test_what_a_coroutine_gives_is_looked_at() -> None:
+    assert "Training.step, and stepleak does not call what a step returns" in report(gives_a_function)
+
+
+@contextlib.contextmanager
+def managed() -> Iterator[None]:
+    training.step()
+    yield
+
+
+@contextlib.asynccontextmanager
+async def async_managed() -> AsyncIterator[None]:
+    training.step()
+    yield
+
+
+async def trains() -> None:
+    training.step()
+
+
+def batches() -> Iterator[None]:
+    training.step()
+    yield
+
+
+async def gives_a_coroutine() -> Any:
+    return trains()
+
+
+async def gives_a_generator() -> Any:
+    return batches()
+
+
+@pytest.mark.parametrize(
+    ("step", "what", "remedy"),
+    [
+        (managed, "a context manager that nobody enters", "enter it in the step"),
+        (async_managed, "a context manager that nobody enters", "enter it in the step"),
+        (functools.partial(batches), "a generator that nobody runs", "run it in the step"),
+        (gives_a_generator, "a generator that nobody runs", "run it in the step"),
+        (gives_a_coroutine, "a coroutine that gives another one", "await it in the step"),
+    ],
+)
+def test_what_nobody_runs_is_refused(step: Callable[[], Any], what: str, remedy: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a coroutine that was never awaited
+        with pytest.raises(stepleak.UsageError, match=f"the step returns {what}.*nothing of it ran; {remedy}"):
+            stepleak.check(step)
+    assert training.kept == []
+
+
+def enters_contextlib_s_and_returns_it() -> Any:
+    manager = managed()
+    with manager:
+        training.kept.clear()
+    return manager
+
+
+async def enters_the_async_one_and_returns_it() -> Any:
+    manager = async_managed()
+    async with manager:
+        training.kept.clear()
+    return manager
+
+
+async def gives_what_it_awaited() -> Any:
+    coroutine = trains()
+    await coroutine
+    training.kept.clear()
+    return coroutine
+
+
+@pytest.mark.parametrize(
+    "step", [enters_contextlib_s_and_returns_it, enters_the_async_one_and_returns_it, gives_what_it_awaited]
+)
+def test_what_the_step_ran_is_not_refused(step: Callable[[], Any]) -> None:
+    assert USE_IT not in report(step)
+
+
+class Cached:
+    @functools.lru_cache  # noqa: B019
+    def step(self) -> None:
+        training.step()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [functools.cache(train), functools.lru_cache(maxsize=8)(train), Cached().step, functools.partial(Cached().step)],
+    ids=["cache", "lru_cache", "method", "partial"],
+)
+def test_step_that_is_cached_is_refused(step: Callable[[], Any]) -> None:
+    with pytest.raises(stepleak.UsageError, match=r"its body would run in the first step alone; .*__wrapped__"):
+        stepleak.check(step, name="step")
+    assert training.kept == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    [functools.lru_cache(maxsize=0)(lambda: ran.append(0)), functools.cache(lambda index: ran.append(index))],
+    ids=["of_none", "by_index"],
+)
+def test_cache_that_lets_each_step_run_is_none(step: Callable[..., Any]) -> None:
+    before = len(ran)
+    result = stepleak.check(step, effort="quick", device="cpu", steps=16)
+    assert len(ran) - before == result.steps == 16
 
 
 def trains_and_returns_a_method() -> Any:
@@ -94,6 +251,7 @@ def takes_from_its_iterator() -> Any:
     "step",
     [
         trains_and_returns_a_method,
+        enters_and_returns_it,
         takes_from_its_iterator,
         lambda: None,
         lambda: Training,
@@ -101,12 +259,13 @@ def takes_from_its_iterator() -> Any:
         lambda: [training.step],
         lambda: training,
     ],
-    ids=["ran", "took", "none", "class", "callable_object", "list", "object"],
+    ids=["ran", "entered", "took", "none", "class", "callable_object", "list", "object"],
 )
 def test_what_a_step_may_well_return_is_not_told(step: Callable[[], Any]) -> None:
     told = report(step)
     assert PARENTHESES not in told
     assert RUN_IT not in told
+    assert USE_IT not in told
 
 
 @pytest.mark.parametrize("outcome", [torch.nn.Linear(2, 2), torch.ones(4)], ids=["module", "tensor"])

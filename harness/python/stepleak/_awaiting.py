@@ -1,17 +1,19 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what the call of a step only promised: a coroutine. What cannot be run is refused: nothing was judged."""
+"""Runs what the call of a step only promised: a coroutine. What nobody runs is refused: nothing was judged."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import inspect
+import types
 from typing import Any
 
 from stepleak._load import UsageError
 
-_RUN_IT = "run it in the step: for example `for _ in batches(): pass`, or pass a function that does"
+MANAGERS = (contextlib._GeneratorContextManager, contextlib._AsyncGeneratorContextManager)
+"""What a call of a function makes that contextlib.contextmanager or asynccontextmanager has wrapped."""
 
 
 class Awaiting:
@@ -20,12 +22,12 @@ class Awaiting:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def finish(self, returned: Any) -> None:
-        """Waits for what a step returned where that is awaitable; raises what it raises, and UsageError."""
-        if inspect.isasyncgen(returned) or _is_unstarted(returned):
-            raise UsageError("the step returns a generator that nobody runs, so nothing of it ran", _RUN_IT)
-        if not inspect.isawaitable(returned):
-            return
+    def finish(self, returned: Any) -> Any:
+        """What the step came to: where it returned an awaitable, what that gives. Raises what it raises, and UsageError
+        for what is at rest: none of these is asked by a call of the user's."""
+        _refuse_at_rest(returned)
+        if type(returned) in MANAGERS or not inspect.isawaitable(returned):
+            return returned
         if _is_in_a_loop():
             _close(returned)
             raise UsageError(
@@ -34,7 +36,15 @@ class Awaiting:
             )
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-        self._loop.run_until_complete(_awaited(returned))
+        came_to = self._loop.run_until_complete(_awaited(returned))
+        _refuse_at_rest(came_to)
+        if type(came_to) is types.CoroutineType and inspect.getcoroutinestate(came_to) == inspect.CORO_CREATED:
+            came_to.close()
+            raise UsageError(
+                "the step returns a coroutine that gives another one, which nobody awaits, so nothing of it ran",
+                "await it in the step",
+            )
+        return came_to
 
     def close(self) -> None:
         """Cancels what steps left running, and closes the loop."""
@@ -52,14 +62,32 @@ class Awaiting:
             loop.close()
 
 
-async def _awaited(returned: Any) -> None:
-    await returned
+async def _awaited(returned: Any) -> Any:
+    return await returned
+
+
+def _refuse_at_rest(returned: Any) -> None:
+    if type(returned) is types.AsyncGeneratorType or _is_unstarted(returned):
+        raise UsageError(
+            "the step returns a generator that nobody runs, so nothing of it ran",
+            "run it in the step: for example `for _ in batches(): pass`, or pass a function that does",
+        )
+    if type(returned) in MANAGERS and _is_unstarted_or_async(returned.gen):
+        raise UsageError(
+            "the step returns a context manager that nobody enters, so nothing of it ran",
+            "enter it in the step: for example `with managed(): pass`, or pass a function that does",
+        )
 
 
 def _is_unstarted(returned: Any) -> bool:
     """A generator that the step took values from has run; `types.coroutine` makes awaitable ones."""
-    is_generator = inspect.isgenerator(returned) and not inspect.isawaitable(returned)
+    is_generator = type(returned) is types.GeneratorType and not inspect.isawaitable(returned)
     return is_generator and inspect.getgeneratorstate(returned) == inspect.GEN_CREATED
+
+
+def _is_unstarted_or_async(generator: Any) -> bool:
+    """An async one that has not ended: before Python 3.12 it does not tell whether it was started."""
+    return _is_unstarted(generator) or getattr(generator, "ag_frame", None) is not None
 
 
 def _is_in_a_loop() -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import os
@@ -14,7 +15,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 from stepleak import scenario
@@ -107,7 +108,18 @@ def takes_index(step: Callable[..., Any], name: str) -> bool:
             f"{name} needs arguments: {wanted}",
             "a step takes none, or the step index; wrap it: step = lambda: " + f"{name.rpartition(':')[2]}(...)",
         )
+    if not required and _is_cached(step):
+        raise UsageError(
+            f"{name} keeps what it returned (functools.cache), so its body would run in the first step alone",
+            "name the function that it wraps (`__wrapped__`), or one that calls it with ever other arguments",
+        )
     return len(required) == 1
+
+
+def _is_cached(step: Any) -> bool:
+    while type(step) in (MethodType, functools.partial):
+        step = step.__func__ if type(step) is MethodType else step.func
+    return type(step) is functools._lru_cache_wrapper and step.cache_parameters()["maxsize"] != 0
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,51 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a step may return in place of running it: a function whose parentheses are missing, an iterator at rest."""
+"""What a step may return in place of running it: a function whose parentheses are missing, an iterator or a context
+manager at rest."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import types
 from typing import Any
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 _CALLABLES = (*_FUNCTIONS, types.MethodType, functools.partial)
-_ITERATORS = (map, filter, zip, enumerate, itertools.starmap, itertools.chain, itertools.islice)
+_ITERATORS = (
+    map,
+    filter,
+    zip,
+    enumerate,
+    type(iter(int, 1)),  # calls a function until it gives that
+    itertools.accumulate,
+    itertools.chain,
+    itertools.dropwhile,
+    itertools.filterfalse,
+    itertools.groupby,
+    itertools.islice,
+    itertools.starmap,
+    itertools.takewhile,
+)
 
 # Exactly these: a module, a class or an object with __call__ may be the outcome of a step.
 TYPES = (*_CALLABLES, *_ITERATORS)
 
 
+def is_entered(kind: type) -> bool:
+    """Whether it is for `with`; asks none of its code."""
+    return any(inspect.getattr_static(kind, name, None) is not None for name in ("__enter__", "__aenter__"))
+
+
 def note_on(returned: Any) -> str:
     """Of steps that each returned something like it, and of which nothing was seen."""
-    if isinstance(returned, _CALLABLES):
+    if is_entered(type(returned)):
+        what = (
+            f"a context manager ({type(returned).__qualname__[:200]}), and stepleak does not enter what a step returns"
+        )
+        remedy = "use it in the step: `with ...: pass`"
+    elif isinstance(returned, _CALLABLES):
         what = f"{_name(returned)}, and stepleak does not call what a step returns"
         remedy = "are its parentheses missing?"
     else:

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a target may name, and what not."""
 
+import contextlib
+import functools
+
 import torch
 from stepping import nth_step
 
@@ -28,6 +31,40 @@ async def is_an_async_generator():
     yield nth_step()
 
 
+@contextlib.contextmanager
+def is_a_context_manager():
+    nth_step()
+    yield
+
+
+def enters_its_context_manager():
+    managed = is_a_context_manager()
+    with managed:
+        pass
+    return managed
+
+
+class Managed:
+    def __enter__(self):
+        nth_step()
+
+    def __exit__(self, *error):
+        pass
+
+
+def returns_an_object_for_with():
+    return Managed()
+
+
+async def gives_a_coroutine():
+    return is_a_coroutine()
+
+
+@functools.cache
+def is_cached():
+    nth_step()
+
+
 class Callable:
     def __call__(self):
         nth_step()
@@ -46,6 +83,6 @@ class Callable:
 
 callable_object = Callable()
 builtin = nth_step.__call__
-partial = __import__("functools").partial(nth_step)
+partial = functools.partial(nth_step)
 a_class = Callable
 number = 3
