@@ -19,13 +19,17 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
   });
 }
 
-// An object takes a block of Python's own allocator, or of malloc's. Where these do not become more, objects have taken
-// the place of some that were set apart, and are no more of them.
+// An object takes a block of Python's own allocator, or of malloc's. Where these do not become more, or by less than a
+// half of it, objects have taken the place of some that were set apart, and are no more of them. A floor alone does not
+// tell: what rises by just that is flat, too.
 bool are_replaced(const Trace& trace, const HostGrowth& growth) {
   const auto per_step = growth.objects.per_step;
   if (!growth.objects.is_growing() || !growth.heap.is_flat()) return false;
-  if (trace.has({Counter::python_blocks})) return growth.blocks.is_flat() && per_step >= kBlockFloor;
-  return trace.has({Counter::heap_bytes}) && per_step * kLeastObjectBytes >= kHeapFloorBytes;
+  if (trace.has({Counter::python_blocks})) {
+    return growth.blocks.is_flat() && per_step >= kBlockFloor && per_step > 2 * growth.blocks.per_step;
+  }
+  const auto least = per_step * kLeastObjectBytes;
+  return trace.has({Counter::heap_bytes}) && least >= kHeapFloorBytes && least > 2 * growth.heap.per_step;
 }
 
 }  // namespace

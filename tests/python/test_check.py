@@ -532,6 +532,13 @@ def test_log_of_few_records_is_clean_and_said() -> None:
     ]
 
 
+def test_as_many_empty_records_as_blocks_are_noise_are_a_leak() -> None:
+    """Eight a step: each has one block, and eight blocks a step are the most that may be chance."""
+    kept: list[list[str]] = []
+    result = stepleak.check(lambda: kept.extend([[], [], [], [], [], [], [], []]), effort="quick")
+    assert result.verdict == "leak", result.report
+
+
 def test_step_that_logs_nothing_has_no_such_note() -> None:
     assert not any("python object" in note for note in stepleak.check(Records(0)).json["notes"])
 

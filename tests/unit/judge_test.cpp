@@ -50,19 +50,40 @@ TEST(JudgeTest, SaysLeakForNodesAlone) {
   EXPECT_EQ(Analysed(trace).decision().next, Next::leak);
 }
 
+struct Rates {
+  std::int64_t objects = 0;
+  std::int64_t blocks = 0;
+  std::int64_t heap_bytes = 0;
+};
+
+Next next_with(const Rates& rates) {
+  TraceBuilder builder(512);
+  builder.with(kBytes, [](auto) { return 4096; })
+      .with(kHeap, [=](auto step) { return (1 << 20) + rates.heap_bytes * step; })
+      .with({Counter::python_objects}, [=](auto step) { return 400 + rates.objects * step; });
+  if (rates.blocks >= 0) {
+    builder.with({Counter::python_blocks}, [=](auto step) { return 9000 + rates.blocks * step; });
+  }
+  return Analysed(builder.build()).decision().next;
+}
+
 // What takes the place of objects that a record pass set apart is counted, and they are not.
 TEST(JudgeTest, CallsObjectsNoLeakWhereNoBlockOfPythonsAllocatorHoldsThem) {
-  const auto next_with = [](std::int64_t blocks_per_step) {
-    const auto trace = TraceBuilder(512)
-                           .with(kBytes, [](auto) { return 4096; })
-                           .with(kHeap, [](auto) { return 1 << 20; })
-                           .with({Counter::python_objects}, [](auto step) { return 400 + 12 * step; })
-                           .with({Counter::python_blocks}, [=](auto step) { return 9000 + blocks_per_step * step; })
-                           .build();
-    return Analysed(trace).decision().next;
-  };
-  EXPECT_EQ(next_with(0), Next::clean);
-  EXPECT_EQ(next_with(12), Next::leak);
+  EXPECT_EQ(next_with({.objects = 12, .blocks = 0}), Next::clean);
+  EXPECT_EQ(next_with({.objects = 12, .blocks = 2}), Next::clean);
+  EXPECT_EQ(next_with({.objects = 12, .blocks = 12}), Next::leak);
+}
+
+TEST(JudgeTest, CallsObjectsALeakWhoseBlocksRiseByJustTheirFloor) {
+  EXPECT_EQ(next_with({.objects = 8, .blocks = 8}), Next::leak);
+  EXPECT_EQ(next_with({.objects = 12, .blocks = 8}), Next::leak);
+  EXPECT_EQ(next_with({.objects = 3, .blocks = 3}), Next::clean);
+}
+
+TEST(JudgeTest, CallsObjectsALeakWhoseBytesRiseByJustTheirFloor) {
+  constexpr std::int64_t kOfMalloc = -1;
+  EXPECT_EQ(next_with({.objects = 12, .blocks = kOfMalloc, .heap_bytes = 512}), Next::leak);
+  EXPECT_EQ(next_with({.objects = 12, .blocks = kOfMalloc, .heap_bytes = 0}), Next::clean);
 }
 
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
