@@ -116,10 +116,15 @@ def test_what_a_test_raises_or_skips_stays_its_own(pytester: pytest.Pytester) ->
         @pytest.mark.no_leak(speed=3)
         def test_has_a_wrong_option():
             pass
+
+        @pytest.mark.no_leak("nightly")
+        def test_has_an_option_without_its_name():
+            pass
         """,
     )
-    result.assert_outcomes(failed=2, skipped=1)
+    result.assert_outcomes(failed=3, skipped=1)
     result.stdout.fnmatch_lines(["*assert 0 == 1*", "*unexpected keyword argument 'speed'*"])
+    result.stdout.fnmatch_lines(["*no_leak takes its options by name*no 'nightly'*"])
 
 
 def test_every_selected_test_is_judged_in_a_process_of_its_own(pytester: pytest.Pytester) -> None:

@@ -95,6 +95,11 @@ def _options_of(item: pytest.Item) -> dict[str, Any] | None:
     """How a test is judged; None: it is not."""
     marker = item.get_closest_marker("no_leak")
     if marker is not None:
+        if marker.args:
+            # Dropped, they would judge otherwise than they say.
+            pytest.fail(
+                f'no_leak takes its options by name, such as effort="quick", and no {marker.args[0]!r}', pytrace=False
+            )
         return dict(marker.kwargs)
     return {"effort": item.config.getoption("--stepleak-effort")} if _is_wanted(item) else None
 
