@@ -27,15 +27,19 @@ def tables(kind: str) -> list[dict[str, Any]]:
     return found
 
 
+def marks_of(case: dict[str, Any]) -> list[pytest.MarkDecorator]:
+    of_batch = case["batches"].get(case.get("of"), {})
+    marks = {"slow": case.get("slow"), "daily": case.get("daily") or of_batch.get("daily")}
+    return [getattr(pytest.mark, name) for name, is_set in marks.items() if is_set]
+
+
 def parameters(kind: str) -> list[Any]:
-    """The cases as pytest takes them: FILE.NAME or FILE.BATCH.NAME, and the mark of those beyond CI's share."""
+    """The cases as pytest takes them: FILE.NAME or FILE.BATCH.NAME, and the marks of those beyond CI's share and of
+    those of each day."""
     cases = tables(kind)
     names = [".".join([case["file"], *([case["of"]] if "of" in case else []), case["name"]]) for case in cases]
     assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
-    return [
-        pytest.param(case, id=name, marks=[pytest.mark.slow] if case.get("slow") else [])
-        for name, case in zip(names, cases, strict=True)
-    ]
+    return [pytest.param(case, id=name, marks=marks_of(case)) for name, case in zip(names, cases, strict=True)]
 
 
 def missing_parts(case: dict[str, Any], key: str, text: str) -> list[str]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line, a sandbox a case, and the mark of the slow ones."""
+"""The command line, a sandbox a case, and the marks of the slow and the daily ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sandbox import Sandbox, Suite
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: run by ci/hostile only")
+    config.addinivalue_line("markers", "daily: of what starts many workers, run by a plain ci/test all the same")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import FOLDER, missing_parts, parameters
+from cases import FOLDER, marks_of, missing_parts, parameters, tables
 from sandbox import End, Sandbox
 from validators import check_outputs, check_terminal
 
@@ -90,7 +90,13 @@ def test_target(case: dict[str, Any], batches: Batches) -> None:
     assert len(failure) < 64 << 10
 
 
-@pytest.mark.parametrize("name", sorted({case.values[0]["of"] for case in parameters("steps")}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=marks_of({**case, "slow": False}))
+        for name, case in sorted({case["of"]: case for case in tables("steps")}.items())
+    ],
+)
 def test_batch_as_a_whole(name: str, batches: Batches, request: pytest.FixtureRequest) -> None:
     mates = [case for case in selected_cases(request) if case["of"] == name]
     if not mates:
