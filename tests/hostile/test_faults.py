@@ -7,17 +7,19 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cases import DATA, FOLDER
 from sandbox import End, Sandbox, Suite
-from validators import check_outputs, check_terminal
+from validators import check_baseline, check_outputs, check_terminal
 
 CALLS = ("write", "open", "fsync", "rename", "fork", "mmap", "memfd_create", "dlopen")
 OUTPUTS = ["r.json", "r.xml", "r.trace"]
 LEAK, FAILURE = 1, 3
+OUTDATED = '"torch": "0.1"'
 
 
 @pytest.fixture(scope="session")
@@ -124,5 +126,47 @@ def test_gate_survives_each(call: str, suite: Suite, stepleak: list[str], librar
         if not log.exists():
             assert end.code == 0
             print(f"{call}: {count} calls of a gate failed")
+            assert count > 0
+            return
+
+
+def make_outdated(baselines: Path) -> dict[str, str]:
+    """Of another torch, so that an update has all of them to write; their texts by name."""
+    for file in baselines.glob("*.json"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(re.sub('"torch": "[^"]*"', OUTDATED, text), encoding="utf-8")
+    return {file.name: file.read_text(encoding="utf-8") for file in baselines.iterdir()}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.slow
+def test_update_survives_each(call: str, suite: Suite, stepleak: list[str], library: str) -> None:
+    """Each baseline is the old one or the new one, and all are new where it says so; one that cannot be written costs
+    no other."""
+    folder = suite.sandbox.folder / "b/cpu"
+    log = suite.sandbox.folder.parent / "faults"
+    environment = {"LD_PRELOAD": library, "STEPLEAK_FAULT_LOG": str(log)}
+    for count, number in enumerate(numbers()):
+        log.unlink(missing_ok=True)
+        before = make_outdated(folder)
+        suite.sandbox.remember()
+        fault = {**environment, "STEPLEAK_FAULT": f"{call}:{number}"}
+        end = suite.sandbox.call([*stepleak, "baseline", "update", *suite.arguments], fault, 100)
+        assert end.code in (0, FAILURE), end.text[-2000:]
+        assert end.code == 0 or b"stepleak: " in end.err or b"failed" in end.out, "a failure without a word"
+        check_terminal("stderr", end.err)
+        suite.sandbox.check_nothing_left([f"b/cpu/{name}" for name in before])
+        after = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+        assert sorted(after) == sorted(before) != []
+        for text in after.values():
+            check_baseline(text)
+        old = [name for name, text in after.items() if text == before[name]]
+        assert all(OUTDATED not in text for name, text in after.items() if name not in old)
+        assert end.code == FAILURE or not old, f"{old} were not written, and it did not say so"
+        if call in ("write", "fsync", "rename"):
+            assert len(old) == int(log.exists()), end.text[-2000:]
+        if not log.exists():
+            assert end.code == 0
+            print(f"{call}: {count} calls of an update failed")
             assert count > 0
             return
