@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import inspect
 import itertools
 import random
 import signal
@@ -628,6 +629,45 @@ def test_assert_no_leak_raises_where_the_step_fails() -> None:
     assert caught.value.result.verdict == "failure"
 
 
+# --- leaks that are let be --------------------------------------------------------------------------------------------
+
+
+def test_what_is_ignored_stays_a_leak_and_is_let_be() -> None:
+    training = Training()
+    result = stepleak.check(training.leaky, effort="quick", ignore="*.losses (list*")
+    assert (result.verdict, result.is_clean, result.is_known, result.is_let_be) == ("leak", False, True, True)
+    assert "  known   let be: ignore='*.losses (list*'\n" in result.report
+    stepleak.assert_no_leak(Training().leaky, effort="quick", ignore=result.findings[0]["fingerprint"])
+    stepleak.assert_no_leak(Training().leaky, effort="quick", ignore=["*nowhere*", f"*/{HERE}:leaky"])
+
+
+def test_one_more_leak_than_is_ignored_fails() -> None:
+    training, more = Training(), []
+
+    def step() -> None:
+        training.leaky()
+        more.append(torch.zeros(4096))
+
+    with pytest.raises(stepleak.LeakError) as raised:
+        stepleak.assert_no_leak(step, ignore="*.losses (list*")
+    assert not raised.value.result.is_known
+    assert "  known   one of several: ignore='*.losses (list*'\n" in str(raised.value)
+
+
+def test_what_is_ignored_and_is_not_there_is_said() -> None:
+    result = stepleak.check(Training().clean, effort="quick", ignore="*.losses (list*")
+    assert result.is_clean and not result.is_known
+    assert "  known   ignore='*.losses (list*' matches nothing here\n" in result.report
+    with pytest.raises(stepleak.LeakError, match="matches nothing here"):
+        stepleak.assert_no_leak(Training().leaky, effort="quick", ignore="0123456789abcdef")
+
+
+@pytest.mark.parametrize("ignore", [3, "", [""], [b"bytes"], {"where": "*"}, None])
+def test_what_is_no_pattern_is_wrong_use(ignore: Any) -> None:
+    with pytest.raises(stepleak.UsageError, match="give fingerprints or patterns"):
+        stepleak.check(Training().clean, ignore=ignore)
+
+
 # --- steps that fail --------------------------------------------------------------------------------------------------
 
 
@@ -698,6 +738,13 @@ def test_what_is_no_callable_is_a_usage_error() -> None:
         stepleak.check(3)  # type: ignore[arg-type]
 
 
+def test_help_shows_the_options_of_each_front_door() -> None:
+    for function in (stepleak.check, stepleak.watch, stepleak.assert_no_leak):
+        shown = inspect.signature(function).parameters
+        assert shown["effort"].default == "standard" and shown["peer_timeout"].default == 300.0
+        assert "options" not in shown
+
+
 def test_unknown_option_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="vigour"):
-        stepleak.assert_no_leak(lambda: None, vigour="quick")
+        stepleak.assert_no_leak(lambda: None, vigour="quick")  # type: ignore[call-arg]

@@ -179,6 +179,40 @@ def test_known_leaks_are_let_be_and_their_entries_are_looked_after(pytester: pyt
     expired.stdout.fnmatch_lines(["an entry has expired on 2020-01-31, and fails: *: old"])
 
 
+def test_a_test_says_itself_what_is_let_be(pytester: pytest.Pytester) -> None:
+    tests = """
+        import pytest
+
+        @pytest.mark.no_leak(effort="quick", ignore="*.history (list*")
+        def test_marked(trainer):
+            trainer.history.append(trainer.train())
+
+        def test_fixture(no_leak, trainer):
+            no_leak(lambda: trainer.history.append(trainer.train()), effort="quick", ignore=["*.history (list*"])
+
+        other = []
+
+        @pytest.mark.no_leak(effort="quick", ignore="*.history (list*")
+        def test_another(trainer):
+            other.append(trainer.train())
+
+        @pytest.mark.no_leak(effort="quick", ignore="*other (list*")
+        def test_of_two(trainer):
+            other.append(trainer.train())
+            trainer.history.append(trainer.train())
+    """
+    entry = '[[known]]\nreason = "so"\nholder = "*.history (*"\n'
+    (pytester.path / "known.toml").write_text(entry)
+    result = session(pytester, tests, "-v", "-rP")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*test_marked PASSED (known leak)*", "*test_fixture PASSED (known leak)*"])
+    result.stdout.fnmatch_lines(["*test_another LEAK*", "*test_of_two LEAK*", "*known: ignore='[*].history (list[*]'"])
+    result.stdout.fnmatch_lines(["*ignore='[*].history (list[*]' matches nothing here*"])
+    # What the file knows and what the test ignores count together.
+    both = session(pytester, tests, "-v", "--stepleak-known", "known.toml", "-k", "test_of_two")
+    both.stdout.fnmatch_lines(["*test_of_two PASSED (known leak)*"])
+
+
 def test_a_gpu_is_judged_by_one_process_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(_pytest_gpu, "_gpu_of", lambda device: "" if device == "cpu" else f"GPU-{device}")

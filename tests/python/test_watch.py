@@ -260,6 +260,21 @@ def test_raises_where_it_shall_and_hands_the_result_to_a_function(loop: Loop) ->
         stepleak.watch(on_leak="shout")
 
 
+def test_a_leak_that_is_let_be_neither_warns_nor_raises_nor_calls(loop: Loop, recwarn: pytest.WarningsRecorder) -> None:
+    called: list[stepleak.Result] = []
+    for on_leak in ("warn", "raise", called.append):
+        with stepleak.watch(on_leak=on_leak, effort="quick", ignore="*.losses_of_this_loop (list*") as w:
+            for _ in range(100):
+                loop.losses_of_this_loop.append(loop.train())
+                w.step()
+        assert w.result.verdict == "leak" and w.result.is_known, w.result
+    assert not called and not recwarn.list
+    with pytest.raises(stepleak.LeakError), stepleak.watch(on_leak="raise", effort="quick", ignore="*.others*") as w:
+        for _ in range(100):
+            loop.losses_of_this_loop.append(loop.train())
+            w.step()
+
+
 def test_a_clean_loop_calls_nothing(loop: Loop, recwarn: pytest.WarningsRecorder) -> None:
     for _ in stepleak.watch(range(100), on_leak="raise", effort="quick"):
         loop.train()

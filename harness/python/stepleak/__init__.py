@@ -17,13 +17,17 @@ import json
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
 
-from stepleak import _epochs, _on_leak, _torch
+from stepleak import _epochs, _known, _load, _on_leak, _options, _torch
 from stepleak._load import UsageError
 from stepleak._on_leak import LeakWarning, OnLeak
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "Interrupted",
@@ -36,9 +40,6 @@ __all__ = [
     "check",
     "watch",
 ]
-
-
-File = str | os.PathLike[str]
 
 
 class LeakError(AssertionError):
@@ -71,33 +72,24 @@ class Result:
     """The text that the command line prints."""
     json: dict[str, Any]
     """The whole result, series included."""
+    is_known: bool = False
+    """It leaks, and `ignore=` lets all of its findings be; `report` says which text does."""
 
     @property
     def is_clean(self) -> bool:
         return self.verdict == "clean"
 
+    @property
+    def is_let_be(self) -> bool:
+        """Clean, or known."""
+        return self.is_clean or self.is_known
+
     def __str__(self) -> str:
         return self.report
 
 
-def check(
-    step: Callable[..., Any],
-    *,
-    name: str | None = None,
-    device: str = "auto",
-    effort: str = "standard",
-    steps: int = 0,
-    min_steps: int = 0,
-    period: int = 0,
-    budget: float = 0.0,
-    seed: int = 0,
-    threads: int = 0,
-    with_cuda_objects: bool = False,
-    peer_timeout: float = 300.0,
-    json: File = "",
-    html: File = "",
-    trace: File = "",
-) -> Result:
+@_options.with_options
+def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpack[_options.Options]) -> Result:
     """Repeats `step` in this process and judges it. Your set-up has run before.
 
     `step` takes nothing, or the step index. A coroutine that it returns is awaited, all of a run in one event
@@ -107,6 +99,8 @@ def check(
     repeats (accumulation, evaluation), 0 to find it. `threads`: torch's intra-op threads meanwhile, 0: as they are.
     `with_cuda_objects`: count and name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts
     later in this process then sees no GPU events (CUPTI has one subscriber).
+    `ignore`: findings to let be, as by a file of known leaks (docs/known-leaks.md): fingerprints, or patterns for
+    "FILE:FUNCTION" of one of the frames or for the holder; the verdict stays, and `is_known` says that all are let be.
     `json`, `html`, `trace`: files that the result, a page with pictures, and what the result rests on are written to,
     as by the options of that name of the command line; a warning says which were not, and of several ranks each needs
     names of its own.
@@ -118,35 +112,27 @@ def check(
     """
     _torch.require()  # the C++ core is linked to torch's own libraries
 
-    from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
+    from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
-    target: str = name or str(getattr(step, "__qualname__", type(step).__name__))
+    target = name or str(getattr(step, "__qualname__", type(step).__name__))
     wants_index = _load.takes_index(step, target)
-    if not _core.attachments()["is_observing"]:  # else it is refused, and the run that is on keeps its own
-        _load.seed_everything(seed)
-    options = {
-        "target": target,
-        "device": device,
-        "effort": effort,
-        "steps": steps,
-        "min_steps": min_steps,
-        "period": period,
-        "budget": budget,
-        "seed": seed,
-        "threads": threads,
-        "with_cuda_objects": with_cuda_objects,
-        "peer_timeout": peer_timeout,
-        "json": json,
-        "html": html,
-        "trace": trace,
-    }
+    checked = _begun(_options.checked("check", target, options))
     with _one_judge():
-        *found, unwritten = _core.check(step, wants_index, _options.checked(options))
-    result, is_interrupted = _result(*found)
+        *found, unwritten = _core.check(step, wants_index, checked.core)
+    result, is_interrupted = _result(checked.ignored, *found)
     _on_leak.say_unwritten(unwritten)
     if is_interrupted:
         raise Interrupted(result)
     return result
+
+
+def _begun(options: _options.Checked) -> _options.Checked:
+    """The same, once the generators are seeded."""
+    from stepleak import _core  # type: ignore[attr-defined]  # built, not written
+
+    if not _core.attachments()["is_observing"]:  # else it is refused, and the run that is on keeps its own
+        _load.seed_everything(options.seed)
+    return options
 
 
 @contextlib.contextmanager
@@ -162,9 +148,12 @@ def _one_judge() -> Iterator[None]:
         raise UsageError(str(error)) from None
 
 
-def _result(text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:
+def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:
     data = json.loads(text)
-    return Result(data["verdict"], data["reason"], data["steps"], data["findings"], report, data), is_interrupted
+    is_known, lines = _known.told(ignored, data, date.today())
+    report += "".join(f"  known   {line}\n" for line in lines)
+    found = Result(data["verdict"], data["reason"], data["steps"], data["findings"], report, data, is_known)
+    return found, is_interrupted
 
 
 class Watch:
@@ -177,13 +166,17 @@ class Watch:
         on_leak: OnLeak = "warn",
         code: types.CodeType | None = None,
         result: Result | None = None,
+        ignored: Sequence[_known.Entry] = (),
     ) -> None:
-        """`code`: what loops over the loader. `result`: of the same loop's epochs before, which leave nothing to do."""
+        """`code`: what loops over the loader. `result`: of the same loop's epochs before, which leave nothing to do.
+        `ignored`: findings that are let be.
+        """
         self._core = core
         self._loader = loader
         self._on_leak = on_leak
         self._code = code
         self._result = result
+        self._ignored = list(ignored)
         self._is_told = result is not None
         self._loops = 0
         self._process = os.getpid()
@@ -250,12 +243,12 @@ class Watch:
         if self._result is None:
             is_decided = self.is_decided
             *found, unwritten = self._core.finish()
-            self._result = _result(*found)[0]
+            self._result = _result(self._ignored, *found)[0]
             _epochs.forget(self)
             if is_decided and self._loader is not None and self._code is not None:
                 _epochs.remember(self._loader, self._code, self._result)
             _on_leak.say_unwritten(unwritten)
-            if self._result.verdict == "leak":
+            if self._result.verdict == "leak" and not self._result.is_known:
                 self._is_told = True
                 _on_leak.act(self._on_leak, self._result, LeakError)
         return self._result
@@ -264,8 +257,9 @@ class Watch:
         """The verdict in one line, ending the watch; empty where it was said or asked for before."""
         if self._on_leak == "raise":
             self._on_leak = "warn"  # there is no loop any more that it could be raised in
-        report = self._finish().report
-        return "" if self._is_told else report.partition("\n")[0]
+        result = self._finish()
+        known = " (known: ignore= lets it be)" if result.is_known else ""
+        return "" if self._is_told else result.report.partition("\n")[0] + known
 
     def headline_at_exit(self) -> None:
         """Ends it now."""
@@ -288,24 +282,13 @@ class Watch:
         self._finish()  # detaches
 
 
+@_options.with_options
 def watch(
     loader: Iterable[Any] | None = None,
     *,
     on_leak: OnLeak = "warn",
     name: str = "loop",
-    device: str = "auto",
-    effort: str = "standard",
-    steps: int = 0,
-    min_steps: int = 0,
-    period: int = 0,
-    budget: float = 0.0,
-    seed: int = 0,
-    threads: int = 0,
-    with_cuda_objects: bool = False,
-    peer_timeout: float = 300.0,
-    json: File = "",
-    html: File = "",
-    trace: File = "",
+    **options: Unpack[_options.Options],
 ) -> Watch:
     """Watches a loop of your own: its steps end with `w.step()`, or with the items of a loader. Options as in check().
 
@@ -332,34 +315,18 @@ def watch(
         return Watch(None, loader, on_leak, code, result)
     _torch.require()  # the C++ core is linked to torch's own libraries
 
-    from stepleak import _core, _load, _options  # type: ignore[attr-defined]  # built, not written
+    from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
-    if not _core.attachments()["is_observing"]:  # else it is refused, and the run that is on keeps its own
-        _load.seed_everything(seed)
-    options = {
-        "target": name,
-        "device": device,
-        "effort": effort,
-        "steps": steps,
-        "min_steps": min_steps,
-        "period": period,
-        "budget": budget,
-        "seed": seed,
-        "threads": threads,
-        "with_cuda_objects": with_cuda_objects,
-        "peer_timeout": peer_timeout,
-        "json": json,
-        "html": html,
-        "trace": trace,
-    }
+    checked = _begun(_options.checked("watch", name, options))
     with _one_judge():
-        made = Watch(_core.Watch(_options.checked(options)), loader, on_leak, code)
+        made = Watch(_core.Watch(checked.core), loader, on_leak, code, ignored=checked.ignored)
     return made if loader is None else _epochs.keep(made)  # type: ignore[no-any-return]
 
 
-def assert_no_leak(step: Callable[..., Any], **options: Any) -> None:
-    """check() that raises LeakError unless the verdict is clean. Options as in check()."""
+@_options.with_options
+def assert_no_leak(step: Callable[..., Any], *, name: str | None = None, **options: Unpack[_options.Options]) -> None:
+    """check() that raises LeakError unless it is clean, or `ignore` lets the leak be. Options as in check()."""
     __tracebackhide__ = True
-    result = check(step, **options)
-    if not result.is_clean:
+    result = check(step, name=name, **options)
+    if not result.is_let_be:
         raise LeakError(result.report, result)

@@ -30,6 +30,8 @@ except ModuleNotFoundError:  # before Python 3.11; a dependency of the package t
 
 _PATTERNS = ("target", "kind", "where", "holder")
 _KEYS = ("fingerprint", *_PATTERNS, "reason", "link", "versions", "expires")
+_ANYWHERE = "where or holder"
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
 _VERSION = re.compile(r"^(\w+)\s*(<=|>=|==|<|>)\s*(\d{1,9}(?:\.\d{1,9})*)$")
 # What TOML has no place for in a comment, and what drives a terminal.
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
@@ -78,6 +80,7 @@ class Entry:
             "where": [f"{frame['file']}:{frame['function']}" for frame in finding.get("where", [])],
             "holder": [finding.get("holder", "")],
         }
+        texts[_ANYWHERE] = texts["where"] + texts["holder"]
         conditions = result.get("conditions", {})
         return all(
             any(fnmatch.fnmatchcase(text, pattern) for text in texts[key]) for key, pattern in self.patterns.items()
@@ -163,6 +166,20 @@ def entry_for(entries: list[Entry], result: dict[str, Any], finding: dict[str, A
             if known is None and not entry.is_expired(today):
                 known = entry
     return known
+
+
+def ignoring(text: str) -> Entry:
+    """What `ignore=` of a call lets be: a fingerprint, or a pattern for one of the frames or for the holder."""
+    is_fingerprint = _FINGERPRINT.fullmatch(text) is not None
+    patterns = {} if is_fingerprint else {_ANYWHERE: text}
+    return Entry(text if is_fingerprint else "", patterns, f"ignore={text!r}", "", [], None)
+
+
+def told(entries: list[Entry], result: dict[str, Any], today: date) -> tuple[bool, list[str]]:
+    """Whether a call lets a leak be, and what its report says of it."""
+    known, reasons = is_known(entries, result, today)
+    lines = [f"{'let be' if known else 'one of several'}: {reason}" for reason in reasons]
+    return known, lines + [f"{entry.reason} matches nothing here" for entry in entries if entry.matches == 0]
 
 
 def is_known(entries: list[Entry], result: dict[str, Any], today: date) -> tuple[bool, list[str]]:

@@ -1,14 +1,61 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What check() and watch() take: told before the core sees it, which would tell of C++ types."""
+"""What check() and watch() take beside the step or the loop: names, defaults, and what the core can hold.
+
+Told before the core sees it, which would tell of C++ types.
+"""
 
 from __future__ import annotations
 
+import inspect
 import operator
 import os
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar
 
+from stepleak import _known
 from stepleak._load import UsageError
+
+File = str | os.PathLike[str]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Options(TypedDict, total=False):
+    """As check() says what they mean; their defaults stand in DEFAULTS."""
+
+    device: str
+    effort: str
+    steps: int
+    min_steps: int
+    period: int
+    budget: float
+    seed: int
+    threads: int
+    with_cuda_objects: bool
+    peer_timeout: float
+    ignore: str | Sequence[str]
+    json: File
+    html: File
+    trace: File
+
+
+DEFAULTS: Options = {
+    "device": "auto",
+    "effort": "standard",
+    "steps": 0,
+    "min_steps": 0,
+    "period": 0,
+    "budget": 0.0,
+    "seed": 0,
+    "threads": 0,
+    "with_cuda_objects": False,
+    "peer_timeout": 300.0,
+    "ignore": (),
+    "json": "",
+    "html": "",
+    "trace": "",
+}
 
 # Of a kind, and for numbers between which: what the core can hold. It says itself what makes no sense.
 _NUMBERS: dict[str, tuple[type, float, float]] = {
@@ -24,8 +71,39 @@ _TEXTS = ("target", "device", "effort")
 _FILES = ("json", "html", "trace")
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The same; raises UsageError where one is of another kind, or beyond what the core can hold."""
+@dataclass(frozen=True)
+class Checked:
+    """What was given, and defaults for the rest."""
+
+    core: dict[str, Any]
+    """As the core takes it."""
+    ignored: list[_known.Entry]
+    """Findings that are let be."""
+
+    @property
+    def seed(self) -> int:
+        return int(self.core["seed"])
+
+
+def with_options(function: _Function) -> _Function:
+    """Shows each option in the signature of a function that takes them all, for help() and notebooks."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, default in DEFAULTS.items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return function
+
+
+def checked(function: str, target: str, given: Mapping[str, Any]) -> Checked:
+    """Of a call of a function of that name. Raises TypeError for an option that there is not, and UsageError where one
+    is of another kind, or beyond what the core can hold.
+    """
+    if unknown := [name for name in given if name not in DEFAULTS]:
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
+    options: dict[str, Any] = {**DEFAULTS, **given, "target": target}
+    entries = ignored(options.pop("ignore"))
     for name in _TEXTS:
         value = options[name]
         if not isinstance(value, str):
@@ -39,13 +117,24 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         except TypeError:
             raise UsageError(f"{name} is of type {type(options[name]).__name__}", "give a path") from None
     for name, (kind, least, most) in _NUMBERS.items():
-        value = options[name]
-        try:
-            # NumPy's numbers too; but no text that reads as one.
-            number = operator.index(value) if kind is int else float(operator.truediv(value, 1))
-        except TypeError:
-            raise UsageError(f"{name} is of type {type(value).__name__}", "give a number") from None
-        if kind is int and not least <= number <= most:
-            raise UsageError(f"{name} is {number}", f"give a number from {max(least, 0):.0f} to {most:.0f}")
-        options[name] = number
-    return options
+        options[name] = _number(name, options[name], kind, least, most)
+    return Checked(options, entries)
+
+
+def _number(name: str, value: Any, kind: type, least: float, most: float) -> Any:
+    try:
+        # NumPy's numbers too; but no text that reads as one.
+        number = operator.index(value) if kind is int else float(operator.truediv(value, 1))
+    except TypeError:
+        raise UsageError(f"{name} is of type {type(value).__name__}", "give a number") from None
+    if kind is int and not least <= number <= most:
+        raise UsageError(f"{name} is {number}", f"give a number from {max(least, 0):.0f} to {most:.0f}")
+    return number
+
+
+def ignored(given: Any) -> list[_known.Entry]:
+    """The findings that `ignore=` lets be."""
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) and text for text in texts):
+        raise UsageError(f"ignore is {given!r}", "give fingerprints or patterns, as texts")
+    return [_known.ignoring(text) for text in texts]

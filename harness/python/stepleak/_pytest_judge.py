@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepleak import _pytest_gpu, _pytest_known
+from stepleak import _options, _pytest_gpu, _pytest_known
 
 PROPERTY = "stepleak"
 """Of a test's report: what was said of it."""
@@ -30,7 +30,8 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     item.user_properties.append((f"{PROPERTY}.steps", result.steps))
     if result.verdict == "failure" and raised:
         raise raised[0]
-    if not result.is_clean and not _pytest_known.is_known(item, result):
+    ignored = _options.ignored(options.get("ignore", ()))
+    if not result.is_clean and not _pytest_known.is_known(item, result, ignored):
         raise stepleak.LeakError(result.report, result)
     item.add_report_section("call", "stepleak", result.report)  # shown by -rP
 

@@ -36,11 +36,11 @@ def arguments(config: pytest.Config) -> list[str]:
     return [f"--stepleak-known={Path(config.invocation_params.dir) / name}"] if name else []
 
 
-def is_known(item: pytest.Item, result: Any) -> bool:
-    """Whether every finding of a leak is known; notes in the test's report which entries matched."""
+def is_known(item: pytest.Item, result: Any, ignored: list[_known.Entry]) -> bool:
+    """Whether every finding of a leak is known or ignored; notes in the test's report which entries matched."""
     entries = item.config.stash.get(_ENTRIES, [])
     before = [entry.matches for entry in entries]
-    known, reasons = _known.is_known(entries, result.json, date.today())
+    known, reasons = _known.is_known([*entries, *ignored], result.json, date.today())
     for number, (entry, count) in enumerate(zip(entries, before, strict=True)):
         if entry.matches > count:
             item.user_properties.append((_PROPERTY, number))
