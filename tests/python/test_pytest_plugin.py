@@ -89,6 +89,7 @@ def test_judges_what_is_marked_and_what_a_test_hands_over(pytester: pytest.Pytes
         "*test_that_nobody* PASSED *",
     ]
     result.stdout.fnmatch_lines(words)
+    result.stdout.fnmatch_lines(["*holder *test .step .fixtures (dict, len 1) .trainer (Trainer) .history (list*"])
     result.stdout.fnmatch_lines(["*kept by*test_it.py:*trainer.history.append*"])
     # The line of the summary says what leaks, and no frame of ours stands in the failure.
     result.stdout.fnmatch_lines(["LEAK test_it.py::TestInAClass::test_leaks - stepleak.LeakError: test_leaks*"])

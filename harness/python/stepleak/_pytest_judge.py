@@ -37,7 +37,7 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
 
 
 def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
-    def call() -> Any:
+    def test() -> Any:
         __tracebackhide__ = True
         try:
             return step()
@@ -46,4 +46,4 @@ def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[
             raised.append(error)
             raise
 
-    return call
+    return test

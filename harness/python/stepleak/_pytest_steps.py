@@ -54,8 +54,9 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
     if "anyio_backend" in item.funcargs:
         # Only its plugin can run coroutines in the loop of its fixtures.
         return lambda: item.ihook.pytest_pyfunc_call(pyfuncitem=item)
-    function, arguments = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-    return lambda: function(**arguments)
+    # A holder's text begins with these names.
+    function, fixtures = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+    return lambda: function(**fixtures)
 
 
 def _case_step(item: pytest.Function) -> Callable[[], None]:
