@@ -8,6 +8,7 @@ import functools
 import os
 import sys
 import threading
+import types
 import weakref
 from collections.abc import Callable
 from enum import IntEnum
@@ -40,6 +41,8 @@ class ScriptEvents:
         self._on_event = on_event
         self._on_mark = on_mark
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._calls_in_line: dict[tuple[str, int], list[int]] = {}
+        """By file and line where optimizers are made, each call there: where it stands in the code."""
         self._calls = threading.local()
         self._call_hooks: list[Any] = []
         self._undo_reading: list[Callable[[], None]] = []
@@ -116,9 +119,21 @@ class ScriptEvents:
             self._drop_call_hooks()
             # Called again where a state is loaded; it keeps the name that it was made with.
             if self._undo and optimizer not in self._names:
-                self._names[optimizer] = f"{type(optimizer).__name__}.step ({_place()})"
+                self._names[optimizer] = f"{type(optimizer).__name__}.step ({self._place()})"
 
         return _patch_step_function
+
+    def _place(self) -> str:
+        """Where the user made an optimizer: "train.py:41", or "train.py:41, call 2" of the second one in that line."""
+        frame = _maker()
+        if frame is None:
+            return "?"
+        line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        calls = self._calls_in_line.setdefault((frame.f_code.co_filename, frame.f_lineno), [])
+        if frame.f_lasti not in calls:
+            calls.append(frame.f_lasti)
+        number = calls.index(frame.f_lasti) + 1
+        return line if number == 1 else f"{line}, call {number}"
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         self._tell(Source.OPTIMIZER, self._names.get(optimizer) or f"{type(optimizer).__name__}.step")
@@ -162,13 +177,13 @@ def _has_gradients() -> bool:
     return torch.is_grad_enabled()
 
 
-def _place() -> str:
-    """Where the user made an optimizer: "train.py:41"."""
+def _maker() -> types.FrameType | None:
+    """The user's frame that makes an optimizer."""
     torch_folder = os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
-    frame: Any = sys._getframe(1)
+    frame = sys._getframe(1).f_back
     while frame is not None:
         file = frame.f_code.co_filename
         if file != __file__ and not file.startswith((torch_folder, "<")):
-            return f"{os.path.basename(file)}:{frame.f_lineno}"
+            return frame
         frame = frame.f_back
-    return "?"
+    return None

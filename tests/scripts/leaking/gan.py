@@ -1,18 +1,17 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-# steps: 1 x Adam.step (gan.py
+# steps: 1 x Adam.step (gan.py:14), 1 x Adam.step (gan.py:14, call 2)
 # kind: graph_retention
 # holder: history
 # default
-"""Two optimizers that take turns: a step is one of each."""
+"""Two optimizers of one line that take turns: a step is one of each."""
 
 import torch
 from torch import nn
 
 generator = nn.Linear(4, 8)
 critic = nn.Linear(8, 1)
-opt_critic = torch.optim.Adam(critic.parameters())
-opt_generator = torch.optim.Adam(generator.parameters())
+opt_critic, opt_generator = torch.optim.Adam(critic.parameters()), torch.optim.Adam(generator.parameters())
 history = {"critic": [], "generator": []}
 for _ in range(90):
     fake = generator(torch.randn(16, 4))
