@@ -109,6 +109,7 @@ const ObjectNode* container_of(const Recording& recording, const Finding& findin
 }
 
 std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
+  if (structure.type == StructureType::declared) return structure.bound;
   return container.bound > 0 ? container.bound : structure.type == StructureType::bounded ? structure.bound : -1;
 }
 
@@ -263,8 +264,7 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
 bool is_proven(const Finding& finding) {
-  if (finding.structure.type == StructureType::unreachable) return finding.kept_count > 1;
-  if (finding.structure.type != StructureType::unbounded) return false;
+  if (!never_ends(finding.structure)) return false;
   // What a library keeps in the heap, and CUDA objects of a pool's, survive beside a list that grows.
   const bool is_weighed = finding.kind == Kind::host_heap || finding.counted == "cuda objects";
   return is_weighed ? finding.has_gained : finding.kept_count > 1;

@@ -50,7 +50,8 @@ struct Surroundings {
   FlightRecorder* recorder = nullptr;
   CodeFolders folders;  ///< of the interpreter, which tell the user's frames from others
   Peers* peers = nullptr;
-  std::map<std::string, std::string> conditions;  ///< what else was in force, for the result
+  std::map<std::string, std::string> conditions;         ///< what else was in force, for the result
+  std::function<std::vector<DeclaredBound>()> declared;  ///< bounds that the program declares; empty: none can be
 };
 
 }  // namespace stepleak

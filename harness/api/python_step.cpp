@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "harness/api/python_peers.hpp"
@@ -104,6 +105,23 @@ std::function<std::string()> unseen_device() {
   return [function] { return (*function)().cast<std::string>(); };
 }
 
+// As of a step that breaks Python itself: what is declared is no more known then.
+std::vector<DeclaredBound> declared_bounds() {
+  using Row = std::tuple<std::string, std::int64_t, std::int64_t, std::string, int, std::string>;
+  const py::gil_scoped_acquire gil;
+  std::vector<DeclaredBound> declared;
+  try {
+    const py::object rows = py::module_::import("stepleak._declared").attr("told")();
+    for (auto& [type, length, bound, file, line, text] : rows.cast<std::vector<Row>>()) {
+      const auto kind = length > bound ? StructureType::exceeded : StructureType::declared;
+      declared.push_back({type, length, {.type = kind, .bound = bound, .file = file, .line = line, .text = text}});
+    }
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("looking at declared bounds");
+  }
+  return declared;
+}
+
 // What the set-up made may die in a step.
 void adopt_tensors() {
   record_cpu_tensors();
@@ -160,7 +178,8 @@ Surroundings PythonSurroundings::get() const {
           .recorder = recorder_,
           .folders = folders_,
           .peers = peers_.get(),
-          .conditions = std::move(conditions)};
+          .conditions = std::move(conditions),
+          .declared = declared_bounds};
 }
 
 Result PythonSurroundings::joined(Result own) const {

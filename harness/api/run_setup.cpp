@@ -104,6 +104,7 @@ struct RunSetup::Parts {
   GraphProbe graph;
   HeapProbe heap;
   std::vector<std::unique_ptr<Probe>> cuda;
+  std::function<std::vector<DeclaredBound>()> declared;
   std::vector<std::unique_ptr<Detector>> detectors;
   SessionParts session;
 };
@@ -139,6 +140,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   own.session.holder_searches = surroundings.holder_searches;
   own.session.folders = surroundings.folders;
   own.session.peers = surroundings.peers;
+  own.declared = surroundings.declared;
   own.session.record_stride = is_on_gpu ? kRecordStride : 1;
   own.session.conditions = torch_conditions();
   if (is_on_gpu) own.session.conditions.merge(cuda_conditions(own.device));
@@ -156,6 +158,7 @@ void RunSetup::complete(RunRecord& record) const {
   for (const auto* probe : own_->session.observer.probes) {
     if (auto gap = probe->gap(); !gap.empty()) record.notes.push_back(std::move(gap));
   }
+  if (own_->declared) record.declared = own_->declared();
   // A step may have changed them: what the last steps ran with is what was judged.
   for (const auto& [name, value] : torch_switches()) record.conditions[name] = value;
   const auto host = host_memory();

@@ -20,8 +20,8 @@ class RunSetup {
   ~RunSetup();
 
   [[nodiscard]] const SessionParts& parts() const;
-  /// Adds to a finished run's record what the probes could not see, how much memory the devices have, and the threads
-  /// and flags of torch that it ended with.
+  /// Adds to a finished run's record what the probes could not see, how much memory the devices have, what the program
+  /// declares of its containers, and the threads and flags of torch that it ended with.
   void complete(RunRecord& record) const;
 
  private:

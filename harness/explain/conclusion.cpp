@@ -141,9 +141,10 @@ constexpr std::int64_t kStepsToSettle = 4;
 std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& record) {
   const auto by =
       outcome.structure.line == 0 ? "" : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
-  return fmt::format("{} is bounded at {}{} and full at about step {}, with {}; this run had {}: let it run {} steps",
-                     outcome.holder, outcome.bound, by, outcome.full_at, format_bytes(outcome.bytes_when_full),
-                     record.trace.step_count(),
+  const bool is_declared = outcome.structure.type == StructureType::declared;
+  return fmt::format("{} is {} {}{} and full at about step {}, with {}; this run had {}: let it run {} steps",
+                     outcome.holder, is_declared ? "declared to hold at most" : "bounded at", outcome.bound, by,
+                     outcome.full_at, format_bytes(outcome.bytes_when_full), record.trace.step_count(),
                      outcome.full_at + outcome.held + kStepsToSettle * record.policy.clean_steps);
 }
 
@@ -167,7 +168,8 @@ bool is_witness(const Finding& finding) {
   const auto type = finding.structure.type;
   const bool are_nodes_kept =
       finding.counted == "autograd nodes" && finding.kept_count > 1 && finding.kept_count == finding.explained_steps;
-  return (finding.has_gained || are_nodes_kept) && (type == unbounded || type == uncalled || type == unknown);
+  const bool may_go_on = never_ends(finding.structure) || type == uncalled || type == unknown;
+  return (finding.has_gained || are_nodes_kept) && may_go_on;
 }
 
 // Why what goes on is called no leak yet; empty where nothing is known that would end it.
@@ -289,6 +291,21 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   }
 }
 
+// What a finding does not say already.
+std::vector<std::string> notes_of_declared(const std::vector<DeclaredBound>& declared,
+                                           const std::vector<Finding>& findings) {
+  std::vector<std::string> notes;
+  for (const auto& [type, length, structure] : declared) {
+    const bool is_said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.structure.file == structure.file && finding.structure.line == structure.line;
+    });
+    if (structure.type != StructureType::exceeded || is_said) continue;
+    notes.push_back(fmt::format("a {} is declared to hold at most {} by {}:{} and holds {}: the bound was not kept",
+                                type, structure.bound, structure.file, structure.line, length));
+  }
+  return notes;
+}
+
 // Before a verdict stood, what ended the run is all that can be said.
 void add_failure(const RunRecord& record, Result& result) {
   if (!record.failure) return;
@@ -335,6 +352,8 @@ Result conclude(const RunRecord& record, const std::vector<const Detector*>& det
   if (const auto broken = broken_chain(record.trace); !broken.empty()) {
     result.notes.push_back("the ledgers contradict each other, so this result may be wrong: " + broken);
   }
+  result.declared = record.declared;
+  for (auto& note : notes_of_declared(record.declared, result.findings)) result.notes.push_back(std::move(note));
   result.notes.insert(result.notes.end(), record.notes.begin(), record.notes.end());
   result.steps = record.trace.step_count();
   result.seconds = record.seconds;

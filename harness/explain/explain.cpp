@@ -102,6 +102,14 @@ std::string fix_of_container(const Finding& finding, std::string_view advice) {
                      std::filesystem::path(structure.file).filename().string(), structure.line);
 }
 
+// Where it is against what the program declares.
+std::string fix_of_declared(const Finding& finding) {
+  const auto& structure = finding.structure;
+  if (structure.type != StructureType::exceeded) return {};
+  return fmt::format("keep it to the {} entries that {}:{} declares, or declare what it needs", structure.bound,
+                     std::filesystem::path(structure.file).filename().string(), structure.line);
+}
+
 // Of what makes each entry smaller: where there are ever more entries, that alone stops nothing.
 std::string with_bound(std::string_view advice, const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
@@ -121,6 +129,7 @@ std::string fix_by_number(const Finding& finding, const Recording& recording) {
 
 std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
   if (auto fix = fix_of_hooks(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
   switch (finding.kind) {

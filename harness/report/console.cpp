@@ -166,6 +166,18 @@ std::string where_of(const Finding& finding) {
   return text.empty() ? "no user frame was seen where the survivors were made" : text;
 }
 
+// What the program declares, which is taken from it: a limit of what the run can say.
+std::string declared_of(const std::vector<DeclaredBound>& declared) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(declared.size(), kMost); ++i) {
+    const auto& [type, length, structure] = declared[i];
+    text += fmt::format("{} at most {} in a {} ({}:{}), which holds {}", i == 0 ? "; declared:" : ",", structure.bound,
+                        type, short_path(structure.file), structure.line, length);
+  }
+  return declared.size() > kMost ? fmt::format("{}, and {} more", text, declared.size() - kMost) : text;
+}
+
 std::string limit_of(const Result& result) {
   const auto& limit = result.limit;
   auto text = fmt::format("this run would also have caught {}/step of tensors",
@@ -192,7 +204,7 @@ std::string limit_of(const Result& result) {
     is_uncounted = is_uncounted || (device.type == DeviceType::cuda && objects == limit.floors.end());
   }
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
-  return fmt::format("{}, or one block every {} steps{}{}", text, limit.period_steps,
+  return fmt::format("{}, or one block every {} steps{}{}{}", text, limit.period_steps, declared_of(result.declared),
                      is_heap_unseen ? "; the host heap was not seen" : "",
                      is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
 }

@@ -133,6 +133,24 @@ Structure structure_from_json(const Json& json) {
           .text = json.at("text")};
 }
 
+Json declared_to_json(const std::vector<DeclaredBound>& declared) {
+  Json json = Json::array();
+  for (const auto& bound : declared) {
+    json.push_back(
+        {{"container", bound.type}, {"length", bound.length}, {"structure", structure_to_json(bound.structure)}});
+  }
+  return json;
+}
+
+std::vector<DeclaredBound> declared_from_json(const Json& json) {
+  std::vector<DeclaredBound> declared;
+  for (const auto& bound : json) {
+    declared.push_back(
+        {bound.at("container"), count_from(bound.at("length")), structure_from_json(bound.at("structure"))});
+  }
+  return declared;
+}
+
 Json failure_to_json(const RunFailure& failure) {
   Json json = {{"reason", failure.reason},
                {"what", failure.what},

@@ -41,6 +41,8 @@ Enum parsed(std::optional<Enum> value, std::string_view what, const std::string&
 [[nodiscard]] Statement statement_from_json(const Json& json);
 [[nodiscard]] Json structure_to_json(const Structure& structure);
 [[nodiscard]] Structure structure_from_json(const Json& json);
+[[nodiscard]] Json declared_to_json(const std::vector<DeclaredBound>& declared);
+[[nodiscard]] std::vector<DeclaredBound> declared_from_json(const Json& json);
 [[nodiscard]] Json failure_to_json(const RunFailure& failure);
 [[nodiscard]] RunFailure failure_from_json(const Json& json);
 [[nodiscard]] SeriesKey series_key_from(std::string name);

@@ -49,6 +49,8 @@ struct Statement {
 enum class StructureType : std::uint8_t {
   unbounded,    ///< a statement of the user's fills it, and nothing that can reach it takes anything out
   bounded,      ///< it cannot hold more than it is allowed to
+  declared,     ///< the program says so, by stepleak.bounded(), and it does not hold more yet
+  exceeded,     ///< it holds more than the program declares
   reset,        ///< some statement empties it, at a time that this run may not have reached
   uncalled,     ///< some statement empties it, but no step can reach it: set-up, or a function that nothing calls
   expiring,     ///< a statement drops what has been in it for long enough
@@ -65,6 +67,19 @@ struct Structure {
   int line = 0;             ///< 0: there is none
   std::string text;
 };
+
+/// A container that the program declares a bound of, and how much of it was taken when the run ended.
+struct DeclaredBound {
+  std::string type;  ///< "list"
+  std::int64_t length = 0;
+  Structure structure;  ///< `declared`, or `exceeded`, with the bound and the line that declares it
+};
+
+/// Whether nothing ends its growth: by the sources, against what the program declares, or since no collection can.
+[[nodiscard]] inline bool never_ends(const Structure& structure) {
+  using enum StructureType;
+  return structure.type == unbounded || structure.type == exceeded || structure.type == unreachable;
+}
 
 /// One object on a path from a root to what is held, as a person reads it.
 struct HolderPart {

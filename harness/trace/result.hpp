@@ -41,8 +41,9 @@ struct Result {
   double seconds = 0;
   Limit limit;
   std::vector<Finding> findings;
-  std::vector<Verdict> rank_verdicts;  ///< of several ranks that ran together, by rank
-  std::vector<Loss> losses;            ///< of a leak; the largest first
+  std::vector<Verdict> rank_verdicts;     ///< of several ranks that ran together, by rank
+  std::vector<Loss> losses;               ///< of a leak; the largest first
+  std::vector<DeclaredBound> declared{};  ///< by the program; the fullest first
   std::vector<std::string> notes;
   std::optional<RunFailure> failure;
   std::map<std::string, std::string> conditions;

@@ -27,9 +27,10 @@ struct RunRecord {
   Device device = kHost;
   Policy policy;  ///< as it was in force at the end: a budget in time makes it shorter
   Trace trace;
-  std::optional<RunFailure> failure;  ///< what ended the run early
-  bool is_interrupted = false;        ///< the user did (Ctrl-C)
-  std::vector<std::string> notes;     ///< what the observation lacks
+  std::optional<RunFailure> failure;      ///< what ended the run early
+  bool is_interrupted = false;            ///< the user did (Ctrl-C)
+  std::vector<std::string> notes;         ///< what the observation lacks
+  std::vector<DeclaredBound> declared{};  ///< bounds, by the program
   std::map<std::string, std::string> conditions;
   std::vector<DeviceCapacity> capacities;
   double seconds = 0;

@@ -199,6 +199,7 @@ std::string to_json(const RunRecord& record) {
                {"conditions", record.conditions},
                {"capacities", capacities_to_json(record.capacities)},
                {"trace", trace_to_json(record.trace)}};
+  if (!record.declared.empty()) json["declared"] = declared_to_json(record.declared);
   if (record.failure) json["failure"] = failure_to_json(*record.failure);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -219,6 +220,7 @@ RunRecord run_record_from_json(std::string_view text, const std::string& origin)
     record.capacities.push_back({parse_device(capacity.at("device").get<std::string>()),
                                  count_from(capacity.at("total_bytes")), count_from(capacity.at("used_bytes"))});
   }
+  if (json.contains("declared")) record.declared = declared_from_json(json.at("declared"));
   if (json.contains("failure")) record.failure = failure_from_json(json.at("failure"));
   return record;
 } catch (const Json::exception& error) {

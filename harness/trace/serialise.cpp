@@ -213,6 +213,7 @@ std::string to_json(const Result& result) {
   if (!result.survivors.empty()) json["survivors"] = survivors_to_json(result.survivors);
   if (!result.trace.marks().empty()) json["marks"] = marks_to_json(result.trace);
   for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
+  if (!result.declared.empty()) json["declared"] = declared_to_json(result.declared);
   if (result.failure) json["failure"] = failure_to_json(*result.failure);
   return without_controls(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
@@ -244,6 +245,7 @@ Result result_of(const Json& json) {
   for (const auto& verdict : json.value("ranks", Json::array())) {
     result.rank_verdicts.push_back(parsed(parse_verdict(verdict.get<std::string>()), "verdict", verdict));
   }
+  if (json.contains("declared")) result.declared = declared_from_json(json.at("declared"));
   if (json.contains("failure")) result.failure = failure_from_json(json.at("failure"));
   return result;
 }

@@ -113,5 +113,14 @@ TEST(HolderTextTest, SaysTheHeadOfALoopWithoutItsColon) {
   EXPECT_EQ(structure_text(structure), "emptied by train.py:4  for kept in make()");
 }
 
+TEST(HolderTextTest, SaysWhatIsDeclaredAndWhetherItWasKept) {
+  Structure structure{
+      .type = StructureType::declared, .bound = 500, .file = "train.py", .line = 4, .text = "bounded(self.kept, 500)"};
+  EXPECT_EQ(structure_text(structure), "declared to hold at most 500 by train.py:4  bounded(self.kept, 500)");
+  structure.type = StructureType::exceeded;
+  EXPECT_EQ(structure_text(structure),
+            "holds more than the 500 that are declared by train.py:4  bounded(self.kept, 500)");
+}
+
 }  // namespace
 }  // namespace stepleak

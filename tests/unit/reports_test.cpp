@@ -34,6 +34,20 @@ TEST(ConsoleTest, SaysCleanInOneLine) {
   EXPECT_NE(text.find("train.py:step is clean on cpu"), std::string::npos) << text;
 }
 
+TEST(ConsoleTest, SaysInTheLimitWhatIsDeclared) {
+  auto result = result_of(Verdict::clean);
+  const auto declared_at = [](int line, std::int64_t length) {
+    return DeclaredBound{"list", length, {StructureType::declared, 500, "agent.py", line, "bounded([], 500)"}};
+  };
+  result.declared = {declared_at(7, 64)};
+  EXPECT_NE(to_console(result).find("; declared: at most 500 in a list (agent.py:7), which holds 64\n"),
+            std::string::npos)
+      << to_console(result);
+  result.declared = {declared_at(1, 4), declared_at(2, 3), declared_at(3, 2), declared_at(4, 1), declared_at(5, 1)};
+  EXPECT_NE(to_console(result).find("(agent.py:3), which holds 2, and 2 more\n"), std::string::npos)
+      << to_console(result);
+}
+
 TEST(ConsoleTest, LeadsFromALeakToItsLine) {
   const auto text = to_console(result_of(Verdict::leak));
   EXPECT_NE(text.find("train.py:step leaks 10.0 KiB/step on cpu · graph_retention"), std::string::npos) << text;

@@ -248,6 +248,12 @@ TEST(SessionTest, CallsALeakAtOnceWhereNothingBoundsItsContainer) {
   EXPECT_EQ(result.steps, 32 + kShortestRecord);
 }
 
+TEST(SessionTest, CallsALeakAtOnceWhatHoldsMoreThanIsDeclared) {
+  const auto result = result_with(StructureType::exceeded, kForEver);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_EQ(result.steps, 32 + kShortestRecord);
+}
+
 TEST(SessionTest, ConfirmsALeakByItsTrendWhereStructureSaysNothing) {
   const auto result = result_with(StructureType::unknown, kForEver);
   EXPECT_EQ(result.verdict, Verdict::leak);

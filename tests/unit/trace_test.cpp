@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
+#include "harness/explain/conclusion.hpp"
 #include "harness/explain/explain.hpp"
 #include "harness/explain/memory_evidence.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/trace/holder_text.hpp"
 #include "harness/trace/run_record_json.hpp"
 #include "harness/trace/serialise.hpp"
 #include "tests/support/trace_builder.hpp"
@@ -207,6 +210,27 @@ TEST(TraceTest, KeepsAMarkOnceAStepAndNoMoreThanAPictureShows) {
   EXPECT_EQ(trace.marks().size(), kMostMarks);
 }
 
+TEST(TraceTest, ReadsDeclaredBoundsBackFromResultsAndFromStoredRuns) {
+  const auto text_of = [](const std::vector<DeclaredBound>& declared) {
+    std::string text;
+    for (const auto& [type, length, structure] : declared)
+      text += fmt::format("{} of {}: {}", length, type, structure_text(structure));
+    return text;
+  };
+  RunRecord record;
+  record.declared = {{"list", 620, {StructureType::exceeded, 500, "agent.py", 17, "bounded(self.kept, 500)"}}};
+  const auto read = run_record_from_json(to_json(record), "line 1");
+  EXPECT_EQ(text_of(read.declared),
+            "620 of list: holds more than the 500 that are declared by agent.py:17  bounded(self.kept, 500)");
+  const auto result = conclude(read, {});
+  EXPECT_EQ(text_of(result_from_json(to_json(result)).declared), text_of(record.declared));
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_EQ(result.notes.front(),
+            "a list is declared to hold at most 500 by agent.py:17 and holds 620: the bound was not kept");
+  record.declared.front().structure.type = StructureType::declared;
+  EXPECT_TRUE(conclude(record, {}).notes.empty());
+}
+
 TEST(TraceTest, ReadsMarksBackFromResultsAndFromStoredRuns) {
   RunRecord record;
   record.trace = TraceBuilder(8).with({Counter::live_bytes}, [](auto) { return 64; }).build();
@@ -348,6 +372,14 @@ TEST(FixTest, CallsWhatEmptiesTheContainerAndIsNotCalled) {
   EXPECT_EQ(fix_for(finding, {}), "call what empties it, at metrics.py:17, once what it holds is of no more use");
   finding.structure.type = StructureType::reset;
   EXPECT_EQ(fix_for(finding, {}), usual);
+}
+
+TEST(FixTest, KeepsToWhatIsDeclared) {
+  Finding finding{.kind = Kind::host_heap};
+  finding.structure = {.type = StructureType::exceeded, .bound = 500, .file = "/home/me/agent.py", .line = 17};
+  EXPECT_EQ(fix_for(finding, {}), "keep it to the 500 entries that agent.py:17 declares, or declare what it needs");
+  finding.structure.type = StructureType::declared;
+  EXPECT_EQ(fix_for(finding, {}), "");
 }
 
 TEST(FixTest, RemovesHooksWhereTheirTableIsWhatGrew) {

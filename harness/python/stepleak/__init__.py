@@ -23,6 +23,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from stepleak import _epochs, _known, _load, _on_leak, _options, _torch
+from stepleak._declared import bounded
 from stepleak._load import UsageError
 from stepleak._on_leak import LeakWarning, OnLeak
 
@@ -37,6 +38,7 @@ __all__ = [
     "UsageError",
     "Watch",
     "assert_no_leak",
+    "bounded",
     "check",
     "watch",
 ]

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from stepleak import _tensors
+from stepleak import _declared, _tensors
 from stepleak._accumulated import accumulated
 from stepleak._buffers import Buffer, Buffers
 from stepleak._cycles import Ways, statement_closing
@@ -145,6 +145,7 @@ class HolderSearch:
             wanted,
             found.containers,
             found.__dict__,
+            *_declared.holders(),
         ]
         paths = Paths(self._root, ours, self._read_locals, limit)
         held = {a for a in wanted if (_tensors.is_held(tensors, a) if a in tensors else not was_seen)}
@@ -254,6 +255,9 @@ class _Found:
             structure = end
         elif not chain and life.dropped is not None:
             structure = life.dropped
+        declared = _declared.of(chain[-1]) if chain else None
+        if declared is not None:
+            structure = _structure_of(declared, length_of(chain[-1]))
         statement = self._sources.statement_keeping(place)
         if search.waits_at is not None and not chain:
             # Each has a function of its own, which does not go on.
@@ -394,6 +398,11 @@ def _note_of(limit: TimeLimit, objects: int) -> str:
         f"who keeps the memory was searched for {limit.seconds:.1f} s among {objects} objects, and not to the end: "
         "a larger --timeout gives it more, a minute at most"
     )
+
+
+def _structure_of(declared: _declared.Declared, length: int) -> Structure:
+    kind = "exceeded" if length > declared.bound else "declared"
+    return Structure(kind, declared.bound, declared.file, declared.line, declared.text)
 
 
 def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | None:
