@@ -81,6 +81,7 @@ std::string to_html(const std::vector<HtmlRun>& runs) {
                                       {"REPORT", report},
                                       {"DATA", data},
                                       {"ECHARTS", page::echarts_js},
+                                      {"PRISM", page::prism_js},
                                       {"CHARTS", page::charts_js},
                                       {"ICICLE", page::icicle_js},
                                       {"SCRIPT", page::page_js}});

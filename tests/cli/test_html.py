@@ -132,8 +132,16 @@ def test_a_run_is_drawn(stepleak: CommandLine) -> None:
     assert document.count("<svg") >= 4
     assert 'role="treeitem"' in document and "train.py:4 in step: " in document
     assert '<strong class="object root">train.kept (list, len ' in document
-    assert "<mark><i>4</i>    <u>kept.append" in document
-    assert "kept.append(torch.ones(64))  # &lt;kept&gt;" in document
+    assert '<span><i>3</i><span class="code-keyword">def</span> <span class="code-function">step</span>' in document
+    assert "<mark><i>4</i>    <u>kept" in document
+    assert '<span class="code-comment"># &lt;kept&gt;</span></u></mark>' in document
+    lines = re.findall(r"<(?:span|mark)><i>\d</i>(.*?)</(?:span|mark)>(?=<span><i>|<mark><i>|</pre>)", document)
+    assert [re.sub("<[^>]*>", "", line) for line in lines[:4]] == [
+        "import torch",
+        "kept = []",
+        "def step():",
+        "    kept.append(torch.ones(64))  # &lt;kept&gt;",
+    ]
 
 
 def test_what_a_page_shows_is_no_script_in_it(stepleak: CommandLine) -> None:

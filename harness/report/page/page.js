@@ -50,17 +50,35 @@ function addSources(box, run) {
   section(box, 'The lines', 'As the files read when this page was written.');
   for (const source of run.sources) {
     box.append(make('h3', {}, source.file + ':' + source.line + ' — ' + source.role));
-    box.append(make('pre', { class: 'source', tabindex: '0' }, ...source.lines.map((text, i) => {
+    box.append(make('pre', { class: 'source', tabindex: '0' }, ...coloured(source).map((pieces, i) => {
       const number = make('i', {}, String(source.first + i));
-      return source.first + i === source.line ? make('mark', {}, number, ...underlined(text)) : make('span', {}, number, text || ' ');
+      return source.first + i === source.line ? make('mark', {}, number, ...underlined(pieces)) : make('span', {}, number, ...pieces);
     })));
   }
 }
 
+// The pieces of each line. An excerpt that begins within a string or a comment of several lines reads otherwise than its
+// file: colours help the eye, and say nothing that the text does not.
+function coloured(source) {
+  const language = /\.pyi?$/.test(source.file) ? 'python' : 'cpp';
+  const lines = [[]];
+  const add = (token, kind) => {
+    if (Array.isArray(token)) return token.forEach((part) => add(part, kind));
+    if (typeof token !== 'string') return add(token.content, token.type);
+    token.split('\n').forEach((text, i) => {
+      if (i > 0) lines.push([]);
+      if (text) lines[lines.length - 1].push(kind ? make('span', { class: 'code-' + kind }, text) : text);
+    });
+  };
+  add(Prism.tokenize(source.lines.join('\n'), Prism.languages[language]), '');
+  return lines.map((pieces) => (pieces.length > 0 ? pieces : [' ']));
+}
+
 // The statement without what indents it.
-function underlined(text) {
-  const begin = text.length - text.trimStart().length;
-  return [text.slice(0, begin), make('u', {}, text.trim()), text.slice(begin + text.trim().length)];
+function underlined(pieces) {
+  const [first, ...rest] = pieces;
+  if (typeof first !== 'string') return [make('u', {}, ...pieces)];
+  return [first.slice(0, first.length - first.trimStart().length), make('u', {}, first.trimStart(), ...rest)];
 }
 
 function addHolders(box, run) {

@@ -12,6 +12,7 @@ extern const std::string_view page_css;
 extern const std::string_view page_js;
 extern const std::string_view charts_js;
 extern const std::string_view icicle_js;
+extern const std::string_view prism_js;
 extern const std::string_view echarts_js;  ///< gzip, in base64
 
 }  // namespace stepleak::page
