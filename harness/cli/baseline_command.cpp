@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
@@ -15,7 +16,9 @@ namespace {
 
 void print_difference(const GateEntry& entry) {
   fmt::print("{}: {}\n", printable_line(entry.result.target), to_string(entry.comparison.change));
-  for (const auto& difference : entry.comparison.differences) fmt::print("  {}\n", printable(difference));
+  for (const auto& difference : entry.comparison.differences) {
+    fmt::print("{}", hanging_text("  ", printable_line(difference), columns_of_terminal(STDOUT_FILENO)));
+  }
 }
 
 // Why a run cannot become the accepted behaviour; empty where it can.
@@ -94,7 +97,9 @@ ExitCode show(const GateOptions& options, const std::string& name) {
     }
     std::string kinds;
     for (const auto& kind : baseline->kinds) kinds += " " + kind;
-    fmt::print("{:<48} {:<12}{}\n", printable_line(scenario), to_string(baseline->verdict), printable_line(kinds));
+    constexpr std::size_t kTableColumns = 90;
+    const auto rest = fmt::format("{:<12}{}", to_string(baseline->verdict), printable_line(kinds));
+    fmt::print("{}", row_of_scenario("", scenario, rest, STDOUT_FILENO, kTableColumns));
   }
   return ExitCode::clean;
 }

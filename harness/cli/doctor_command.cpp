@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -16,9 +17,11 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
 #include "harness/cli/observing.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/cli/server_questions.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/drive/server_threads.hpp"
+#include "harness/report/console.hpp"
 
 namespace stepleak {
 namespace {
@@ -34,9 +37,13 @@ std::set<std::string> mapped_libraries(const std::string& name) {
   return found;
 }
 
-void say(const std::string& what, const std::string& value) {
-  fmt::print("  {:<26} {}\n", what, printable_line(value));
+void print_hanging(const std::string& before, const std::string& text) {
+  fmt::print("{}", hanging_text(before, printable_line(text), columns_of_terminal(STDOUT_FILENO)));
 }
+
+void say(const std::string& what, const std::string& value) { print_hanging(fmt::format("  {:<26} ", what), value); }
+
+void say_remedy(const std::string& remedy) { print_hanging("    remedy: ", remedy); }
 
 // What of the surroundings stands in the way; harness/python/stepleak/_faults.py tells it without torch.
 void print_faults() {
@@ -49,8 +56,8 @@ void print_faults() {
   if (faults.empty()) return;
   fmt::print("in the way\n");
   for (const auto& fault : faults) {
-    fmt::print("  {}\n    remedy: {}\n", printable_line(fault.at(0).get<std::string>()),
-               printable_line(fault.at(1).get<std::string>()));
+    print_hanging("  ", fault.at(0).get<std::string>());
+    say_remedy(fault.at(1).get<std::string>());
   }
 }
 
@@ -66,7 +73,7 @@ ExitCode doctor() {
   if (libraries.size() > 1) {
     code = ExitCode::failure;
     for (const auto& library : libraries) say("libtorch twice", library);
-    fmt::print("    remedy: build against the torch of the interpreter: ci/build\n");
+    say_remedy("build against the torch of the interpreter: ci/build");
   }
   const auto threads = thread_names().size();
   say("threads before a fork",
@@ -78,15 +85,14 @@ ExitCode doctor() {
   const auto heap = observing().host_heap();
   say("host heap", heap);
   if (heap.starts_with("no")) {
-    fmt::print(
-        "    remedy: run without it in LD_PRELOAD; until then growth of Python objects or RSS is inconclusive\n");
+    say_remedy("run without it in LD_PRELOAD; until then growth of Python objects or RSS is inconclusive");
   }
   say("RSS", "yes: noisy; a witness where the host heap is not seen");
   // Last: it starts CUDA, and nothing is forked afterwards.
   const auto cuda = observing().gpus();
   if (cuda.names.empty()) {
     say("device memory", fmt::format("no: {}", cuda.reason));
-    fmt::print("    remedy: {}\n", cuda.remedy);
+    say_remedy(cuda.remedy);
     return code;
   }
   fmt::print("GPU\n");

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -248,9 +249,11 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const bool is_whole = options.suite == "*" && options.shard == "1/1" && suite.broken().empty();
   auto gone = is_whole ? gone_entries(store, suite, home_of(options)) : std::vector<GateEntry>();
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
-    print_text(fmt::format("  {:<48} {:<12} {:>5} steps {:>6.1f} s\n", printable_line(result.target),
-                           to_string(result.verdict), result.steps, result.seconds),
-               options.reports);
+    constexpr std::size_t kTableColumns = 84;
+    const auto descriptor = is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO;
+    const auto rest =
+        fmt::format("{:<12} {:>5} steps {:>6.1f} s", to_string(result.verdict), result.steps, result.seconds);
+    print_text(row_of_scenario("  ", result.target, rest, descriptor, kTableColumns), options.reports);
   });
   std::vector<GateEntry> entries;
   for (const auto& result : ends.results) {

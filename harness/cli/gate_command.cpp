@@ -95,11 +95,12 @@ struct GateCommand {
       if (entry.comparison.differences.empty() && failure.empty()) continue;
       print("{}{}: {}{}\n", is_coloured && !failure.empty() ? "\x1b[31m" : "", printable_line(entry.result.target),
             to_string(entry.comparison.change), is_coloured && !failure.empty() ? "\x1b[0m" : "");
-      for (const auto& difference : entry.comparison.differences) print("  {}\n", printable(difference));
+      for (const auto& difference : entry.comparison.differences)
+        print("{}", hanging_text("  ", printable_line(difference), columns));
       if (!failure.empty() && entry.comparison.change != Change::gone)
         print("{}", to_console(entry.result, {is_coloured, {}, columns}));
     }
-    for (const auto& line : known.lines) print("  known   {}\n", printable_line(line));
+    for (const auto& line : known.lines) print("{}", hanging_text("  known   ", printable_line(line), columns));
   }
 
   void print_summary(const std::vector<GateEntry>& entries, ExitCode code, double seconds) const {

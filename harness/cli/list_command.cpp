@@ -12,6 +12,7 @@
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/settings.hpp"
 #include "harness/cli/target.hpp"
+#include "harness/report/console.hpp"
 
 namespace stepleak {
 namespace {
@@ -22,19 +23,15 @@ constexpr std::size_t kTableColumns = 110;
 ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
   const auto suite = Suite::declared_in(scenario_folder_of(folder));
   const auto columns = columns_of_terminal(STDOUT_FILENO);
-  const bool is_narrow = columns > 0 && columns < kTableColumns;
   for (const auto& scenario : suite.matching(glob, {DeviceType::cuda, 0})) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
-    if (is_narrow) {
-      fmt::print("{}\n  {} {}{} {}\n", printable_line(scenario.name), to_string(scenario.expected), kind,
-                 scenario.needs_cuda ? " gpu" : "", printable_line(scenario.report));
-    } else {
-      fmt::print("{:<48} {:<8} {:<20} {:<4} {}\n", printable_line(scenario.name), to_string(scenario.expected), kind,
-                 scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
-    }
+    const auto rest = fmt::format("{:<8} {:<20} {:<4} {}", to_string(scenario.expected), kind,
+                                  scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
+    fmt::print("{}", row_of_scenario("", scenario.name, rest, STDOUT_FILENO, kTableColumns));
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
-    for (std::string line; std::getline(story, line);) fmt::print("    {}\n", printable(line));
+    for (std::string line; std::getline(story, line);)
+      fmt::print("{}", hanging_text("    ", printable_line(line), columns));
   }
   for (const auto& [file, what] : suite.broken())
     tell(fmt::format("{} does not load: {}", file, what), "run it with python3");

@@ -227,6 +227,18 @@ std::size_t columns_of_terminal(int descriptor) {
   return ::isatty(descriptor) != 0 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+std::string row_of_scenario(std::string_view indent, const std::string& name, const std::string& rest, int descriptor,
+                            std::size_t table_columns) {
+  const auto columns = columns_of_terminal(descriptor);
+  if (columns > 0 && columns < table_columns) {
+    auto packed = rest;
+    const auto are_blanks = [](char a, char b) { return a == ' ' && b == ' '; };
+    packed.erase(std::unique(packed.begin(), packed.end(), are_blanks), packed.end());
+    return fmt::format("{0}{1}\n{0}  {2}\n", indent, printable_line(name), packed);
+  }
+  return fmt::format("{}{:<48} {}\n", indent, printable_line(name), rest);
+}
+
 bool use_colours(const std::string& choice, int descriptor) {
   return choice == "always" || (choice == "auto" && takes_escapes(descriptor));
 }

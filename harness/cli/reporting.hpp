@@ -99,6 +99,11 @@ void print_result(const Result& result, const ReportOptions& options);
 /// How wide the terminal behind this stream is; 0 where there is none, or it does not say so.
 [[nodiscard]] std::size_t columns_of_terminal(int descriptor);
 
+/// A row of a table whose first column are names of scenarios. A terminal narrower than `table_columns` gets the rest
+/// of each in a row of its own.
+[[nodiscard]] std::string row_of_scenario(std::string_view indent, const std::string& name, const std::string& rest,
+                                          int descriptor, std::size_t table_columns);
+
 /// Whether to colour this stream: "always", "never", or "auto" where it takes escape sequences.
 [[nodiscard]] bool use_colours(const std::string& choice, int descriptor);
 

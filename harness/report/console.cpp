@@ -276,6 +276,16 @@ std::string summary_of(const Result& result) {
   return "failed: " + result.reason;
 }
 
+std::string hanging_text(const std::string& before, const std::string& text, std::size_t columns) {
+  const auto indent = columns_of(before);
+  const auto left = columns > 0 ? std::max(columns, indent + kFewestColumns) - indent : 0;
+  std::string lines;
+  for (const auto& row : rows_of(text, left)) {
+    lines += (row.begin == 0 ? before : std::string(indent, ' ')) + text.substr(row.begin, row.end - row.begin) + "\n";
+  }
+  return lines;
+}
+
 std::string report_line(std::string_view label, const std::string& text, const ConsoleOptions& options) {
   ConsoleText line(options);
   line.line(label, text);

@@ -25,4 +25,8 @@ struct ConsoleOptions {
 /// "no leak in 64 steps" and the like, without the target: for assertion messages and tables.
 [[nodiscard]] std::string summary_of(const Result& result);
 
+/// One line of text behind what stands before it, broken between words where a terminal has fewer columns; further rows
+/// begin below its first word. 0 columns: nothing is broken.
+[[nodiscard]] std::string hanging_text(const std::string& before, const std::string& text, std::size_t columns);
+
 }  // namespace stepleak

@@ -97,6 +97,37 @@ def report_on_a_terminal(stepleak: CommandLine, columns: int, **variables: str) 
     return text.replace("\r\n", "\n")
 
 
+TWIN = '''"""Scenarios of ours."""
+
+import torch
+from stepleak.scenario import clean
+
+
+@clean(report="somebody-with-a-long-name/of-a-repository-that-has-one-too#12345")
+def what_a_scenario_with_a_long_name_keeps_is_nothing(device):
+    """A story that is longer than a narrow terminal is wide, so that it has to be broken between two of its words."""
+    return lambda: torch.ones(4)
+'''
+
+
+@pytest.mark.parametrize("verb", ["list", "gate", "doctor"])
+def test_tables_fit_a_narrow_terminal(stepleak: CommandLine, verb: str) -> None:
+    stepleak.write("mine/scenarios.py", TWIN)
+    arguments = {
+        "list": ["*nothing", "--stories", "--scenarios", "mine"],
+        "gate": ["--suite", "*nothing", "--scenarios", "mine", "--baselines", "none", "--progress", "never"],
+        "doctor": [],
+    }[verb]
+    code = 1 if verb == "gate" else 0  # a scenario without a baseline
+    narrow = on_a_terminal(stepleak, verb, *arguments, columns=60, code=code, NO_COLOR="1").replace("\r\n", "\n")
+    assert "\x1b" not in narrow
+    too_long = [line for line in narrow.splitlines() if len(line) > 60]
+    # But for a word that alone is longer than its column, such as a path.
+    assert all(len(line.split()[-1]) > 30 for line in too_long), too_long
+    wide = on_a_terminal(stepleak, verb, *arguments, columns=200, code=code, NO_COLOR="1").replace("\r\n", "\n")
+    assert len(wide.splitlines()) < len(narrow.splitlines())
+
+
 @pytest.mark.parametrize("columns", [40, 60])
 def test_a_report_fits_a_narrow_terminal(stepleak: CommandLine, columns: int) -> None:
     text = report_on_a_terminal(stepleak, columns, NO_COLOR="1")

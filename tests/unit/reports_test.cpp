@@ -48,6 +48,14 @@ TEST(ConsoleTest, SaysInTheLimitWhatIsDeclared) {
       << to_console(result);
 }
 
+TEST(ConsoleTest, BreaksATableBetweenWordsBelowItsFirst) {
+  EXPECT_EQ(hanging_text("  host heap   ", "yes: as malloc has it, exact", 34),
+            "  host heap   yes: as malloc has\n              it, exact\n");
+  EXPECT_EQ(hanging_text("  host heap   ", "yes: as malloc has it, exact", 0),
+            "  host heap   yes: as malloc has it, exact\n");
+  EXPECT_EQ(hanging_text("  ", "", 34), "  \n");
+}
+
 TEST(ConsoleTest, LeadsFromALeakToItsLine) {
   const auto text = to_console(result_of(Verdict::leak));
   EXPECT_NE(text.find("train.py:step leaks 10.0 KiB/step on cpu · graph_retention"), std::string::npos) << text;
