@@ -73,7 +73,7 @@ ExitCode doctor() {
   if (libraries.size() > 1) {
     code = ExitCode::failure;
     for (const auto& library : libraries) say("libtorch twice", library);
-    say_remedy("build against the torch of the interpreter: ci/build");
+    say_remedy("build what links the other one against the torch folder above; stepleak itself: " + layout().repair);
   }
   const auto threads = thread_names().size();
   say("threads before a fork",

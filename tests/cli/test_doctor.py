@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
-from conftest import CommandLine
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from conftest import CommandLine, Outcome
 
 
 def test_doctor_names_what_stands_in_the_way_with_its_remedy(stepleak: CommandLine) -> None:
@@ -17,6 +22,43 @@ def test_doctor_names_what_stands_in_the_way_with_its_remedy(stepleak: CommandLi
     assert lines[2].startswith(f"  {stepleak.folder / 'stepleak.py'} hides the package")
     assert all(line.startswith("    remedy: ") for line in (lines[1], lines[3]))
     assert not lines[4].startswith("    remedy: ")
+
+
+def loads(stepleak: CommandLine, library: Path) -> Outcome:
+    """What doctor says where the user's own modules load a library, as an extension that links another torch does."""
+    stepleak.write("site/sitecustomize.py", f"import ctypes\nctypes.CDLL({str(library)!r})\n")
+    return stepleak("doctor", switches={"PYTHONPATH": f"{stepleak.folder / 'site'}:{os.environ.get('PYTHONPATH', '')}"})
+
+
+def empty_library(path: Path) -> Path:
+    """Stands in for a LibTorch: what tells two of them apart is their files, not what is in them."""
+    path.parent.mkdir()
+    compiler = shlex.split(os.environ.get("CXX", "g++"))
+    subprocess.run([*compiler, "-shared", "-o", path, "-xc++", "/dev/null"], check=True)
+    return path
+
+
+def test_doctor_fails_where_two_libtorches_are_loaded(stepleak: CommandLine) -> None:
+    other = empty_library(stepleak.folder / "other" / "libtorch_cpu.so")
+    outcome = loads(stepleak, other)
+    assert outcome.code == 3, outcome.text
+    twice = [line.split(maxsplit=2)[2] for line in outcome.out.splitlines() if line.startswith("  libtorch twice")]
+    assert len(twice) == 2 and str(other) in twice, outcome.out
+    assert "    remedy: " in outcome.out.partition("libtorch twice")[2]
+
+
+def test_a_library_of_another_name_is_no_libtorch(stepleak: CommandLine) -> None:
+    outcome = loads(stepleak, empty_library(stepleak.folder / "other" / "my_libtorch_cpu.so"))
+    assert outcome.code == 0, outcome.text
+    assert "libtorch twice" not in outcome.out
+
+
+def test_doctor_names_a_libtorch_on_the_search_path_even_where_it_cannot_be_loaded(stepleak: CommandLine) -> None:
+    other = empty_library(stepleak.folder / "other" / "libtorch_cpu.so").parent
+    outcome = stepleak("doctor", switches={"LD_LIBRARY_PATH": str(other)})
+    section = outcome.out.partition("in the way\n")[2]
+    assert section.startswith(f"  LD_LIBRARY_PATH leads to the LibTorch in {other}, and this Python's is in /")
+    assert f"    remedy: take {other} out of LD_LIBRARY_PATH" in section
 
 
 def growth_by_step(out: str) -> dict[str, list[str]]:

@@ -37,6 +37,28 @@ def test_variables(variables: dict[str, str], named: str) -> None:
     assert all(what.startswith(named) and remedy for what, remedy in found)
 
 
+def test_a_libtorch_of_another_folder(tmp_path: Path) -> None:
+    own, other, empty = (tmp_path / name for name in ("own", "other", "empty"))
+    for folder in (own, other, empty):
+        folder.mkdir()
+    for folder in (own, other):
+        (folder / "libtorch_cpu.so").touch()
+    (tmp_path / "linked").symlink_to(own)
+    ((what, remedy),) = _faults.of_libtorch(f"{empty}:{other}", own)
+    assert what == f"LD_LIBRARY_PATH leads to the LibTorch in {other}, and this Python's is in {own}"
+    assert remedy.startswith(f"take {other} out of LD_LIBRARY_PATH")
+    for search_path in ("", str(empty), str(own), str(tmp_path / "linked"), str(tmp_path / "missing")):
+        assert list(_faults.of_libtorch(search_path, own)) == []
+    assert list(_faults.of_libtorch(str(other), None)) == []  # without a torch there is one LibTorch at most
+
+
+def test_an_empty_entry_is_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "libtorch_cpu.so").touch()
+    monkeypatch.chdir(tmp_path)
+    ((_, remedy),) = _faults.of_libtorch(":/usr/lib", tmp_path / "own")
+    assert remedy.startswith("take its empty entry out")
+
+
 def test_limits_of_the_address_space() -> None:
     assert list(_faults.of_limits(resource.RLIM_INFINITY)) == []
     ((what, remedy),) = _faults.of_limits(4 << 30)

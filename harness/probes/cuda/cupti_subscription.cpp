@@ -9,6 +9,7 @@
 
 #include <array>
 
+#include "harness/probes/cuda/cupti_refusal.hpp"
 #include "harness/probes/torch/compat/features.hpp"
 
 namespace stepleak {
@@ -32,6 +33,7 @@ bool CuptiSubscription::load() {
   enable_ = reinterpret_cast<decltype(enable_)>(::dlsym(library, "cuptiEnableCallback"));
   unsubscribe_ = reinterpret_cast<decltype(unsubscribe_)>(::dlsym(library, "cuptiUnsubscribe"));
   get_device_ = reinterpret_cast<decltype(get_device_)>(::dlsym(library, "cuptiGetDeviceId"));
+  name_ = reinterpret_cast<decltype(name_)>(::dlsym(library, "cuptiGetResultString"));
   if (enable_ != nullptr && unsubscribe_ != nullptr && get_device_ != nullptr)
     subscribe_ = ::dlsym(library, kSubscribe);
   return subscribe_ != nullptr;
@@ -51,6 +53,11 @@ CUptiResult CuptiSubscription::take(std::string& other) {
 #endif
 }
 
+std::string_view CuptiSubscription::name_of(CUptiResult status) const {
+  const char* name = nullptr;
+  return name_ != nullptr && name_(status, &name) == CUPTI_SUCCESS ? name : "unknown";
+}
+
 std::string CuptiSubscription::subscribe() {
   unsubscribe();
   if (!load()) {
@@ -59,15 +66,7 @@ std::string CuptiSubscription::subscribe() {
   }
   std::string other;
   const auto status = take(other);
-  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    // Kineto's older ones give no name, and CUPTI then writes "CUPTI for <not provided>".
-    const bool is_named = !other.empty() && other.find("<not provided>") == std::string::npos;
-    return fmt::format("{} holds CUPTI's only subscription: run without it",
-                       is_named ? other : "another tool (torch.profiler, nsys, cuda-gdb, compute-sanitizer)");
-  }
-  if (status != CUPTI_SUCCESS) {
-    return fmt::format("CUPTI refused a subscription (error {})", static_cast<int>(status));
-  }
+  if (status != CUPTI_SUCCESS) return cupti_refusal(status, other, name_of(status));
   for (const auto& call : watched_calls()) {
     (void)enable_(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call.id));
   }

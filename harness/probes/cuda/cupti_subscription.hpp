@@ -5,6 +5,7 @@
 #include <cupti.h>
 
 #include <string>
+#include <string_view>
 
 #include "harness/probes/cuda/cupti_calls.hpp"
 
@@ -29,12 +30,14 @@ class CuptiSubscription {
   [[nodiscard]] bool load();
   // Fills `other` with the name of who holds the subscription, where CUPTI tells it.
   [[nodiscard]] CUptiResult take(std::string& other);
+  [[nodiscard]] std::string_view name_of(CUptiResult status) const;
 
   CUpti_CallbackFunc callback_;
   void* subscribe_ = nullptr;
   decltype(&cuptiEnableCallback) enable_ = nullptr;
   decltype(&cuptiUnsubscribe) unsubscribe_ = nullptr;
   decltype(&cuptiGetDeviceId) get_device_ = nullptr;
+  decltype(&cuptiGetResultString) name_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
 };
 

@@ -9,6 +9,7 @@ Prints a JSON list of [what, remedy]. Started as the user's own scripts are, so 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import resource
@@ -25,6 +26,7 @@ _PACKAGE = Path(__file__).resolve().parent
 def faults() -> list[Fault]:
     return [
         *of_environment(os.environ),
+        *of_libtorch(os.environ.get("LD_LIBRARY_PATH", ""), _torch_libraries()),
         *of_limits(resource.getrlimit(resource.RLIMIT_AS)[0]),
         *of_modules([Path.cwd(), *map(Path, sys.path)]),
         *of_python(bool(sysconfig.get_config_var("Py_DEBUG")), bool(sysconfig.get_config_var("Py_GIL_DISABLED"))),
@@ -45,6 +47,17 @@ def of_environment(variables: Mapping[str, str]) -> Iterator[Fault]:
     for name, does in (("MALLOC_PERTURB_", "fills fresh memory"), ("MALLOC_CHECK_", "checks each block")):
         if variables.get(name, "0").strip("0"):
             yield f"{name}={variables[name]} {does}: steps are slower and more of the heap is resident", f"unset {name}"
+
+
+def of_libtorch(search_path: str, own: Path | None) -> Iterator[Fault]:
+    """Another LibTorch that programs which link torch take in the place of this Python's, whose folder is `own`."""
+    for entry in search_path.split(":") if search_path else ():
+        other = Path(entry or ".") / "libtorch_cpu.so"
+        if own is not None and other.is_file() and other.resolve() != (own / "libtorch_cpu.so").resolve():
+            yield (
+                f"LD_LIBRARY_PATH leads to the LibTorch in {other.parent}, and this Python's is in {own}",
+                f"take {entry or 'its empty entry'} out of LD_LIBRARY_PATH: two LibTorches in one process crash",
+            )
 
 
 def of_limits(address_space_bytes: int) -> Iterator[Fault]:
@@ -79,6 +92,13 @@ def of_python(is_debug: bool, is_free_threaded: bool) -> Iterator[Fault]:
         yield "this Python is a debug build: it keeps books of its own, and steps are slower", "use a release build"
     if is_free_threaded:
         yield "this Python is free-threaded, which stepleak was never tried with", "use one with the GIL"
+
+
+def _torch_libraries() -> Path | None:
+    """Of the torch that scripts import, which is not imported."""
+    spec = importlib.util.find_spec("torch")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    return Path(folders[0]) / "lib" if folders else None
 
 
 if __name__ == "__main__":
