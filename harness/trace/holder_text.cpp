@@ -16,12 +16,11 @@ namespace {
 constexpr std::array kEdgeTypes{std::string_view("attribute"), std::string_view("index"), std::string_view("key"),
                                 std::string_view("hidden"), std::string_view("other")};
 
-constexpr std::array kStructureTypes{std::string_view("unbounded"),   std::string_view("bounded"),
-                                     std::string_view("declared"),    std::string_view("exceeded"),
-                                     std::string_view("reset"),       std::string_view("uncalled"),
-                                     std::string_view("expiring"),    std::string_view("keyed"),
-                                     std::string_view("conditional"), std::string_view("unreachable"),
-                                     std::string_view("unknown")};
+constexpr std::array kStructureTypes{
+    std::string_view("unbounded"),   std::string_view("bounded"), std::string_view("declared"),
+    std::string_view("exceeded"),    std::string_view("reset"),   std::string_view("uncalled"),
+    std::string_view("expiring"),    std::string_view("keyed"),   std::string_view("conditional"),
+    std::string_view("unreachable"), std::string_view("unknown")};
 
 /// Whether the text says what differs from one run to the next.
 enum class Detail : std::uint8_t { shape, full };
