@@ -38,7 +38,12 @@ class SlottedKeeper:
 
 
 def search(
-    root: Any, keep: Callable[[], list[int]], files: tuple[str, ...] = (), born_in: frozenset[int] = frozenset()
+    root: Any,
+    keep: Callable[[], list[int]],
+    files: tuple[str, ...] = (),
+    born_in: frozenset[int] = frozenset(),
+    *,
+    are_graphs_cyclic: bool = False,
 ) -> dict[str, Any]:
     """Searches around `keep`, which keeps tensors somewhere and returns their addresses.
 
@@ -52,7 +57,8 @@ def search(
         holders.end()
     finally:
         gc.unfreeze()
-    found = holders.search(addresses, {file: set(born_in) for file in files}, STEPS)
+    lines = {file: set(born_in) for file in files}
+    found = holders.search(addresses, lines, STEPS, are_graphs_cyclic=are_graphs_cyclic)
     assert found["unreachable"] <= set(addresses)
     return {**found, "holders": [as_text(found, holder) for holder in found["holders"]], "addresses": addresses}
 

@@ -82,6 +82,35 @@ def test_variable_of_a_generator_is_found_through_its_loop() -> None:
     assert holder_of_first(found)["path"] == f"local of generated .losses (list, len {STEPS}) [0] -> Tensor"
 
 
+def proposals() -> Any:
+    for tensor in [torch.zeros(4) for _ in range(3)]:
+        yield
+        del tensor
+
+
+def test_what_the_loop_of_a_suspended_generator_goes_over_is_kept_by_it() -> None:
+    root = Keeper([])
+    addresses: list[int] = []
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            generator = proposals()
+            next(generator)
+            root.kept.append(generator)
+            addresses.extend(t._cdata for t in loop_of(generator))
+        return addresses
+
+    found = search(root, keep)
+    assert found["unreachable"] == set()
+    assert "(generator)" in found["holders"][found["holder_of"][addresses[1]]]["path"]
+
+
+def loop_of(generator: Any) -> list[torch.Tensor]:
+    """The list that it goes over."""
+    iterators: list[Any] = [item for item in gc.get_referents(generator) if type(item) is type(iter([]))]
+    return gc.get_referents(iterators[0])[0]  # type: ignore[no-any-return]
+
+
 def waits_with_its_batch(tensors: list[torch.Tensor], end: threading.Event) -> None:
     batch = tensors.pop()
     tensors.clear()

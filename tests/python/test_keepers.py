@@ -109,11 +109,60 @@ def test_the_way_down_leads_through_what_an_entry_keeps() -> None:
     assert any(item is registry["b"] for item in way)
 
 
-def test_there_is_no_way_through_the_program_itself() -> None:
+def test_the_way_down_leads_through_what_only_a_function_knows() -> None:
     tensor = torch.zeros(2)
 
-    def uses_it() -> torch.Tensor:
+    def captures() -> torch.Tensor:
         return tensor
 
-    assert way_down([uses_it], tensor, TimeLimit(10)) == []
-    assert way_down([1, 2], tensor, TimeLimit(10)) == []
+    def has_default(scratch: torch.Tensor = tensor) -> torch.Tensor:
+        return scratch
+
+    for hook in (captures, has_default):
+        assert way_down({7: hook}, tensor, TimeLimit(10))[-1] is tensor
+
+
+GLOBAL = torch.zeros(2)
+
+
+def uses_global() -> torch.Tensor:
+    return GLOBAL
+
+
+def test_there_is_no_way_through_the_program_itself() -> None:
+    assert way_down([uses_global], GLOBAL, TimeLimit(10)) == []
+    assert way_down([1, 2], GLOBAL, TimeLimit(10)) == []
+
+
+LAYERS = """
+import collections, torch
+
+class Probe:
+    def __init__(self):
+        self.hooks = {}
+        self.recent = collections.deque(maxlen=4)
+    def attach(self, number):
+        scratch = torch.zeros(4)
+        program_tensor(scratch)
+        def record(output, scratch=scratch):
+            scratch.copy_(output)
+        KEEPS
+        self.recent.append(scratch)
+
+def serve():
+    probe, number = Probe(), 0
+    while True:
+        probe.attach(number)
+        number += 1
+        program_step()
+
+serve()
+"""
+
+
+@pytest.mark.parametrize(
+    ("keeps", "keeper"), [("self.hooks[number] = record", "hooks"), ("self.hooks[0] = record", "recent")]
+)
+def test_hooks_that_gather_are_named_before_the_last_few(keeps: str, keeper: str, tmp_path: Path) -> None:
+    holders = holders_in(LAYERS.replace("KEEPS", keeps), tmp_path)
+    assert {holder["names"][1] for holder in holders} == {keeper}

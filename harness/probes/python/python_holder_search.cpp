@@ -174,8 +174,12 @@ void PythonHolderSearch::end() {
 void PythonHolderSearch::search(Recording& recording) {
   const py::gil_scoped_acquire gil;
   collector_.unfreeze();
-  const py::dict found = state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
-                                                       seconds_for_a_search(ends_at_));
+  const bool are_graphs_cyclic =
+      std::any_of(recording.survivors.begin(), recording.survivors.end(),
+                  [](const Survivor& survivor) { return survivor.type == SurvivorType::node && survivor.is_in_cycle; });
+  const py::dict found =
+      state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
+                                    seconds_for_a_search(ends_at_), py::arg("are_graphs_cyclic") = are_graphs_cyclic);
   for (const auto& note : found["notes"]) recording.notes.push_back(text_of(note));
   recording.objects = to_graph(found);
   recording.holders = to_paths(found);

@@ -90,7 +90,13 @@ class HolderSearch:
             self._born = set(map(id, gc.get_objects()))
 
     def search(
-        self, wanted: list[int], lines: dict[str, set[int]], steps: int, seconds: float = math.inf
+        self,
+        wanted: list[int],
+        lines: dict[str, set[int]],
+        steps: int,
+        seconds: float = math.inf,
+        *,
+        are_graphs_cyclic: bool = False,
     ) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
@@ -99,7 +105,8 @@ class HolderSearch:
         leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `held` (addresses of
         those that some Python object refers to) and `notes`; where it takes longer, what was found.
         `wanted`: the likeliest first. `lines`: source files to search for the keeping statement, with the lines
-        that the survivors' stacks name in them.
+        that the survivors' stacks name in them. `are_graphs_cyclic`: whether autograd nodes survived that lead back to
+        themselves.
         """
         limit = TimeLimit(seconds)
         objects = gc.get_objects()
@@ -155,7 +162,8 @@ class HolderSearch:
                 found.add(paths, paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
-            found.add_gradient(paths, tensors)
+            if are_graphs_cyclic:
+                found.add_gradient(paths, tensors)
         # Megabytes, which are not the program's.
         self._lengths, self._born, self._contents = {}, None, {}
         self._doubtful = found.doubtful

@@ -27,8 +27,8 @@ _MOST_PAST_A_VARIABLE = 4
 """Layers searched on for a module or the step, which name a holder better, once a running function's variable leads."""
 _AT_ONCE = 128
 """Objects whose referrers are asked for at once: among millions that takes seconds, which nothing interrupts."""
-_PASSING: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
-"""Types of iterators that hold a layer for the moment."""
+_ITERATORS: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
+"""Of which ours hold a layer for the moment, and a generator's what its loop goes over."""
 
 
 class End(enum.Enum):
@@ -150,7 +150,7 @@ class Paths:
                 break
             referrers += (holder for child in children for holder in self._unseen.get(child, ()))
             for referrer in referrers:
-                if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer):
+                if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer, ignored):
                     continue
                 child = _child_of(referrer, children, came_from)
                 if child is None:
@@ -289,8 +289,10 @@ def _child_of(referrer: Any, children: dict[int, Any], came_from: dict[int, Any]
     return next(held, None)
 
 
-def _is_passing(item: Any) -> bool:
-    """Whether it is ours, and gone after the search."""
+def _is_passing(item: Any, ours: Collection[int]) -> bool:
+    """Whether it is ours, and gone after the search. `ours`: the `id` of each object of the search."""
     if type(item) is types.FrameType:
         return is_ours(item)
-    return type(item) in _PASSING or type(item) is Search
+    if type(item) in _ITERATORS:
+        return any(id(held) in ours for held in referents_of(item))
+    return type(item) is Search

@@ -13,7 +13,7 @@ from stepleak._objects import is_a, referents_of
 
 _MOST_VISITED = 20_000
 _MOST_DEPTH = 12
-_BEYOND: tuple[type, ...] = (types.ModuleType, type, types.FunctionType, types.CodeType, types.GeneratorType)
+_BEYOND: tuple[type, ...] = (types.ModuleType, type, types.CodeType, types.GeneratorType)
 """What an entry refers to and does not keep for itself: the program."""
 
 
@@ -25,7 +25,7 @@ def way_down(container: Any, target: Any, limit: TimeLimit) -> list[Any]:
         following: list[Any] = []
         for part in limit.parts(layer, 256):
             for parent in part:
-                for child in referents_of(parent):
+                for child in _kept_by(parent):
                     if id(child) in came_from or _is_beyond(child):
                         continue
                     came_from[id(child)] = parent
@@ -36,6 +36,14 @@ def way_down(container: Any, target: Any, limit: TimeLimit) -> list[Any]:
                 return []
         layer = following
     return []
+
+
+def _kept_by(item: Any) -> list[Any]:
+    """What an object refers to; of a function what it alone keeps, and not its module's globals."""
+    if type(item) is not types.FunctionType:
+        return referents_of(item)
+    own = (item.__closure__, item.__defaults__, item.__kwdefaults__)
+    return [held for held in own if held is not None]
 
 
 def _is_beyond(item: Any) -> bool:
