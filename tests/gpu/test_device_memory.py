@@ -37,7 +37,7 @@ STEPS = """
             kept.append(model(torch.randn(1 << 13, WIDTH, device="cuda")))
 
     def runs_out_of_memory():
-        kept.append(torch.empty(8 << 30, dtype=torch.uint8, device="cuda"))
+        kept.append(torch.empty(4 << 30, dtype=torch.uint8, device="cuda"))
 
     def takes_raw_memory():
         memory = ctypes.c_void_p()
@@ -181,16 +181,16 @@ def test_out_of_memory_keeps_the_ledger_and_tells_what_is_live(failures: Failure
     result = failures.results["steps.py:runs_out_of_memory"]
     series = result["series"]["live_bytes@cuda:0"]
     assert len(series) > 4
-    assert series[-1] - series[0] == (len(series) - 1) * (8 << 30)
+    assert series[-1] - series[0] == (len(series) - 1) * (4 << 30)
     memory = result["failure"]["memory"]
     assert memory["bytes"] == series[-1]
     assert len(memory["largest"]) == len(memory["newest"]) == 10
-    assert all(block["bytes"] == 8 << 30 for block in memory["largest"])
+    assert all(block["bytes"] == 4 << 30 for block in memory["largest"])
     assert [block["last_step"] for block in memory["newest"]] == [*range(len(series), len(series) - 10, -1)]
     # Steps 1, 4 and 16 had their stacks recorded.
     assert memory["by_stack"][0]["blocks"] == sum(step <= len(series) for step in (1, 4, 16))
-    assert "kept.append(torch.empty(8 << 30" in memory["by_stack"][0]["where"][0]["text"]
-    assert "kept.append(torch.empty(8 << 30" in failures.outcome.block_of("steps.py:runs_out_of_memory")
+    assert "kept.append(torch.empty(4 << 30" in memory["by_stack"][0]["where"][0]["text"]
+    assert "kept.append(torch.empty(4 << 30" in failures.outcome.block_of("steps.py:runs_out_of_memory")
 
 
 # --- another tool on CUPTI --------------------------------------------------------------------------------------------
