@@ -120,6 +120,9 @@ def test_the_way_down_leads_through_what_only_a_function_knows() -> None:
 
     for hook in (captures, has_default):
         assert way_down({7: hook}, tensor, TimeLimit(10))[-1] is tensor
+        assert way_down([("norms", hook)], tensor, TimeLimit(10))[-1] is tensor
+        # A thread that runs it is no registry of hooks.
+        assert way_down([types.SimpleNamespace(target=hook)], tensor, TimeLimit(10)) == []
 
 
 GLOBAL = torch.zeros(2)

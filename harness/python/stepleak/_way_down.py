@@ -9,7 +9,7 @@ from typing import Any
 
 from stepleak._frames import frame_of
 from stepleak._limit import TimeLimit
-from stepleak._objects import is_a, referents_of
+from stepleak._objects import is_a, items_of, referents_of
 
 _MOST_VISITED = 20_000
 _MOST_DEPTH = 12
@@ -28,6 +28,8 @@ def way_down(container: Any, target: Any, limit: TimeLimit) -> list[Any]:
                 for child in _kept_by(parent):
                     if id(child) in came_from or _is_beyond(child):
                         continue
+                    if type(child) is types.FunctionType and not _is_entry(parent, container):
+                        continue
                     came_from[id(child)] = parent
                     if child is target:
                         return _chain(child, came_from)
@@ -36,6 +38,11 @@ def way_down(container: Any, target: Any, limit: TimeLimit) -> list[Any]:
                 return []
         layer = following
     return []
+
+
+def _is_entry(parent: Any, container: Any) -> bool:
+    """Whether what `parent` holds was put into the container, itself or in a tuple: a hook, a name and a callback."""
+    return parent is container or (type(parent) is tuple and any(item is parent for item in items_of(container)))
 
 
 def _kept_by(item: Any) -> list[Any]:
