@@ -95,23 +95,25 @@ std::map<std::string, std::string> python_conditions() {
 }
 
 // Found before a step that may forbid imports, and called after it.
-std::function<std::string()> unseen_device() {
+std::shared_ptr<py::object> function_of(const char* module, const char* name) {
   const py::gil_scoped_acquire gil;
-  const std::shared_ptr<py::object> function(
-      new py::object(py::module_::import("stepleak._load").attr("unseen_device")), [](py::object* held) {
-        const py::gil_scoped_acquire to_drop;
-        delete held;
-      });
-  return [function] { return (*function)().cast<std::string>(); };
+  return {new py::object(py::module_::import(module).attr(name)), [](py::object* held) {
+            const py::gil_scoped_acquire to_drop;
+            delete held;
+          }};
+}
+
+std::function<std::string()> unseen_device() {
+  return [function = function_of("stepleak._load", "unseen_device")] { return (*function)().cast<std::string>(); };
 }
 
 // As of a step that breaks Python itself: what is declared is no more known then.
-std::vector<DeclaredBound> declared_bounds() {
+std::vector<DeclaredBound> declared_bounds(const py::object& told) {
   using Row = std::tuple<std::string, std::int64_t, std::int64_t, std::string, int, std::string>;
   const py::gil_scoped_acquire gil;
   std::vector<DeclaredBound> declared;
   try {
-    const py::object rows = py::module_::import("stepleak._declared").attr("told")();
+    const py::object rows = told();
     for (auto& [type, length, bound, file, line, text] : rows.cast<std::vector<Row>>()) {
       const auto kind = length > bound ? StructureType::exceeded : StructureType::declared;
       declared.push_back({type, length, {.type = kind, .bound = bound, .file = file, .line = line, .text = text}});
@@ -179,7 +181,7 @@ Surroundings PythonSurroundings::get() const {
           .folders = folders_,
           .peers = peers_.get(),
           .conditions = std::move(conditions),
-          .declared = declared_bounds};
+          .declared = [told = function_of("stepleak._declared", "told")] { return declared_bounds(*told); }};
 }
 
 Result PythonSurroundings::joined(Result own) const {

@@ -152,7 +152,8 @@ def _one_judge() -> Iterator[None]:
 
 def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:
     data = json.loads(text)
-    is_known, lines = _known.told(ignored, data, date.today())
+    # Today is asked for only if need be: that imports, which the step may have forbidden.
+    is_known, lines = _known.told(ignored, data, date.today()) if ignored else (False, [])
     report += "".join(f"  known   {line}\n" for line in lines)
     found = Result(data["verdict"], data["reason"], data["steps"], data["findings"], report, data, is_known)
     return found, is_interrupted
