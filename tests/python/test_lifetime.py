@@ -181,8 +181,8 @@ LASTING = {
     + RUNNER
     + "def program_main():\n    ProgramRunner(ProgramTrainer()).fit_all()\nprogram_main()\n",
     "trainer that a list of its runner keeps": TRAINER
-    + RUNNER.replace("self.first = trainers[0]", "self.kept = [trainers[0]]").replace(
-        "self.first.fit", "self.kept[0].fit"
+    + RUNNER.replace("self.first = trainers[0]", "self.program_kept = [trainers[0]]").replace(
+        "self.first.fit", "self.program_kept[0].fit"
     )
     + "def program_main():\n    ProgramRunner(ProgramTrainer()).fit_all()\nprogram_main()\n",
     "statistics of all epochs": STATS
