@@ -295,13 +295,14 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
 std::vector<std::string> notes_of_declared(const std::vector<DeclaredBound>& declared,
                                            const std::vector<Finding>& findings) {
   std::vector<std::string> notes;
-  for (const auto& [type, length, structure] : declared) {
+  for (const auto& bound : declared) {
+    const auto& structure = bound.structure;
     const bool is_said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
       return finding.structure.file == structure.file && finding.structure.line == structure.line;
     });
     if (structure.type != StructureType::exceeded || is_said) continue;
     notes.push_back(fmt::format("a {} is declared to hold at most {} by {}:{} and holds {}: the bound was not kept",
-                                type, structure.bound, structure.file, structure.line, length));
+                                bound.type, structure.bound, structure.file, structure.line, bound.length));
   }
   return notes;
 }
