@@ -60,6 +60,8 @@ class Places:
                 continue
             module, node = use.module, use.node
             for outer, field in module.around(node):
+                if _is_divisor(outer, field):
+                    break
                 if isinstance(outer, ast.NamedExpr):
                     self._length_names.add((module.resolve(outer.target, outer.target.id), outer.target.id))
                 elif isinstance(outer, ast.Assign) and field == "value":
@@ -95,9 +97,11 @@ class Places:
                         yield Use("length", module, node)
 
     def _is_tested(self, module: Module, node: ast.AST) -> bool:
-        is_compared = False
+        is_compared = is_divided_by = False
         for outer, field in module.around(node):
-            is_compared = is_compared or isinstance(outer, (ast.Compare, ast.Return)) or field == "test"
+            is_returned = isinstance(outer, ast.Return) and not is_divided_by
+            is_compared = is_compared or is_returned or isinstance(outer, ast.Compare) or field == "test"
+            is_divided_by = is_divided_by or _is_divisor(outer, field)
             if isinstance(outer, ast.stmt):
                 return is_compared and not isinstance(outer, ast.Assert)
         return False
@@ -548,6 +552,11 @@ class Places:
             return True
         is_plain = slot.owner is not None and type(slot.owner) is types.SimpleNamespace
         return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
+
+
+def _is_divisor(outer: ast.AST, field: str) -> bool:
+    """Whether it is divided by what stands there: an average of the entries tells nothing of how many they are."""
+    return isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.Div, ast.FloorDiv)) and field == "right"
 
 
 def _is_number(module: Module, node: ast.AST) -> bool:

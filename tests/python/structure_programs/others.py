@@ -10,6 +10,21 @@ from structure_programs import TASKS, Case, appending, keeper, method
 from structure_programs.unbounded import LOGGING, MOVING, POOL
 
 UNKNOWN = [
+    Case(
+        "filled as long as there is room by a function's word",
+        keeper(
+            "def add(self, x):\n    if self.room() > 1: self.kept.append(x)"
+            + method("room", "return self.capacity / max(1, len(self.kept))")
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "part of its room is returned",
+        keeper(appending() + method("load", "return len(self.kept) / self.capacity")),
+        "keeper.kept",
+        "unknown",
+    ),
     Case("moved from a pool that nothing fills again", keeper(MOVING, POOL), "keeper.kept", "unknown"),
     Case(
         "moved from a pool by what calls it",

@@ -18,6 +18,16 @@ LOGGING = (
 
 UNBOUNDED = [
     Case(
+        "an average of it is shown",
+        keeper(
+            appending()
+            + method("mean", "return sum(self.kept) / len(self.kept)")
+            + method("show", "print(self.mean(), sum(self.kept) / max(1, len(self.kept)))")
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
         "a class of another file that has its name is emptied",
         keeper("def add(self, x): self.kept.append(x)"),
         "keeper.kept",
