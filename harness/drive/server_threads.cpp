@@ -7,8 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "harness/base/errors.hpp"
 
@@ -33,6 +35,15 @@ std::vector<std::string> thread_names() {
   for (const auto thread : threads) {
     std::ifstream file(fmt::format("/proc/self/task/{}/comm", thread));
     std::getline(file, names.emplace_back());
+  }
+  return names;
+}
+
+std::vector<std::string> own_thread_names() {
+  auto names = thread_names();
+  for (int wait = 0; wait < 10 && std::count(names.begin(), names.end(), names.front()) > 1; ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    names = thread_names();
   }
   return names;
 }

@@ -196,7 +196,7 @@ void suspend(const std::vector<std::unique_ptr<Running>>& running) {
 int stopping_signal() { return StopSignals::stopped_by(); }
 
 void run_workers(const std::vector<WorkerTask>& tasks, int jobs, const StopSignals& stop, const WorkerEvents& events) {
-  expect_one_thread(thread_names());
+  expect_one_thread(own_thread_names());
   const Signals signals{.stop = stop, .server = {}};
   std::vector<std::unique_ptr<Running>> running;
   std::size_t next = 0;

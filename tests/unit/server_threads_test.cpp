@@ -4,6 +4,12 @@
 #include "harness/drive/server_threads.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "harness/base/errors.hpp"
 
@@ -38,6 +44,30 @@ TEST(ServerThreadsTest, FindsThisProcess) {
   // ThreadSanitizer has a thread of its own.
   ASSERT_GE(thread_names().size(), 1U);
   EXPECT_FALSE(thread_names().front().empty());
+}
+
+TEST(ServerThreadsTest, WaitsForTheNameThatAThreadGivesItself) {
+  std::atomic<bool> done{false};
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pthread_setname_np(pthread_self(), "late_name");
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  const auto names = own_thread_names();
+  done = true;
+  late.join();
+  EXPECT_NE(std::find(names.begin(), names.end(), "late_name"), names.end());
+}
+
+TEST(ServerThreadsTest, DoesNotWaitForANameThatNeverComes) {
+  std::atomic<bool> done{false};
+  std::thread nameless([&] {
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  const auto names = own_thread_names();
+  done = true;
+  nameless.join();
+  EXPECT_EQ(names.back(), names.front());
 }
 
 }  // namespace
