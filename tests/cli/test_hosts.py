@@ -88,6 +88,13 @@ def test_a_step_finds_the_same_process_in_both(stepleak: CommandLine, in_python:
     assert "'PYTHONMALLOC': None" in said[0]
 
 
+@pytest.mark.parametrize("before", ["nonsense", "[]", '{"PYTHONMALLOC": 1, "PYTHONHASHSEED": null}', "{}"])
+def test_what_another_left_in_the_environment_is_no_start_of_ours(before: str, in_python: PythonHost) -> None:
+    outcome = in_python("run", "train.py:leaks", "--device", "cpu", switches={"_STEPLEAK_BEFORE": before})
+    assert outcome.code == 1, outcome.text
+    assert "Traceback" not in outcome.text
+
+
 @pytest.mark.parametrize("is_before_torch", [True, False], ids=["sitecustomize", "import_of_torch"])
 def test_threads_from_before_the_run_cost_no_verdict(is_before_torch: bool, in_python: PythonHost) -> None:
     """Forked, a worker would have their locks and not them: each starts Python's site and torch by itself."""

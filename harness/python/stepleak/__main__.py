@@ -32,10 +32,10 @@ _STARTS_IN_WORKERS = "STEPLEAK_STARTS_IN_WORKERS"
 
 
 def main() -> NoReturn:
-    before = os.environ.pop(_BEFORE, None)
+    before = _read_before(os.environ.pop(_BEFORE, ""))
     if before is None:
         _start_again()
-    _undo(json.loads(before))
+    _undo(before)
     _leave_no_trace()
     is_put_first = _find_own_package()
     from stepleak import _cli  # type: ignore[attr-defined]  # built, not written
@@ -48,6 +48,16 @@ def main() -> NoReturn:
     code = _cli.main([b"stepleak", *map(os.fsencode, sys.argv[1:])], sys.executable)
     # torch does not survive the end of an interpreter that has forked workers and embedded us.
     os._exit(code)
+
+
+def _read_before(text: str) -> dict[str, str | None] | None:
+    """What the first interpreter has written for this one; None where this is the first, whatever was set before."""
+    try:
+        before = json.loads(text)
+    except ValueError:
+        return None
+    is_ours = isinstance(before, dict) and before.keys() == _FOR_THE_START.keys()
+    return before if is_ours and all(value is None or isinstance(value, str) for value in before.values()) else None
 
 
 def _start_again() -> NoReturn:
