@@ -32,6 +32,7 @@ LEVELS = {
     "harness/observe": 3.0,
     "harness/report": 3.0,
     "harness/scenario": 3.0,
+    "harness/sources": 3.0,
     "harness/explain": 4.0,
     "harness/gate": 4.0,
     "harness/session": 5.0,

@@ -122,7 +122,8 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
     const auto& kept_in = recording.holders.at(static_cast<std::size_t>(holder));
     finding.has_gained = kept_in.container >= 0 && has_gained(kept_in, growth, heap + mapped, recording.steps);
   }
-  finding.where = where_kept(finding.kept_by);
+  const bool is_of_sources = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).is_of_sources;
+  if (!is_of_sources) finding.where = where_kept(finding.kept_by);
   if (finding.where.empty()) add_witness(recording, heap + mapped, finding);
   return {finding};
 }

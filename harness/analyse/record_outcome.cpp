@@ -169,6 +169,13 @@ double filling_rate(const Recording& recording, const Finding& finding, std::int
   return rate <= 1 ? rate : std::max(1.0, rate / 2);
 }
 
+// How many a container holds. Of one that was found in the sources that is not seen: as many as if it had gained in
+// every step what it gained in the recorded ones.
+std::int64_t entries_of(const ObjectNode& container, const Holder& holder, const Recording& recording) {
+  if (!holder.is_of_sources) return container.length - std::min(holder.free_entries, container.length);
+  return holder.gained_entries * end_of(recording) / std::max<std::int64_t>(1, recording.steps);
+}
+
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
@@ -187,7 +194,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   }
   const auto end = end_of(evidence.recording);
   const auto& holder = evidence.recording.holders.at(static_cast<std::size_t>(finding.holder_index));
-  outcome.held = container->length - std::min(holder.free_entries, container->length);
+  outcome.held = entries_of(*container, holder, evidence.recording);
   // At the rate at which it filled so far; a container that is full already makes room for what comes.
   const auto rate = filling_rate(evidence.recording, finding, outcome.held);
   const auto missing = std::max<std::int64_t>(0, outcome.bound - outcome.held);

@@ -24,6 +24,7 @@
 #include "harness/probes/torch/loaded_torch.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 #include "harness/probes/torch/torch_conditions.hpp"
+#include "harness/sources/source_holder_search.hpp"
 
 namespace stepleak {
 namespace {
@@ -104,6 +105,7 @@ struct RunSetup::Parts {
   GraphProbe graph;
   HeapProbe heap;
   std::vector<std::unique_ptr<Probe>> cuda;
+  SourceHolderSearch sources;
   std::function<std::vector<DeclaredBound>()> declared;
   std::vector<std::unique_ptr<Detector>> detectors;
   SessionParts session;
@@ -138,6 +140,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
   if (surroundings.stacks_around) own.stacks_around = surroundings.stacks_around(*own.stacks);
   own.session.stacks = own.stacks_around ? own.stacks_around.get() : own.stacks.get();
   own.session.holder_searches = surroundings.holder_searches;
+  if (surroundings.collector == nullptr) own.session.holder_searches.push_back(&own.sources);
   own.session.folders = surroundings.folders;
   own.session.peers = surroundings.peers;
   own.declared = surroundings.declared;

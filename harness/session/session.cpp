@@ -48,8 +48,12 @@ Session::Session(SessionParts parts)
       observer_(parts_.observer),
       policy_(parts_.policy),
       trace_(parts_.facts, observer_.keys()) {
-  // Without anybody who looks at what keeps it, a record pass proves nothing that the trend does not.
-  if (parts_.holder_searches.empty()) policy_.proof_steps = policy_.leak_steps;
+  // Without anybody who looks at what keeps it, a record pass proves nothing that the trend does not. What sources
+  // alone say of C++ is often nothing, too: not where no room is left for another pass, once the trend has told.
+  const bool is_only_one = policy_.proof_steps + kShortestRecord > policy_.last_to_record();
+  if (parts_.holder_searches.empty() || (is_only_one && !parts_.facts.has_python)) {
+    policy_.proof_steps = policy_.leak_steps;
+  }
   trace_.reserve(std::min(policy_.budget_steps, kReservedBoundaries));
 }
 

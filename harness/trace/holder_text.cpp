@@ -161,6 +161,9 @@ std::vector<HolderPart> path_parts(const ObjectGraph& graph, const Holder& holde
 
 std::string path_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::full); }
 
-std::string shape_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::shape); }
+std::string shape_text(const ObjectGraph& graph, const Holder& holder) {
+  // What was found in the sources follows from the place, and says no more than that.
+  return holder.is_of_sources ? "" : text_of(graph, holder, Detail::shape);
+}
 
 }  // namespace stepleak

@@ -109,6 +109,9 @@ struct Holder {
   bool is_weighed = false;
   /// Of a list that was made with all its places: how many have not been taken yet.
   std::int64_t free_entries = 0;
+  /// Whether it was found in the sources of a C++ step: no object was looked at, so that its length is not known, and
+  /// what it gained is what was put into it in the recorded steps, an entry a step.
+  bool is_of_sources = false;
   /// Whether the sources do more with what the container holds than numbers allow.
   bool are_items_used = false;
 };

@@ -138,6 +138,7 @@ Json holder_to_json(const Holder& holder) {
           {"gained_cuda_objects", holder.gained_cuda_objects},
           {"is_weighed", holder.is_weighed},
           {"free_entries", holder.free_entries},
+          {"is_of_sources", holder.is_of_sources},
           {"are_items_used", holder.are_items_used}};
 }
 
@@ -159,6 +160,7 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .gained_cuda_objects = json.contains("gained_cuda_objects") ? count_from(json.at("gained_cuda_objects")) : 0,
           .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>(),
           .free_entries = json.contains("free_entries") ? count_from(json.at("free_entries")) : 0,
+          .is_of_sources = json.contains("is_of_sources") && json.at("is_of_sources").get<bool>(),
           .are_items_used = json.contains("are_items_used") && json.at("are_items_used").get<bool>()};
 }
 

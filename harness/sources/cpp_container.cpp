@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/cpp_container.hpp"
+
+#include <set>
+#include <utility>
+
+#include "harness/sources/cpp_types.hpp"
+
+namespace stepleak {
+namespace {
+
+using Scope = CppContainer::Scope;
+
+// References to references, and functions that return what another one returns.
+constexpr int kMostSteps = 4;
+
+CppContainer made_of(const CppFile& file, std::size_t token, Scope scope, std::string_view owner = {}) {
+  CppContainer found{.scope = scope,
+                     .name = std::string(file.token(token).text),
+                     .declared = {&file, token},
+                     .owner = std::string(owner)};
+  (void)file.is_declaration(token, &found.type);
+  return found;
+}
+
+// Whether a token stands in the parameters of a function or a lambda.
+bool is_parameter_of(const CppBlock& block, std::size_t token) {
+  return block.is_callable() && block.parameters.contains(token);
+}
+
+}  // namespace
+
+std::size_t CppNames::receiver_of(const CppFile& file, std::size_t method) {
+  if (method < 2 || !(file.token(method - 1).is(".") || file.token(method - 1).is("->"))) return method;
+  auto at = method - 2;
+  while (true) {
+    const auto& token = file.token(at);
+    const auto open = file.partner(at);
+    if (token.is("]") && open < at && open > 0) {
+      at = open - 1;
+    } else if (token.is(")") && open < at) {
+      const bool is_call = open > 0 && (file.token(open - 1).is_name() || file.token(open - 1).is(">"));
+      if (is_call && file.token(open - 1).is_name()) return open - 1;
+      if (is_call || open + 1 >= at) return method;
+      at -= 1;  // "(*kept)"
+    } else {
+      return token.is_name() ? at : method;
+    }
+  }
+}
+
+// Of the block's own, and of the parameters of the function or the loop that it is the body of.
+std::vector<std::size_t> CppNames::declarations_in(const CppFile& file, std::string_view name, int block) {
+  std::vector<std::size_t> found;
+  const auto& tokens = file.tokens();
+  auto range = TokenRange{0, tokens.size()};
+  if (block >= 0) {
+    range = file.block(block).body;
+    const auto& head = file.block(block);
+    const bool has_parameters = head.parameters.end > head.parameters.first;
+    range.first = has_parameters ? head.parameters.first : std::min(head.head, range.first);
+  }
+  for (auto i = range.first; i < range.end; ++i) {
+    if (tokens[i].text != name || !tokens[i].is_name()) continue;
+    const bool is_own = file.block_of(i) == block || (block >= 0 && i < file.block(block).body.first);
+    if (is_own && file.is_declaration(i)) found.push_back(i);
+  }
+  return found;
+}
+
+CppContainer CppNames::member(std::string_view name, std::string_view owner, int depth) const {
+  if (owner.empty() || depth > kMostSteps) return {};
+  for (const auto& type : project_.types(owner)) {
+    if (const auto found = declarations_in(*type.file, name, type.index); !found.empty()) {
+      return made_of(*type.file, found.front(), Scope::member, owner);
+    }
+    for (const auto base : type.block().bases) {
+      if (base == owner) continue;
+      if (auto found = member(name, base, depth + 1); found.scope != Scope::unknown) return found;
+    }
+  }
+  return {};
+}
+
+CppContainer CppNames::only_member(std::string_view name) const {
+  CppContainer only;
+  std::set<CppBlockAt> asked;
+  for (const auto& use : project_.uses(name)) {
+    const auto index = use.file->block_of(use.token);
+    if (index < 0 || use.file->block(index).type != CppBlock::Type::type || !asked.insert({use.file, index}).second)
+      continue;
+    const auto found = declarations_in(*use.file, name, index);
+    if (found.empty()) continue;
+    if (only.scope != Scope::unknown) return {};
+    only = made_of(*use.file, found.front(), Scope::member, use.file->block(index).name);
+  }
+  return only;
+}
+
+CppContainer CppNames::resolve(TokenAt name) const {
+  const auto& file = *name.file;
+  const auto word = file.token(name.token).text;
+  CppContainer unknown{.name = std::string(word)};
+  const auto& before = file.token(name.token - 1);
+  const auto& qualifier = file.token(name.token - 2);
+  const bool is_of_this = (before.is("->") && qualifier.is("this"));
+  if (before.is("::")) {
+    auto found = member(word, qualifier.text);
+    return found.scope == Scope::unknown ? unknown : found;
+  }
+  if ((before.is(".") || before.is("->")) && !is_of_this) {
+    const auto receiver = receiver_of(file, name.token);
+    const bool is_plain = receiver + 2 == name.token;
+    // Of what type it is may be known: "state.kept", with "State state;".
+    if (is_plain) {
+      const auto object = resolve({&file, receiver});
+      for (const auto& part : tokens_of(object.type)) {
+        if (auto found = member(word, part.text); found.scope != Scope::unknown) return found;
+      }
+    }
+    auto found = only_member(word);
+    return found.scope == Scope::unknown ? unknown : found;
+  }
+  if (!is_of_this) {
+    for (auto block = file.block_of(name.token); block >= -1; block = file.block(block).parent) {
+      const bool is_class = block >= 0 && file.block(block).type == CppBlock::Type::type;
+      if (!is_class) {
+        // A later one of the same name is another one; that of a file may stand anywhere before.
+        std::size_t nearest = file.tokens().size();
+        for (const auto found : declarations_in(file, word, block)) {
+          if (found <= name.token) nearest = found;
+        }
+        if (nearest < file.tokens().size()) {
+          const bool is_local =
+              file.callable_of(nearest) >= 0 || (block >= 0 && is_parameter_of(file.block(block), nearest));
+          return made_of(file, nearest, is_local ? Scope::local : Scope::global);
+        }
+      }
+      if (is_class || (block >= 0 && !file.block(block).owner.empty())) {
+        const auto owner = is_class ? file.block(block).name : file.block(block).owner;
+        if (auto found = member(word, owner); found.scope != Scope::unknown) return found;
+      }
+      if (block < 0) break;
+    }
+  }
+  if (auto found = member(word, file.class_around(name.token)); found.scope != Scope::unknown) return found;
+  // Of another file of the project: "extern", or in a header.
+  CppContainer only;
+  for (const auto& use : project_.uses(word)) {
+    const auto block = use.file->block_of(use.token);
+    const bool is_outside = block < 0 || use.file->block(block).type == CppBlock::Type::space;
+    if (!is_outside || !use.file->is_declaration(use.token)) continue;
+    if (only.scope != Scope::unknown) return unknown;
+    only = made_of(*use.file, use.token, Scope::global);
+  }
+  return only.scope == Scope::unknown ? unknown : only;
+}
+
+CppContainer CppNames::referent(TokenAt name, int depth) const {
+  const auto& file = *name.file;
+  if (depth > kMostSteps) return {};
+  if (file.token(name.token + 1).is("(")) {
+    // What a function returns, where that is one name.
+    CppContainer only;
+    for (const auto& function : project_.functions(file.token(name.token).text)) {
+      for (const auto& statement : function.file->statements(function.block().body)) {
+        if (!function.file->token(statement.first).is("return")) continue;
+        auto last = statement.end - 1;
+        while (last > statement.first && function.file->token(last).is(")")) --last;
+        if (!function.file->token(last).is_name()) return {};
+        auto found = referent({function.file, last}, depth + 1);
+        if (only.scope != Scope::unknown && only.declared != found.declared) return {};
+        only = std::move(found);
+      }
+    }
+    return only;
+  }
+  auto found = resolve(name);
+  if (found.scope != Scope::local || !found.is_reference()) return found;
+  const auto& home = *found.declared.file;
+  auto last = found.declared.token + 1;
+  if (!home.token(last).is("=")) return found;
+  while (last + 1 < home.tokens().size() && !home.token(last + 1).is(";")) ++last;
+  if (home.token(last).is(")")) last = home.partner(last) - 1;
+  if (!home.token(last).is_name()) return {.name = found.name};
+  return referent({&home, last}, depth + 1);
+}
+
+bool CppNames::may_call(TokenAt name, const CppBlockAt& function) const {
+  const auto& block = function.block();
+  const auto owner = block.owner.empty() ? function.file->class_around(block.head) : block.owner;
+  const auto receiver = receiver_of(*name.file, name.token);
+  if (block.name == owner) return true;  // an object is made
+  if (name.file->token(name.token - 1).is("::")) {
+    const auto qualifier = name.file->token(name.token - 2).text;
+    return project_.types(qualifier).empty() ? owner.empty() : are_kin(qualifier, owner);
+  }
+  if (owner.empty()) return receiver == name.token;
+  if (receiver == name.token || name.file->token(receiver).is("this")) {
+    const auto around = name.file->class_around(name.token);
+    return around.empty() || are_kin(around, owner);
+  }
+  const auto object = referent({name.file, receiver});
+  if (object.type.empty()) return true;
+  // Of a container itself it is the library's method: "kept.size()", but "kept[i].size()" and "kept->size()".
+  const bool is_item = !name.file->token(name.token - 1).is(".") || name.file->token(name.token - 2).is("]");
+  if (!is_item && capacity_of(object, project_) != CppCapacity::unknown) return false;
+  for (const auto& token : tokens_of(object.type)) {
+    if (!token.is_name()) continue;
+    // torch's TORCH_MODULE makes a holder "Net" of the class "NetImpl".
+    for (const auto& type : {std::string(token.text), std::string(token.text) + "Impl"}) {
+      if (!project_.types(type).empty()) return are_kin(type, owner);
+    }
+  }
+  // A type of a library's; of a name alone, as "auto" and a template's "T", it may be any.
+  return object.type.find("::") == std::string::npos;
+}
+
+bool CppNames::derives(std::string_view name, std::string_view from, int depth) const {
+  for (const auto& type : project_.types(name)) {
+    for (const auto base : type.block().bases) {
+      if (base == from) return true;
+      if (base != name && depth < kMostSteps && derives(base, from, depth + 1)) return true;
+    }
+  }
+  return false;
+}
+
+bool CppNames::are_kin(std::string_view one, std::string_view other) const {
+  return one == other || derives(one, other) || derives(other, one);
+}
+
+}  // namespace stepleak

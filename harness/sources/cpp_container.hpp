@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/sources/cpp_project.hpp"
+
+namespace stepleak {
+
+/// What one variable or member stands for.
+struct CppContainer {
+  enum class Scope : std::uint8_t {
+    local,   ///< of a function or of a block in it
+    member,  ///< of a class
+    global,  ///< of a file or a namespace
+    unknown,
+  };
+  Scope scope = Scope::unknown;
+  std::string name;
+  TokenAt declared;   ///< of no file where its declaration was not found, or several may be it
+  std::string type;   ///< as it is declared: "std::vector<at::Tensor>"
+  std::string owner;  ///< of a member: its class
+
+  [[nodiscard]] bool is_reference() const { return type.ends_with('&') || type.ends_with('*'); }
+};
+
+/// Finds what names stand for: by scopes where a name stands alone or behind `this`, else by the only class that has a
+/// member of that name.
+class CppNames {
+ public:
+  explicit CppNames(const CppProject& project) : project_(project) {}
+
+  [[nodiscard]] CppContainer resolve(TokenAt name) const;
+  /// The same, through references and pointers that are made of it, and functions that return it: what is filled in
+  /// `auto& kept = trainer.history(); kept.push_back(x);`.
+  [[nodiscard]] CppContainer referent(TokenAt name) const { return referent(name, 0); }
+  /// The token that names what a call of a method is made on, by the token of the method: of `a.b().c[i].clear` that
+  /// is `c`. The same token where there is none.
+  [[nodiscard]] static std::size_t receiver_of(const CppFile& file, std::size_t method);
+
+  /// Whether a call by a name may be of a function of that name: not where it is a method of an object whose type is
+  /// another class of the project's, or one of a library.
+  [[nodiscard]] bool may_call(TokenAt name, const CppBlockAt& function) const;
+
+  /// Whether two classes are the same, or one derives from the other.
+  [[nodiscard]] bool are_kin(std::string_view one, std::string_view other) const;
+
+  [[nodiscard]] const CppProject& project() const { return project_; }
+
+ private:
+  [[nodiscard]] CppContainer referent(TokenAt name, int depth) const;
+  [[nodiscard]] CppContainer member(std::string_view name, std::string_view owner, int depth = 0) const;
+  [[nodiscard]] bool derives(std::string_view name, std::string_view from, int depth = 0) const;
+  [[nodiscard]] CppContainer only_member(std::string_view name) const;
+  [[nodiscard]] static std::vector<std::size_t> declarations_in(const CppFile& file, std::string_view name, int block);
+
+  const CppProject& project_;
+};
+
+}  // namespace stepleak

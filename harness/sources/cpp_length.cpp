@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/cpp_length.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "harness/sources/cpp_numbers.hpp"
+
+namespace stepleak {
+namespace {
+
+constexpr std::array<std::string_view, 7> kComparisons{">", ">=", "<", "<=", "==", "!=", "%"};
+constexpr std::array<std::string_view, 5> kLeaving{"return", "break", "continue", "throw", "goto"};
+constexpr std::array<std::string_view, 5> kAssertions{"EXPECT", "ASSERT", "assert", "CHECK", "TORCH_CHECK"};
+
+// A length in a variable, returned by a function, in another variable.
+constexpr int kMostReads = 4;
+
+class LengthReader {
+ public:
+  LengthReader(const std::string& container, const CppStep& step, const CppNames& names)
+      : container_(container), step_(step), names_(names) {}
+
+  std::optional<LengthTest> read(const CppFile& file, TokenRange value, int depth = 0) {
+    if (depth > 0 && !step_.contains({&file, value.first})) return std::nullopt;
+    value = widened(file, value);
+    const auto& before = file.token(value.first - 1);
+    const auto& after = file.token(value.end);
+    if (is_one_of(after.text, kComparisons)) return compared(file, value.first, value.end + 1);
+    if (is_one_of(before.text, kComparisons)) return compared(file, value.first, value.first - 2);
+    if (depth == kMostReads) return std::nullopt;
+    if (before.is("return")) return returned(file, value.first, depth);
+    const auto name = value.first - 2;
+    if (before.is("=") && file.token(name).is_name()) return put_into({&file, name}, depth);
+    return std::nullopt;
+  }
+
+ private:
+  // Over the object that is asked, parentheses and casts around it.
+  [[nodiscard]] static TokenRange widened(const CppFile& file, TokenRange value) {
+    while (true) {
+      const auto& before = file.token(value.first - 1);
+      const bool is_path = before.is("::") || before.is(".") || before.is("->");
+      const bool is_name =
+          file.token(value.first).is(".") || file.token(value.first).is("->") || file.token(value.first).is("::");
+      if (is_path || (is_name && before.is_name())) {
+        --value.first;
+        continue;
+      }
+      const bool is_enclosed = before.is("(") && file.partner(value.first - 1) == value.end;
+      if (!is_enclosed || is_head(file, value.first - 1)) return value;
+      const auto open = value.first - 1;
+      const bool is_cast = file.token(open - 1).is(">") || is_type(file.token(open - 1).text);
+      if (!is_cast && file.token(open - 1).is_name()) return value;  // an argument of a function
+      value = {open, value.end + 1};
+      if (!is_cast) continue;
+      --value.first;
+      while (value.first > 0 && !file.token(value.first).is_name()) --value.first;
+      while (value.first > 0 && !file.token(value.first).is("static_cast") && !is_type(file.token(value.first).text)) {
+        --value.first;
+      }
+    }
+  }
+
+  [[nodiscard]] static bool is_type(std::string_view word) {
+    return word == "int" || word == "int64_t" || word == "long" || word == "size_t" || word == "double" ||
+           word == "float" || word == "unsigned";
+  }
+
+  [[nodiscard]] static bool is_head(const CppFile& file, std::size_t open) {
+    const auto& word = file.token(open - 1);
+    return word.is("if") || word.is("while") || word.is("for") || word.is("switch") || word.is("constexpr");
+  }
+
+  // The innermost parentheses around a token; 0: none in its statement.
+  [[nodiscard]] static std::size_t around(const CppFile& file, std::size_t token) {
+    for (auto i = token; i > 0;) {
+      --i;
+      if (file.token(i).is(";") || file.token(i).is("{") || file.token(i).is("}")) return 0;
+      if (file.partner(i) < i) {
+        i = file.partner(i);
+      } else if (file.token(i).is("(")) {
+        return i;
+      }
+    }
+    return 0;
+  }
+
+  [[nodiscard]] std::optional<LengthTest> compared(const CppFile& file, std::size_t token, std::size_t other) const {
+    if (!step_.contains({&file, token})) return std::nullopt;
+    for (auto open = around(file, token); open > 0; open = around(file, open)) {
+      const auto& word = file.token(open - 1);
+      if (word.is("for")) return std::nullopt;
+      const bool is_assertion = std::any_of(kAssertions.begin(), kAssertions.end(),
+                                            [&](std::string_view name) { return word.text.starts_with(name); });
+      if (is_assertion) return std::nullopt;
+      if (is_head(file, open)) {
+        if (!is_deciding(file, file.partner(open) + 1)) return std::nullopt;
+        break;
+      }
+    }
+    // What it is compared with is one word, or nothing that is known.
+    const auto& end = file.token(other + 1);
+    const bool is_alone = other < token || !(end.is("+") || end.is("*") || end.is("-") || end.is(".") || end.is("("));
+    return LengthTest{{&file, token}, is_alone ? value_of(names_, {&file, other}) : -1};
+  }
+
+  // Whether the statement that begins there puts something in, takes something out, or leaves.
+  [[nodiscard]] bool is_deciding(const CppFile& file, std::size_t first) const {
+    auto end = first;
+    if (file.token(first).is("{")) {
+      end = file.partner(first);
+    } else {
+      while (end < file.tokens().size() && !file.token(end).is(";")) ++end;
+    }
+    for (auto i = first; i < end; ++i) {
+      if (is_one_of(file.token(i).text, kLeaving) || file.token(i).text == container_) return true;
+      if (file.token(i).is_name() && file.token(i + 1).is("(") && names_container(file.token(i).text)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool names_container(std::string_view function) const {
+    const auto& functions = names_.project().functions(function);
+    return std::any_of(functions.begin(), functions.end(), [&](const CppBlockAt& found) {
+      const auto& body = found.block().body;
+      for (auto i = body.first; i < body.end; ++i) {
+        if (found.file->token(i).text == container_) return true;
+      }
+      return false;
+    });
+  }
+
+  std::optional<LengthTest> returned(const CppFile& file, std::size_t token, int depth) {
+    const auto function = file.callable_of(token);
+    if (function < 0 || file.block(function).name.empty()) return std::nullopt;
+    for (const auto& use : names_.project().uses(file.block(function).name)) {
+      const auto open = use.token + 1;
+      if (!use.file->token(open).is("(") || !names_.may_call(use, {&file, function})) continue;
+      if (auto found = read(*use.file, {use.token, use.file->partner(open) + 1}, depth + 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<LengthTest> put_into(const TokenAt& variable, int depth) {
+    const auto meant = names_.resolve(variable).declared;
+    for (const auto& use : names_.project().uses(variable.file->token(variable.token).text)) {
+      if (use == variable || (use.file != variable.file && meant.file == nullptr)) continue;
+      if (names_.resolve(use).declared != meant) continue;
+      if (auto found = read(*use.file, {use.token, use.token + 1}, depth + 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+  const std::string& container_;
+  const CppStep& step_;
+  const CppNames& names_;
+};
+
+}  // namespace
+
+std::optional<LengthTest> test_of_length(const CppFile& file, std::size_t first, std::size_t last,
+                                         const std::string& container, const CppStep& step, const CppNames& names) {
+  return LengthReader(container, step, names).read(file, {first, last + 1});
+}
+
+}  // namespace stepleak

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/cpp_project.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "harness/base/errors.hpp"
+#include "harness/base/files.hpp"
+
+namespace stepleak {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 16> kEndings{".cpp", ".cc",  ".cxx", ".c++", ".C",   ".cu",  ".h",   ".hh",
+                                                    ".hpp", ".hxx", ".cuh", ".inl", ".ipp", ".tpp", ".txx", ".inc"};
+constexpr std::array<std::string_view, 9> kProjectMarks{
+    ".git", ".hg", "meson.build", "CMakeLists.txt", "BUILD", "BUILD.bazel", "Makefile", "pyproject.toml", "setup.py"};
+// Others' sources, and what a build makes.
+constexpr std::array<std::string_view, 8> kForeign{"third_party", "external", "extern",       "_deps",
+                                                   "vendor",      "venv",     "node_modules", "site-packages"};
+
+bool is_marked(const fs::path& folder) {
+  return std::any_of(kProjectMarks.begin(), kProjectMarks.end(), [&](std::string_view mark) {
+    std::error_code unusable;
+    return fs::exists(folder / mark, unusable);
+  });
+}
+
+// Empty where no folder around the file is marked. The root of the file system is nobody's project.
+fs::path project_around(const fs::path& file) {
+  fs::path found;
+  for (auto folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (is_marked(folder)) found = folder;
+  }
+  return found;
+}
+
+bool is_foreign(const fs::path& folder) {
+  const auto name = folder.filename().string();
+  return name.starts_with('.') || name.starts_with("build") || name.starts_with("cmake-build") ||
+         is_one_of(std::string_view(name), kForeign);
+}
+
+template <typename Map>
+const typename Map::mapped_type& found_in(const Map& map, std::string_view name) {
+  static const typename Map::mapped_type kNone;
+  const auto found = map.find(name);
+  return found == map.end() ? kNone : found->second;
+}
+
+}  // namespace
+
+CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limits) {
+  std::set<std::string> folders;
+  for (const auto& file : files) add(file, limits);
+  for (const auto& file : files) folders.insert(fs::path(file).parent_path().string());
+  // What is nearest first: where not all can be read, it says the most.
+  for (const auto& folder : folders) add_folder(folder, false, limits);
+  std::set<std::string> roots;
+  for (const auto& file : files) roots.insert(project_around(file).string());
+  for (const auto& root : roots) {
+    if (!root.empty()) add_folder(root, true, limits);
+  }
+}
+
+void CppProject::add_folder(const std::string& folder, bool with_folders, const ProjectLimits& limits) {
+  std::error_code unusable;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, unusable);
+  for (; !unusable && entry != fs::recursive_directory_iterator(); entry.increment(unusable)) {
+    std::error_code gone;
+    if (entry->is_directory(gone)) {
+      if (!with_folders || is_foreign(entry->path())) entry.disable_recursion_pending();
+    } else if (is_one_of(std::string_view(entry->path().extension().native()), kEndings)) {
+      if (!is_whole_) return;
+      add(entry->path().string(), limits);
+    }
+  }
+  is_whole_ = is_whole_ && !unusable;
+}
+
+void CppProject::add(const std::string& path, const ProjectLimits& limits) {
+  std::error_code unusable;
+  if (files_.contains(path) || !fs::is_regular_file(path, unusable)) return;
+  const auto size = fs::file_size(path, unusable);
+  if (unusable || files_.size() >= limits.files || bytes_ + size > limits.bytes) {
+    is_whole_ = false;
+    return;
+  }
+  try {
+    auto text = read_file(path);
+    for (const auto name : macro_names_of(text)) macro_names_.emplace(name);
+    auto file = std::make_unique<CppFile>(path, std::move(text));
+    bytes_ += size;
+    add_names(*file);
+    files_[path] = std::move(file);
+  } catch (const Error&) {
+    is_whole_ = false;
+  }
+}
+
+void CppProject::add_names(const CppFile& file) {
+  for (std::size_t i = 0; i < file.tokens().size(); ++i) {
+    if (file.tokens()[i].is_name()) uses_[file.tokens()[i].text].push_back({&file, i});
+  }
+  for (std::size_t i = 0; i < file.blocks().size(); ++i) {
+    const auto& block = file.blocks()[i];
+    if (block.type == CppBlock::Type::function) functions_[block.name].push_back({&file, static_cast<int>(i)});
+    if (block.type == CppBlock::Type::type) types_[block.name].push_back({&file, static_cast<int>(i)});
+  }
+}
+
+const CppFile* CppProject::file(const std::string& path) const {
+  const auto found = files_.find(path);
+  return found == files_.end() ? nullptr : found->second.get();
+}
+
+const std::vector<TokenAt>& CppProject::uses(std::string_view name) const { return found_in(uses_, name); }
+
+const std::vector<CppBlockAt>& CppProject::functions(std::string_view name) const { return found_in(functions_, name); }
+
+const std::vector<CppBlockAt>& CppProject::types(std::string_view name) const { return found_in(types_, name); }
+
+}  // namespace stepleak

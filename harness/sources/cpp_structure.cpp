@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/cpp_structure.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "harness/sources/cpp_guards.hpp"
+#include "harness/sources/cpp_numbers.hpp"
+#include "harness/sources/cpp_types.hpp"
+#include "harness/sources/cpp_uses.hpp"
+
+namespace stepleak {
+namespace {
+
+// Of an object in an object.
+constexpr int kMostOwners = 3;
+
+/// All that the sources do with one container.
+class Reader {
+ public:
+  Reader(const CppContainer& container, const CppStep& step, const CppNames& names)
+      : container_(container), step_(step), names_(names) {}
+
+  Structure structure(const CppFill& fill) {
+    const bool is_sum = fill.type == CppFill::Type::sum;
+    const auto capacity = is_sum ? CppCapacity::growing : capacity_of(container_, names_.project());
+    if (fill.type == CppFill::Type::slot || capacity == CppCapacity::fixed) return slots(fill);
+    const auto uses = uses_of(container_, fill.type, step_, names_);
+    for (const auto& removal : uses.removals) add_removal(removal.at, removal.is_emptying);
+    if (container_.scope == CppContainer::Scope::member) read_owner_of(fill);
+    if (uses.test.has_value()) {
+      return made(StructureType::bounded, removal_.value_or(uses.test->at), uses.test->bound);
+    }
+    if (removal_.has_value()) {
+      return made(is_removal_emptying_ ? StructureType::reset : StructureType::conditional, *removal_);
+    }
+    if (unreached_.has_value()) return made(StructureType::uncalled, *unreached_);
+    if (uses.asked.has_value()) return made(StructureType::keyed, *uses.asked);
+    const bool is_by_key =
+        fill.type == CppFill::Type::entry && is_associative(container_, names_.project()) && !is_counted(key_of(fill));
+    if (is_by_key) return made(StructureType::keyed, fill.at);
+    if (const auto guard = guard_of(fill.at, step_, names_)) return made(StructureType::conditional, *guard);
+    const auto& project = names_.project();
+    const bool is_known = project.is_whole() && container_.declared.file != nullptr && !uses.escapes &&
+                          capacity == CppCapacity::growing && !project.is_in_macro(container_.name);
+    return {.type = is_known ? StructureType::unbounded : StructureType::unknown};
+  }
+
+ private:
+  static Structure made(StructureType type, const TokenAt& at, std::int64_t bound = -1) {
+    const auto line = at.file->token(at.token).line;
+    return {.type = type, .bound = bound, .file = at.file->path(), .line = line, .text = at.file->line_text(line)};
+  }
+
+  // "kept[step++]", "kept.emplace(step, x)" with "++step" somewhere: a key that never comes again.
+  [[nodiscard]] bool is_counted(const std::optional<TokenAt>& key) const {
+    if (!key.has_value()) return false;
+    const auto word = key->file->token(key->token).text;
+    const auto& uses = names_.project().uses(word);
+    return std::any_of(uses.begin(), uses.end(), [](const TokenAt& use) {
+      const bool is_raised = use.file->token(use.token + 1).is("++") || use.file->token(use.token - 1).is("++");
+      // One of a loop begins again each time.
+      return is_raised && !is_in_loop_head(*use.file, use.token);
+    });
+  }
+
+  [[nodiscard]] static bool is_in_loop_head(const CppFile& file, std::size_t token) {
+    for (auto i = token; i > 0; --i) {
+      if (file.token(i).is("{") || file.token(i).is("}")) return false;
+      if (file.token(i).is("(") && file.partner(i) > token && file.token(i - 1).is("for")) return true;
+    }
+    return false;
+  }
+
+  // The one name that is its key; none where it is more.
+  [[nodiscard]] static std::optional<TokenAt> key_of(const CppFill& fill) {
+    const auto& file = *fill.at.file;
+    const auto open = file.token(fill.at.token).is("[") ? fill.at.token : fill.at.token + 1;
+    auto key = open + 1;
+    while (file.token(key).is("{") || file.token(key).is("++")) ++key;
+    const auto& after = file.token(key + 1);
+    const bool is_end = after.is(",") || after.is("]") || after.is("++");
+    return file.token(key).is_name() && is_end ? std::optional(TokenAt{&file, key}) : std::nullopt;
+  }
+
+  // Where the object whose member it is is replaced or dropped, the container goes with it: "episode = Episode()",
+  // "session_.reset()", "sessions.erase(id)". So it does with the object that has that one.
+  void read_owner_of(const CppFill& fill) {
+    const auto& file = *fill.receiver.file;
+    const auto object = CppNames::receiver_of(file, fill.receiver.token);
+    if (object == fill.receiver.token || file.token(object).is("this")) return read_owners(container_.owner);
+    const auto found = names_.referent({&file, object});
+    if (found.declared.file == nullptr) return read_owners(container_.owner);
+    read_object(found, found.type.find('<') != std::string::npos || found.type.find("auto") != std::string::npos);
+    read_owners(found.owner);
+  }
+
+  // Not of a variable of another function than those that run the step, or that it runs.
+  [[nodiscard]] bool may_be_of_step(const CppContainer& object) const {
+    if (object.scope != CppContainer::Scope::local || step_.contains(object.declared)) return true;
+    const auto callable = object.declared.file->callable_of(object.declared.token);
+    return std::any_of(step_.roots.begin(), step_.roots.end(), [&](const CppBlockAt& root) {
+      return root.file == object.declared.file && callable >= 0 &&
+             root.file->block(callable).body.contains(root.block().body.first);
+    });
+  }
+
+  void read_object(const CppContainer& object, bool is_wrapped) {
+    for (const auto& use : names_.project().uses(object.name)) {
+      if (use != object.declared && names_.resolve(use).declared == object.declared) read_owner(use, is_wrapped);
+    }
+  }
+
+  void read_owners(std::string_view owner, int depth = 0) {
+    if (owner.empty() || depth > kMostOwners) return;
+    for (const auto& use : names_.project().uses(owner)) {
+      const auto& file = *use.file;
+      std::string type;
+      const auto name = object_of(file, use.token, type);
+      if (name == use.token) continue;
+      const auto object = names_.resolve({&file, name});
+      if (object.declared.file == nullptr || !may_be_of_step(object)) continue;
+      read_object(object, type.find('<') != std::string::npos);
+      if (object.owner != owner) read_owners(object.owner, depth + 1);
+    }
+  }
+
+  // The variable that is of a type, or of one with it, as a word of that stands in its declaration: "Session session",
+  // "std::map<int, Session> sessions", "auto session = std::make_unique<Session>()". The token itself: there is none.
+  [[nodiscard]] static std::size_t object_of(const CppFile& file, std::size_t owner, std::string& type) {
+    auto name = owner + 1;
+    while (name < owner + 6 && !file.token(name).is_name()) ++name;
+    const auto word = file.token(owner).text;
+    if (file.is_declaration(name, &type) && type.find(word) != std::string::npos) return name;
+    for (auto i = owner; i > 2 && !file.token(i).is(";") && !file.token(i).is("{") && !file.token(i).is("}"); --i) {
+      if (!file.token(i).is("=") || !file.is_declaration(i - 1, &type)) continue;
+      type += "<";  // what is made of it may be a pointer to it
+      return i - 1;
+    }
+    return owner;
+  }
+
+  void read_owner(const TokenAt& use, bool is_wrapped) {
+    const auto& file = *use.file;
+    const auto& next = file.token(use.token + 1);
+    const auto& method = file.token(use.token + 2);
+    const bool is_dropping = next.is(".") && is_wrapped && file.token(use.token + 3).is("(") &&
+                             (is_emptying(method.text) || is_taking_out(method.text) || method.is("emplace"));
+    const bool is_moved = file.token(use.token - 1).is("(") && is_moving(file.token(use.token - 2).text);
+    if (next.is("=") || is_dropping || is_moved) add_removal(use, true);
+  }
+
+  // What is put into a place of a vector takes that of what was there. How many there are, its declaration may say.
+  [[nodiscard]] Structure slots(const CppFill& fill) const {
+    std::int64_t bound = -1;
+    if (const auto& at = container_.declared; at.file != nullptr) {
+      // "ring(300)", "ring{kSize}"; or "std::array<at::Tensor, 300> ring".
+      const auto& next = at.file->token(at.token + 1);
+      if (next.is("(") || next.is("{")) bound = value_of(names_, {at.file, at.token + 2});
+      const bool is_array = container_.type.find("array<") != std::string::npos;
+      if (is_array && at.file->token(at.token - 1).is(">")) bound = value_of(names_, {at.file, at.token - 2});
+    }
+    return made(StructureType::bounded, fill.at, bound);
+  }
+
+  // What runs only where the object, its fixture or the program ends frees nothing before.
+  [[nodiscard]] static bool is_at_end(const CppBlock& function) {
+    return function.name == "~" || function.name.starts_with("TearDown");
+  }
+
+  // Whether it stands in a class of which the object is none: another one that derives from the container's.
+  [[nodiscard]] bool is_of_sibling(const TokenAt& at) const {
+    const auto around = at.file->class_around(at.token);
+    if (container_.owner.empty() || around.empty()) return false;
+    bool is_of_another = false;
+    for (const auto& root : step_.roots) {
+      const auto own = root.file->class_around(root.block().body.first);
+      if (own.empty() || !names_.are_kin(own, container_.owner)) continue;
+      if (names_.are_kin(own, around)) return false;
+      is_of_another = true;
+    }
+    return is_of_another && names_.are_kin(around, container_.owner);
+  }
+
+  void add_removal(const TokenAt& at, bool is_emptying) {
+    const auto index = at.file->callable_of(at.token);
+    if (is_of_sibling(at)) return;
+    if (index >= 0 && is_at_end(at.file->block(index))) return;
+    if (index >= 0 && !step_.contains(at)) {
+      if (!unreached_.has_value()) unreached_ = at;
+      return;
+    }
+    // What takes single items out may go on for ever; what empties it comes to pass at an end.
+    if (removal_.has_value() && (is_removal_emptying_ || !is_emptying)) return;
+    removal_ = at;
+    is_removal_emptying_ = is_emptying;
+  }
+
+  const CppContainer& container_;
+  const CppStep& step_;
+  const CppNames& names_;
+  std::optional<TokenAt> removal_;
+  std::optional<TokenAt> unreached_;
+  bool is_removal_emptying_ = false;
+};
+
+}  // namespace
+
+Structure structure_of(const CppContainer& container, const CppFill& fill, const CppStep& step, const CppNames& names) {
+  return Reader(container, step, names).structure(fill);
+}
+
+}  // namespace stepleak

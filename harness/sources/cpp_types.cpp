@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/cpp_types.hpp"
+
+#include <array>
+#include <string>
+
+namespace stepleak {
+namespace {
+
+constexpr std::array<std::string_view, 21> kGrowing{"vector",
+                                                    "deque",
+                                                    "list",
+                                                    "forward_list",
+                                                    "map",
+                                                    "set",
+                                                    "multimap",
+                                                    "queue",
+                                                    "multiset",
+                                                    "stack",
+                                                    "priority_queue",
+                                                    "string",
+                                                    "basic_string",
+                                                    "List",
+                                                    "Dict",
+                                                    "unordered_map",
+                                                    "unordered_set",
+                                                    "unordered_multimap",
+                                                    "unordered_multiset",
+                                                    "SmallVector",
+                                                    "OrderedDict"};
+constexpr std::array<std::string_view, 5> kFixed{"circular_buffer", "static_vector", "inplace_vector", "array",
+                                                 "bitset"};
+
+// Names of names.
+constexpr int kMostAliases = 4;
+
+constexpr std::array<std::string_view, 8> kAssociative{"map",           "set",      "unordered_map", "multimap",
+                                                       "unordered_set", "multiset", "Dict",          "OrderedDict"};
+constexpr std::array<std::string_view, 6> kSequences{"vector",      "array",           "deque",
+                                                     "SmallVector", "circular_buffer", "static_vector"};
+
+// What a name stands for: "std :: vector < at :: Tensor >" of "using Tensors = std::vector<at::Tensor>;", and of
+// "typedef std::vector<at::Tensor> Tensors;". Empty where it is no other name.
+std::string meaning_of(std::string_view name, const CppProject& project) {
+  for (const auto& [file, token] : project.uses(name)) {
+    std::string meaning;
+    if (file->token(token - 1).is("using") && file->token(token + 1).is("=")) {
+      for (auto i = token + 2; i < file->tokens().size() && !file->token(i).is(";"); ++i) {
+        meaning += std::string(file->token(i).text) + " ";
+      }
+      return meaning;
+    }
+    if (!file->token(token + 1).is(";")) continue;
+    auto first = token;
+    while (first > 0 && !file->token(first - 1).is(";") && !file->token(first - 1).is("}")) --first;
+    if (!file->token(first).is("typedef")) continue;
+    for (auto i = first + 1; i < token; ++i) meaning += std::string(file->token(i).text) + " ";
+    return meaning;
+  }
+  return {};
+}
+
+// The first word of a type that is known: the outermost of "std::array<std::vector<int>, 4>".
+std::string word_of(const std::string& type, const CppProject& project, int depth) {
+  const auto words = tokens_of(type);
+  for (const auto& word : words) {
+    if (is_one_of(word.text, kFixed) || is_one_of(word.text, kGrowing)) return std::string(word.text);
+  }
+  for (const auto& word : words) {
+    if (!word.is_name() || depth == kMostAliases) continue;
+    if (const auto meaning = meaning_of(word.text, project); !meaning.empty()) {
+      return word_of(meaning, project, depth + 1);
+    }
+  }
+  return {};
+}
+
+std::string word_of(const CppContainer& container, const CppProject& project) {
+  auto type = container.type;
+  if (const auto& at = container.declared; at.file != nullptr && type.find("auto") != std::string::npos) {
+    for (auto i = at.token; i < at.file->tokens().size() && !at.file->token(i).is(";"); ++i) {
+      type += " " + std::string(at.file->token(i).text);
+    }
+  }
+  return word_of(type, project, 0);
+}
+
+}  // namespace
+
+CppCapacity capacity_of(const CppContainer& container, const CppProject& project) {
+  const auto word = word_of(container, project);
+  if (word.empty()) return CppCapacity::unknown;
+  return is_one_of(std::string_view(word), kFixed) ? CppCapacity::fixed : CppCapacity::growing;
+}
+
+bool is_associative(const CppContainer& container, const CppProject& project) {
+  return is_one_of(std::string_view(word_of(container, project)), kAssociative);
+}
+
+bool is_sequence(const CppContainer& container, const CppProject& project) {
+  return is_one_of(std::string_view(word_of(container, project)), kSequences);
+}
+
+}  // namespace stepleak

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "harness/sources/cpp_container.hpp"
+
+namespace stepleak {
+
+/// What a container's type says of how much it can hold.
+enum class CppCapacity : std::uint8_t {
+  growing,  ///< of the standard library and of torch: as much as is put into it
+  fixed,    ///< of a size of its own: std::array, std::inplace_vector, Boost's circular_buffer and static_vector
+  unknown,  ///< a class that is not known
+};
+
+/// Asks the type that a container is declared with, what that is another name of (`using`, `typedef`), or, where it is
+/// `auto`, what it is initialised with.
+[[nodiscard]] CppCapacity capacity_of(const CppContainer& container, const CppProject& project);
+/// A map or a set: it is filled once a key.
+[[nodiscard]] bool is_associative(const CppContainer& container, const CppProject& project);
+/// A vector, an array or a deque: an index replaces what is there.
+[[nodiscard]] bool is_sequence(const CppContainer& container, const CppProject& project);
+
+}  // namespace stepleak

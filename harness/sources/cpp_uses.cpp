@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/cpp_uses.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "harness/sources/cpp_types.hpp"
+
+namespace stepleak {
+namespace {
+
+using Scope = CppContainer::Scope;
+
+constexpr std::array<std::string_view, 8> kTakingOut{"pop_back",  "pop_front", "pop",    "erase",
+                                                     "remove_if", "extract",   "splice", "remove"};
+constexpr std::array<std::string_view, 7> kEmptying{"clear", "resize", "assign", "swap", "reset", "release", "merge"};
+constexpr std::array<std::string_view, 25> kReading{
+    "front",       "back",    "begin", "end",     "cbegin",   "cend",          "rbegin",
+    "rend",        "crbegin", "crend", "at",      "data",     "capacity",      "top",
+    "get",         "reserve", "value", "empty",   "max_size", "shrink_to_fit", "lower_bound",
+    "upper_bound", "c_str",   "load",  "key_comp"};
+constexpr std::array<std::string_view, 3> kAsking{"find", "count", "contains"};
+constexpr std::array<std::string_view, 3> kLength{"size", "length", "ssize"};
+// Functions that read what they are given.
+constexpr std::array<std::string_view, 31> kReaders{
+    "cat",         "stack",     "accumulate", "reduce",   "size",    "ssize",    "empty",   "begin",
+    "end",         "cbegin",    "cend",       "data",     "concat",  "vstack",   "hstack",  "max_element",
+    "min_element", "count_if",  "any_of",     "all_of",   "none_of", "for_each", "find_if", "transform",
+    "printf",      "make_pair", "copy",       "backward", "save",    "sizeof",   "get"};
+constexpr std::array<std::string_view, 5> kMovers{"move", "exchange", "swap", "erase", "erase_if"};
+
+// References to references.
+constexpr std::size_t kMostNames = 50;
+
+class UseReader {
+ public:
+  UseReader(CppContainer container, CppFill::Type type, const CppStep& step, const CppNames& names)
+      : step_(step), names_(names), is_nested_(type == CppFill::Type::item), is_sum_(type == CppFill::Type::sum) {
+    known_.push_back(std::move(container));
+  }
+
+  CppUses read_all() {
+    for (; at_ < known_.size() && at_ < kMostNames; ++at_) {
+      // Reading one may make more of them known.
+      const auto name = container().name;
+      for (const auto& use : names_.project().uses(name)) {
+        if (may_be_it(use)) read(use);
+      }
+    }
+    found_.escapes = found_.escapes || at_ < known_.size();
+    return std::move(found_);
+  }
+
+ private:
+  /// The name that is read for now: the container's own, or another one of it.
+  [[nodiscard]] const CppContainer& container() const { return known_[at_]; }
+
+  /// `name`: where it is declared, or a use of it.
+  void add_name(const TokenAt& name) {
+    auto other = names_.resolve(name);
+    if (other.declared.file == nullptr) {
+      found_.escapes = true;
+      return;
+    }
+    const bool is_known = std::any_of(known_.begin(), known_.end(),
+                                      [&](const CppContainer& known) { return known.declared == other.declared; });
+    if (!is_known) known_.push_back(std::move(other));
+  }
+
+  [[nodiscard]] bool may_be_it(const TokenAt& use) const {
+    if (container().declared.file == nullptr) return true;
+    if (use == container().declared) return false;
+    // What a file that is no header declares for itself is known there alone.
+    const bool is_of_file = container().scope == Scope::local || container().scope == Scope::global;
+    if (is_of_file && !container().declared.file->is_header() && use.file != container().declared.file) return false;
+    if (container().scope == Scope::local && use.file != container().declared.file) return false;
+    const auto found = names_.resolve(use);
+    if (found.declared.file == nullptr) return container().scope != Scope::local;
+    return found.declared == container().declared;
+  }
+
+  void remove(const TokenAt& at, bool is_emptying) { found_.removals.push_back({at, is_emptying}); }
+
+  void add_test(const CppFile& file, std::size_t first, std::size_t last) {
+    const auto test = test_of_length(file, first, last, container().name, step_, names_);
+    if (test.has_value() && (!found_.test.has_value() || found_.test->bound < 0)) found_.test = test;
+  }
+
+  // What is asked of the whole, and what of one of its items: "kept[key].clear()" is the item's.
+  void read(const TokenAt& use) {
+    const auto& file = *use.file;
+    const auto& next = file.token(use.token + 1);
+    if (next.is(".") || next.is("->")) return read_method({&file, use.token + 2}, use);
+    if (next.is("(") && is_accessor(use)) return read_method({&file, file.partner(use.token + 1) + 2}, use);
+    const auto& before = file.token(use.token - 1);
+    if (next.is("[")) return read_item(use);
+    if (next.is("=")) {
+      // Its initialisation in a capture, "[kept = ...]", is another one's; and "sum = sum + x" keeps what it had.
+      if (!before.is("[") && !before.is(",") && !is_made_of_itself(use)) remove(use, true);
+      return;
+    }
+    if (next.is("+=") || next.is("<<")) return;
+    if (before.is("&") || before.is("*")) return read_address(use);
+    if (before.is("return")) return read_return(use);
+    if (is_initialised(use)) return;
+    if (const auto call = call_around(use); call.has_value()) {
+      if (is_member_made_of_it(*call)) return add_name(call->call);
+      return read_argument(*call, use);
+    }
+    const auto first = start_of(file, use.token);
+    const auto& left = file.token(first - 1);
+    if (left.is("=") || left.is(":")) return read_source({&file, first});
+  }
+
+  // An item may be replaced. Where it is a container of its own that grows, what is done with it counts.
+  void read_item(const TokenAt& use) {
+    if (!is_nested_) return;
+    const auto& file = *use.file;
+    const auto close = file.partner(use.token + 1);
+    const auto& after = file.token(close + 1);
+    if (after.is(".") || after.is("->")) return read_method({&file, close + 2}, use);
+    if (after.is("=")) return remove(use, true);
+    if (!after.is(";") && !after.is(")") && !after.is("[")) return;
+    found_.escapes = found_.escapes || !after.is("[");
+  }
+
+  // "A() : kept_(x)" and "kept_{}".
+  [[nodiscard]] bool is_initialised(const TokenAt& use) const {
+    const auto& next = use.file->token(use.token + 1);
+    const auto& before = use.file->token(use.token - 1);
+    return (next.is("(") || next.is("{")) && (before.is(":") || before.is(","));
+  }
+
+  [[nodiscard]] bool is_accessor(const TokenAt& use) const {
+    const auto close = use.file->partner(use.token + 1);
+    const auto& after = use.file->token(close + 1);
+    return close > use.token + 1 && (after.is(".") || after.is("->"));
+  }
+
+  void read_method(const TokenAt& method, const TokenAt& use) {
+    const auto& name = method.file->token(method.token);
+    if (is_sum_) {
+      // A tensor's operators give another one, but those that end so: "sum.detach_()".
+      found_.escapes = found_.escapes || name.text.ends_with('_') || name.is("reset") || name.is("set_data");
+      return;
+    }
+    if (!method.file->token(method.token + 1).is("(")) return;  // of a variable: a member of what it is
+    const bool is_whole = method.token == use.token + 2;
+    if (is_filling(name.text)) {
+      if (name.is("try_emplace") && !found_.asked) found_.asked = method;
+    } else if (is_one_of(name.text, kTakingOut)) {
+      remove(method, false);
+    } else if (is_one_of(name.text, kEmptying)) {
+      remove(method, true);
+    } else if (is_one_of(name.text, kAsking) && !is_nested_) {
+      if (is_associative(container(), names_.project()) && !found_.asked) found_.asked = method;
+    } else if (is_one_of(name.text, kLength)) {
+      add_test(*method.file, use.token, method.file->partner(method.token + 1));
+    } else if (!is_one_of(name.text, kReading) || (is_nested_ && is_whole && !name.is("empty"))) {
+      found_.escapes = true;
+    }
+  }
+
+  // "&kept" is handed to somebody; "a & kept" and "a * kept" are arithmetic, and "*kept" what a pointer leads to.
+  void read_address(const TokenAt& use) {
+    const auto& before = use.file->token(use.token - 1);
+    const auto& left = use.file->token(use.token - 2);
+    const bool is_binary = left.is_name() || left.is(")") || left.is("]") || left.type == Token::Type::number;
+    const bool is_capture = before.is("&") && (left.is("[") || (left.is(",") && is_in_capture(use)));
+    if (before.is("*") || (is_binary && !left.is("return")) || is_capture) return;
+    if (left.is("=")) return read_source({use.file, use.token - 1});
+    if (const auto call = call_around(use); call.has_value()) return read_argument(*call, use);
+    found_.escapes = true;
+  }
+
+  [[nodiscard]] static bool is_in_capture(const TokenAt& use) {
+    for (auto i = use.token; i > 0; --i) {
+      const auto& token = use.file->token(i);
+      if (token.is("[")) return !use.file->token(i - 1).is_name() && !use.file->token(i - 1).is(")");
+      if (token.is(";") || token.is("{") || token.is("(")) return false;
+    }
+    return false;
+  }
+
+  // A copy changes nothing; neither does a reference that is constant.
+  void read_return(const TokenAt& use) {
+    const auto index = use.file->callable_of(use.token);
+    if (index < 0) return;
+    const auto& function = use.file->block(index);
+    if (function.is_const || function.type == CppBlock::Type::lambda) return;
+    const bool is_reference = use.file->token(function.head - 1).is("&") || use.file->token(function.head - 1).is("*");
+    if (!is_reference) return;
+    for (auto i = function.head; i > 0 && i + 12 > function.head; --i) {
+      if (use.file->token(i).is("const")) return;
+      if (use.file->token(i).is(";") || use.file->token(i).is("}") || use.file->token(i).is("{")) break;
+    }
+    // Followed by the function's name.
+    for (const auto& call : names_.project().uses(function.name)) {
+      const auto& file = *call.file;
+      const bool is_call = file.token(call.token + 1).is("(") && call != TokenAt{use.file, function.head};
+      if (!is_call || !names_.may_call(call, {use.file, index})) continue;
+      const auto close = file.partner(call.token + 1);
+      const auto& after = file.token(close + 1);
+      const auto first = start_of(file, call.token);
+      if (is_accessor(call)) {
+        read_method({&file, close + 2}, call);
+      } else if (after.is("=")) {
+        remove(call, true);
+      } else if (file.token(first - 1).is("=")) {
+        read_source({&file, first});
+      } else if (!after.is("[") && !after.is("{") && !file.token(first - 1).is(":")) {
+        found_.escapes = true;
+      }
+    }
+  }
+
+  // Where an expression like "a.b->c" begins, by its last name.
+  [[nodiscard]] static std::size_t start_of(const CppFile& file, std::size_t name) {
+    while (name >= 2 &&
+           (file.token(name - 1).is(".") || file.token(name - 1).is("->") || file.token(name - 1).is("::"))) {
+      const auto receiver = CppNames::receiver_of(file, name);
+      name = receiver == name ? name - 2 : receiver;
+    }
+    return name;
+  }
+
+  // "explicit Trimmer(Tensors& list) : list_(list)", of a member that is a reference.
+  [[nodiscard]] bool is_member_made_of_it(const auto& argument) const {
+    const auto& file = *argument.call.file;
+    const auto& before = file.token(argument.call.token - 1);
+    if (file.callable_of(argument.call.token) >= 0 || !(before.is(":") || before.is(","))) return false;
+    return names_.resolve(argument.call).is_reference();
+  }
+
+  /// An argument of a call.
+  struct Argument {
+    TokenAt call;           ///< the name before the parenthesis, or what closes a template's arguments
+    std::size_t index = 0;  ///< counted by commas
+  };
+
+  // The call that it is an argument of, by itself: "f(x, kept)", "f(&kept)".
+  [[nodiscard]] static std::optional<Argument> call_around(const TokenAt& use) {
+    const auto& file = *use.file;
+    const auto first = use.token - (file.token(use.token - 1).is("&") ? 1 : 0);
+    const auto& before = file.token(first - 1);
+    const auto& next = file.token(use.token + 1);
+    const bool is_alone =
+        (before.is("(") || before.is(",") || before.is("{")) && (next.is(")") || next.is(",") || next.is("}"));
+    if (!is_alone) return std::nullopt;
+    Argument found;
+    for (auto i = first - 1; i > 0; --i) {
+      const auto& token = file.token(i);
+      if (token.is(")") || token.is("]") || token.is("}")) {
+        i = std::min(i, file.partner(i));
+        continue;
+      }
+      if (token.is(",")) ++found.index;
+      if (token.is("[") || token.is(";")) return std::nullopt;  // a capture
+      if (token.is("(") || (token.is("{") && file.token(i - 1).is_name())) {
+        found.call = {&file, i - 1};
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void read_argument(const Argument& argument, const TokenAt& use) {
+    const auto& call = argument.call;
+    const auto& name = call.file->token(call.token);
+    if (is_one_of(name.text, kMovers)) {
+      // "std::move(kept)" leaves nothing behind; so may a swap.
+      remove(use, !name.is("erase") && !name.is("erase_if"));
+    } else if (is_one_of(name.text, kLength)) {
+      add_test(*call.file, call.token, call.file->partner(call.token + 1));
+    } else if (name.is("if") || name.is("while") || name.is("for") || name.is("return") || name.is("switch")) {
+      return;
+    } else if (!is_sum_ && !is_one_of(name.text, kReaders)) {
+      found_.escapes = !is_handed_on(argument) || found_.escapes;
+    }
+  }
+
+  // Whether what a function of the project's, or a constructor, does with an argument can be read.
+  bool is_handed_on(const Argument& argument) {
+    const auto& file = *argument.call.file;
+    auto name = argument.call.token;
+    if (file.token(name).is(">")) --name;  // "make_unique<Trimmer>(kept)"
+    auto word = file.token(name).text;
+    std::string type;
+    if (file.is_declaration(name, &type)) {  // "Trimmer trimmer(kept)"
+      const auto words = tokens_of(type);
+      const auto known = std::find_if(words.begin(), words.end(), [&](const Token& token) {
+        return token.is_name() && !names_.project().types(token.text).empty();
+      });
+      if (known == words.end()) return false;
+      word = names_.project().types(known->text).front().block().name;
+    }
+    bool is_any = false;
+    for (const auto& function : names_.project().functions(word)) {
+      if (type.empty() && !names_.may_call({&file, name}, function)) continue;
+      if (!add_parameter(function, argument.index)) return false;
+      is_any = true;
+    }
+    return is_any;
+  }
+
+  // A parameter that is no copy and not constant is another name of it.
+  bool add_parameter(const CppBlockAt& function, std::size_t index) {
+    const auto& file = *function.file;
+    const auto& parameters = function.block().parameters;
+    std::size_t at = 0;
+    int angles = 0;
+    for (auto i = parameters.first; i < parameters.end; ++i) {
+      angles += file.token(i).is("<") ? 1 : file.token(i).is(">") ? -1 : 0;
+      if (angles == 0 && file.token(i).is(",")) ++at;
+      std::string type;
+      if (at != index || angles != 0 || !file.is_declaration(i, &type)) continue;
+      const bool is_other = type.find('&') != std::string::npos || type.find('*') != std::string::npos;
+      if (is_other && type.find("const") == std::string::npos) add_name({&file, i});
+      return true;
+    }
+    return false;
+  }
+
+  // "auto copy = kept" and "for (const auto& item : kept)" read it; "auto& same = kept" is another name of it. `first`:
+  // where the expression begins.
+  void read_source(const TokenAt& first) {
+    const auto& file = *first.file;
+    const bool is_loop = file.token(first.token - 1).is(":");
+    if (is_loop && !is_nested_) return;
+    const auto name = first.token - 2;
+    std::string type;
+    if (!is_loop && file.is_declaration(name, &type)) {
+      const bool is_other = type.find('&') != std::string::npos || type.find('*') != std::string::npos;
+      if (is_other && type.find("const") == std::string::npos) add_name({&file, name});
+      return;
+    }
+    for (auto i = first.token - 1; i > 0; --i) {
+      const auto& token = file.token(i);
+      if (token.is(";") || token.is("{") || token.is("}") || token.is("(") || token.is("const")) return;
+      if (token.is("&") || token.is("&&") || token.is("*")) {
+        found_.escapes = true;
+        return;
+      }
+    }
+  }
+
+  const CppStep& step_;
+  const CppNames& names_;
+  bool is_nested_;
+  bool is_sum_;
+  std::vector<CppContainer> known_;
+  std::size_t at_ = 0;
+  CppUses found_;
+};
+
+}  // namespace
+
+bool is_taking_out(std::string_view method) { return is_one_of(method, kTakingOut); }
+
+bool is_emptying(std::string_view method) { return is_one_of(method, kEmptying); }
+
+bool is_moving(std::string_view function) { return is_one_of(function, kMovers); }
+
+CppUses uses_of(const CppContainer& container, CppFill::Type type, const CppStep& step, const CppNames& names) {
+  return UseReader(container, type, step, names).read_all();
+}
+
+}  // namespace stepleak

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/source_holder_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/sources/cpp_reach.hpp"
+#include "harness/sources/cpp_structure.hpp"
+#include "harness/trace/frames.hpp"
+
+namespace stepleak {
+namespace {
+
+struct Kept {
+  CppFill fill;
+  Structure structure;
+};
+
+// Stacks of what may be kept by a container: not of raw CUDA objects, whose owners have no type that says so.
+std::set<int> stacks_of(const Recording& recording) {
+  std::set<int> stacks;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.stack >= 0 && survivor.type != SurvivorType::handle) stacks.insert(survivor.stack);
+  }
+  return stacks;
+}
+
+const std::vector<Frame>& stack_at(const Recording& recording, int index) {
+  return recording.stacks[static_cast<std::size_t>(index)];
+}
+
+std::vector<std::string> user_files(const Recording& recording, const std::set<int>& stacks) {
+  std::set<std::string> files;
+  for (const auto stack : stacks) {
+    for (const auto& frame : stack_at(recording, stack)) {
+      if (frame.owner == FrameOwner::user) files.insert(frame.file);
+    }
+  }
+  return {files.begin(), files.end()};
+}
+
+// As a C++ programmer writes it.
+std::string name_of(const CppContainer& container) {
+  switch (container.scope) {
+    case CppContainer::Scope::member:
+      return container.owner + "::" + container.name;
+    case CppContainer::Scope::local:
+      return "local " + container.name;
+    case CppContainer::Scope::global:
+    case CppContainer::Scope::unknown:
+      break;
+  }
+  return container.name;
+}
+
+// What is the least certain to go on for ever decides: a value may be put into several.
+const Kept& deciding(const std::vector<Kept>& kept) {
+  const auto found = std::find_if(kept.begin(), kept.end(), [](const Kept& one) { return !never_ends(one.structure); });
+  return found == kept.end() ? kept.front() : *found;
+}
+
+class Search {
+ public:
+  explicit Search(Recording& recording)
+      : recording_(recording),
+        stacks_(stacks_of(recording)),
+        project_(user_files(recording, stacks_)),
+        names_(project_),
+        flow_(names_) {}
+
+  void run() {
+    std::set<CppBlockAt> seen;
+    for (const auto stack : stacks_) {
+      const auto callables = flow_.callables_of(stack_at(recording_, stack));
+      seen.insert(callables.begin(), callables.end());
+      if (!callables.empty()) step_.roots.insert(callables.back());
+    }
+    step_.reached = reached_from(seen, names_);
+    std::map<int, int> holder_of;
+    for (const auto stack : stacks_) holder_of[stack] = holder_of_stack(stack);
+    std::map<int, std::set<std::int64_t>> steps;
+    for (auto& survivor : recording_.survivors) {
+      const auto found = holder_of.find(survivor.stack);
+      if (found == holder_of.end() || found->second < 0) continue;
+      survivor.holder = found->second;
+      steps[survivor.holder].insert(survivor.birth_step);
+      if (survivor.type == SurvivorType::heap) {
+        recording_.holders[static_cast<std::size_t>(survivor.holder)].gained_bytes += survivor.bytes;
+      }
+    }
+    for (const auto& [holder, births] : steps) {
+      recording_.holders[static_cast<std::size_t>(holder)].gained_entries = static_cast<std::int64_t>(births.size());
+    }
+  }
+
+ private:
+  // Captures differ by step even where the place is the same.
+  int holder_of_stack(int stack) {
+    const auto [known, is_new] = by_place_.try_emplace(place_of(stack_at(recording_, stack)), -1);
+    if (is_new) known->second = search_holder(stack);
+    return known->second;
+  }
+
+  int search_holder(int stack) {
+    std::vector<Kept> kept;
+    for (auto& fill : flow_.fills_of(stack_at(recording_, stack))) {
+      auto structure = structure_of(fill.container, fill, step_, names_);
+      kept.push_back({std::move(fill), std::move(structure)});
+    }
+    return kept.empty() ? -1 : add_holder(deciding(kept));
+  }
+
+  int add_holder(const Kept& kept) {
+    const auto& file = *kept.fill.at.file;
+    const auto line = file.token(kept.fill.at.token).line;
+    const auto known = places_.find({file.path(), line});
+    if (known != places_.end()) return known->second;
+    auto& objects = recording_.objects;
+    const auto container = static_cast<int>(objects.nodes.size());
+    objects.nodes.push_back({.type = kept.fill.container.type, .name = name_of(kept.fill.container)});
+    objects.nodes.push_back({.type = "Tensor"});
+    objects.edges.push_back({.from = container, .to = container + 1, .type = EdgeType::hidden});
+    recording_.holders.push_back({
+        .path = {static_cast<int>(objects.edges.size()) - 1},
+        .held = container + 1,
+        .container = container,
+        .kept_by = {.file = file.path(), .line = line, .text = file.line_text(line)},
+        .structure = kept.structure,
+        .is_weighed = true,
+        .is_of_sources = true,
+    });
+    const auto index = static_cast<int>(recording_.holders.size()) - 1;
+    places_[{file.path(), line}] = index;
+    return index;
+  }
+
+  Recording& recording_;
+  std::set<int> stacks_;
+  CppProject project_;
+  CppNames names_;
+  ValueFlow flow_;
+  CppStep step_;
+  std::map<std::string, int> by_place_;
+  std::map<std::pair<std::string, int>, int> places_;
+};
+
+}  // namespace
+
+void SourceHolderSearch::search(Recording& recording) { Search(recording).run(); }
+
+}  // namespace stepleak

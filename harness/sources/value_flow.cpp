@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sources/value_flow.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "harness/sources/cpp_types.hpp"
+
+namespace stepleak {
+namespace {
+
+using Scope = CppContainer::Scope;
+
+constexpr std::array<std::string_view, 13> kFilling{
+    "push_back", "emplace_back", "push", "emplace",          "insert",       "push_front",  "emplace_front",
+    "append",    "try_emplace",  "add",  "insert_or_assign", "emplace_hint", "insert_after"};
+
+// What gives of a tensor something that does not keep it.
+constexpr std::array<std::string_view, 14> kLettingGo{
+    "detach",     "item",  "data", "variable_data", "tensor_data", "zeros_like", "ones_like",
+    "empty_like", "sizes", "size", "new_zeros",     "options",     "device",     "clear"};
+// Calls within calls, from the function that makes a value to the one that keeps it.
+constexpr int kMostCalls = 4;
+// Functions of one name: more of them are a word that everybody uses.
+constexpr std::size_t kMostFunctions = 8;
+
+// Where it is not known on which line of a function a value was made.
+constexpr int kAnyLine = -1;
+
+bool mentions(const CppFile& file, TokenRange range, const std::set<std::string_view>& values) {
+  for (auto i = range.first; i < range.end; ++i) {
+    const auto& token = file.token(i);
+    // Another object's member of that name is another value.
+    const bool is_member = file.token(i - 1).is(".") || file.token(i - 1).is("->") || file.token(i - 1).is("::");
+    const bool is_own = is_member && file.token(i - 2).is("this");
+    if (token.is_name() && (!is_member || is_own) && values.contains(token.text)) return true;
+  }
+  return false;
+}
+
+bool is_on_line(const CppFile& file, TokenRange range, int line) {
+  if (range.first >= range.end) return false;
+  return line == kAnyLine || (file.token(range.first).line <= line && line <= file.token(range.end - 1).line);
+}
+
+TokenRange arguments_of(const CppFile& file, std::size_t open) { return {open + 1, file.partner(open)}; }
+
+// Where a function loops over steps by itself, and says so to stepleak::Watch, its variables outlive the steps.
+bool is_loop_of_steps(const CppFile& file, const CppBlock& callable) {
+  for (auto i = callable.body.first; i < callable.body.end; ++i) {
+    if (file.token(i).is("Watch") && file.token(i - 1).is("::")) return true;
+  }
+  return false;
+}
+
+// The outermost loop of a function around a token; -1: none.
+int outermost_loop(const CppFile& file, std::size_t token, int callable) {
+  int loop = -1;
+  for (auto block = file.block_of(token); block >= 0 && block != callable; block = file.block(block).parent) {
+    if (file.block(block).type == CppBlock::Type::loop) loop = block;
+  }
+  return loop;
+}
+
+bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const CppBlockAt& callable) {
+  const auto& home = container.declared;
+  if (container.scope != Scope::local || home.file != use.file || home.file == nullptr) return false;
+  if (home.file->callable_of(home.token) != callable.index) return false;
+  if (container.type.find("static") != std::string::npos || container.is_reference()) return false;
+  if (!is_loop_of_steps(*home.file, callable.block())) return true;
+  const auto loop = outermost_loop(*use.file, use.token, callable.index);
+  return loop < 0 || use.file->block(loop).body.contains(home.token);
+}
+
+bool is_lambda(const Frame& frame) {
+  return frame.function.find("lambda") != std::string::npos || frame.function.ends_with("operator()") ||
+         frame.function.find("operator()(") != std::string::npos;
+}
+
+// What stands before the "=" of "auto [a, b] = f()" and of "const auto loss = f()".
+std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left) {
+  std::vector<std::string_view> names;
+  if (left.end == left.first) return names;
+  const auto last = left.end - 1;
+  if (file.token(last).is("]")) {
+    const auto open = file.partner(last);
+    const bool is_binding = open > left.first && (file.token(open - 1).is("auto") || file.token(open - 1).is("&"));
+    for (auto i = open; is_binding && i < last; ++i) {
+      if (file.token(i).is_name()) names.push_back(file.token(i).text);
+    }
+    return names;
+  }
+  // Of "batch.inputs = x" the batch.
+  auto name = last;
+  while (name >= left.first + 2 && (file.token(name - 1).is(".") || file.token(name - 1).is("->")) &&
+         file.token(name - 2).is_name() && !file.token(name - 2).is("this")) {
+    name -= 2;
+  }
+  if (file.token(name).is_name()) names.push_back(file.token(name).text);
+  return names;
+}
+
+}  // namespace
+
+bool is_filling(std::string_view method) {
+  return std::find(kFilling.begin(), kFilling.end(), method) != kFilling.end();
+}
+
+bool is_made_of_itself(const TokenAt& name) {
+  const auto& file = *name.file;
+  const auto word = file.token(name.token).text;
+  bool is_named = file.token(name.token + 1).is("+=");
+  for (auto i = name.token + 2; i < file.tokens().size() && !file.token(i).is(";"); ++i) {
+    if (is_one_of(file.token(i).text, kLettingGo)) return false;
+    is_named = is_named || (file.token(i).is_name() && file.token(i).text == word);
+  }
+  return is_named;
+}
+
+std::vector<ValueFlow::Place> ValueFlow::places_of(const std::vector<Frame>& stack) const {
+  std::vector<Place> places;
+  for (const auto& frame : stack) {
+    if (frame.owner != FrameOwner::user) {
+      // Above it stands who runs the steps.
+      if (!places.empty() && frame.function.find("stepleak::") != std::string::npos) break;
+      continue;
+    }
+    const auto* file = names_.project().file(frame.file);
+    if (file == nullptr) break;
+    auto index = file->callable_at(frame.line, is_lambda(frame));
+    if (index < 0) index = file->callable_at(frame.line, !is_lambda(frame));
+    if (index < 0) break;
+    places.push_back({{file, index}, frame.line});
+  }
+  return places;
+}
+
+std::vector<CppBlockAt> ValueFlow::callables_of(const std::vector<Frame>& stack) const {
+  std::vector<CppBlockAt> callables;
+  for (const auto& place : places_of(stack)) callables.push_back(place.callable);
+  return callables;
+}
+
+std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
+  fills_.clear();
+  for (const auto& place : places_of(stack)) {
+    const auto& block = place.callable.block();
+    const bool is_returned = follow(place.callable, place.line, {}, 0);
+    // A constructor "returns" the object that it makes.
+    const bool is_constructor = !block.name.empty() && (block.name == block.owner ||
+                                                        block.name == place.callable.file->class_around(block.head));
+    if (!is_returned && !is_constructor) break;
+  }
+  return std::move(fills_);
+}
+
+// Whether the value is returned.
+bool ValueFlow::follow(const CppBlockAt& callable, int line, std::set<std::string_view> values, int depth) {
+  const auto& file = *callable.file;
+  const auto statements = file.statements(callable.block().body);
+  // In what a macro is given, as the step in EXPECT_NO_GPU_LEAK([&] { ... }), debug information knows the line of the
+  // macro alone: any statement may be the one.
+  const bool is_any = line > 0 && std::none_of(statements.begin(), statements.end(), [&](const TokenRange& statement) {
+                        return is_on_line(file, statement, line);
+                      });
+  bool is_returned = false;
+  // Twice: in a loop a statement may come before what it needs.
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& statement : statements) {
+      const bool is_origin = line > 0 && (is_any || is_on_line(file, statement, line));
+      if (!is_origin && !mentions(file, statement, values)) continue;
+      is_returned |= follow_statement(callable, file, statement, is_origin, is_any ? kAnyLine : line, values, depth);
+    }
+  }
+  return is_returned;
+}
+
+bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file, TokenRange statement, bool is_origin,
+                                 int line, std::set<std::string_view>& values, int depth) {
+  const auto has_value = [&](TokenRange range) {
+    return mentions(file, range, values) || (is_origin && is_on_line(file, range, line));
+  };
+  const bool is_return = file.token(statement.first).is("return") || file.token(statement.first).is("co_return");
+  for (auto i = statement.first; i < statement.end; ++i) {
+    const auto& token = file.token(i);
+    const bool is_call = token.is_name() && file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
+    const bool is_method = file.token(i - 1).is(".") || file.token(i - 1).is("->");
+    if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
+      const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
+      if (is_here || has_value(arguments_of(file, i + 1))) {
+        const auto type = file.token(i - 2).is("]") ? CppFill::Type::item : CppFill::Type::entry;
+        add_fill(type, callable, {&file, i}, CppNames::receiver_of(file, i), values);
+      }
+    } else if (is_call && has_value(arguments_of(file, i + 1))) {
+      follow_call(file, i, values, is_origin, depth);
+    }
+    if (token.is(":") && statement.first < i && file.token(statement.first).is("for") &&
+        has_value({i + 1, statement.end})) {
+      values.insert(file.token(i - 1).text);
+    }
+  }
+  // Assignments and what is declared with parentheses or braces; not those in parentheses, which are a lambda's.
+  for (auto i = statement.first; i < statement.end; ++i) {
+    const auto& token = file.token(i);
+    const bool is_assignment = token.is("=") || token.is("+=");
+    if (is_assignment && has_value({i + 1, statement.end})) {
+      follow_assignment(callable, file, statement, i, values);
+      break;
+    }
+    const bool opens = token.is("(") || token.is("{");
+    if (opens && i > statement.first && has_value(arguments_of(file, i)) && file.is_declaration(i - 1)) {
+      values.insert(file.token(i - 1).text);
+    }
+    if (token.is("(") || token.is("[")) i = std::max(i, file.partner(i));
+  }
+  return is_return && has_value(statement);
+}
+
+// The right side has the value.
+void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement,
+                                  std::size_t mark, std::set<std::string_view>& values) {
+  const TokenRange left{statement.first, mark};
+  if (left.first == left.end) return;
+  const auto bracket = file.token(mark - 1).is("]") ? file.partner(mark - 1) : mark;
+  const bool is_subscript = bracket > left.first && bracket < mark && file.token(bracket - 1).is_name() &&
+                            !file.token(bracket - 1).is("auto");
+  if (is_subscript) {
+    const auto name = bracket - 1;
+    const auto word = file.token(name).text;
+    if (is_associative(names_.referent({&file, name}), names_.project())) {
+      add_fill(CppFill::Type::entry, callable, {&file, bracket}, name, values);
+    } else if (is_sequence(names_.referent({&file, name}), names_.project()) &&
+               !mentions(file, {mark + 1, statement.end}, {word})) {
+      add_fill(CppFill::Type::slot, callable, {&file, bracket}, name, values);
+    }
+    values.insert(word);
+    return;
+  }
+  const auto name = mark - 1;
+  const bool is_plain =
+      file.token(name).is_name() && (name == left.first || file.token(name - 2).is("this") ||
+                                     !(file.token(name - 1).is(".") || file.token(name - 1).is("->")));
+  const bool is_sum = is_plain && !file.is_declaration(name) && is_made_of_itself({&file, name});
+  if (is_sum) add_fill(CppFill::Type::sum, callable, {&file, mark}, name, values);
+  for (const auto target : targets_of(file, left)) values.insert(target);
+}
+
+// Whether a method is one of a class of the project's: what that does with the value is read.
+bool ValueFlow::is_own_method(TokenAt method) const {
+  const auto functions = names_.project().functions(method.file->token(method.token).text);
+  return std::any_of(functions.begin(), functions.end(),
+                     [&](const CppBlockAt& function) { return names_.may_call(method, function); });
+}
+
+void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t receiver,
+                         std::set<std::string_view>& values) {
+  const auto& file = *at.file;
+  if (receiver == at.token) return;
+  const TokenAt use{&file, receiver};
+  auto container = names_.referent(use);
+  const auto plain = names_.resolve(use);
+  if (ends_with_the_call(plain, use, callable) && !plain.is_reference()) {
+    values.insert(file.token(receiver).text);
+    return;
+  }
+  const bool is_known = std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; });
+  if (!is_known) fills_.push_back({.type = type, .at = at, .receiver = use, .container = std::move(container)});
+}
+
+void ValueFlow::follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values,
+                            bool is_origin, int depth) {
+  if (depth >= kMostCalls) return;
+  std::vector<CppBlockAt> functions;
+  for (const auto& function : names_.project().functions(file.token(name).text)) {
+    if (names_.may_call({&file, name}, function)) functions.push_back(function);
+  }
+  if (functions.size() > kMostFunctions) return;
+  // Which argument it is, counted by commas.
+  const auto arguments = arguments_of(file, name + 1);
+  std::vector<TokenRange> parts;
+  auto first = arguments.first;
+  for (auto i = arguments.first; i <= arguments.end; ++i) {
+    if (i == arguments.end || file.token(i).is(",")) {
+      parts.push_back({first, i});
+      first = i + 1;
+    } else if (file.partner(i) > i) {
+      i = file.partner(i);
+    }
+  }
+  for (const auto& function : functions) {
+    const auto& block = function.block();
+    const auto& home = *function.file;
+    std::set<std::string_view> names;
+    std::size_t index = 0;
+    int angles = 0;  // in "std::map<int, at::Tensor> kept" the comma ends no parameter
+    auto last = block.parameters.first;
+    for (auto i = block.parameters.first; i <= block.parameters.end; ++i) {
+      angles += home.token(i).is("<") ? 1 : home.token(i).is(">") ? -1 : 0;
+      if (i == block.parameters.end || (angles <= 0 && home.token(i).is(","))) {
+        const bool is_it = index < parts.size() && (mentions(file, parts[index], values) ||
+                                                    (is_origin && parts[index].end > parts[index].first));
+        if (is_it && home.token(last).is_name()) names.insert(home.token(last).text);
+        ++index;
+      } else if (home.partner(i) > i) {
+        i = home.partner(i);
+      } else if (home.token(i).is("=")) {
+        // What follows is a default.
+        while (i + 1 < block.parameters.end && !home.token(i + 1).is(",")) ++i;
+      } else {
+        last = i;
+      }
+    }
+    if (!names.empty()) follow(function, 0, names, depth + 1);
+  }
+}
+
+}  // namespace stepleak

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/sources/cpp_container.hpp"
+#include "harness/trace/survivor.hpp"
+
+namespace stepleak {
+
+/// Whether a method of this name puts something into a container of the standard library.
+[[nodiscard]] bool is_filling(std::string_view method);
+
+/// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()".
+[[nodiscard]] bool is_made_of_itself(const TokenAt& name);
+
+/// A statement that puts a value into a container which outlives the function.
+struct CppFill {
+  enum class Type : std::uint8_t {
+    entry,  ///< the container gets one more: `kept.push_back(x)`, `map[key] = x`
+    item,   ///< what it holds does: `kept[key].push_back(x)`
+    slot,   ///< one of a vector is replaced: `ring[i] = x`
+    sum,    ///< a variable gets what is made of itself: `sum = sum + x`
+  };
+  Type type = Type::entry;
+  TokenAt at;  ///< of the method, "push_back", of the bracket of `kept[key] = value`, or of the mark of `sum += x`
+  TokenAt receiver;
+  CppContainer container;
+};
+
+/// Follows a value from where it was made to the containers that it is put into: through variables, what functions
+/// return, and arguments of the project's own functions.
+class ValueFlow {
+ public:
+  explicit ValueFlow(const CppNames& names) : names_(names) {}
+
+  /// `stack`: where the value was made, innermost frame first. Only the user's frames below the harness's own are
+  /// followed. Each fill once, in the order in which they are come by.
+  [[nodiscard]] std::vector<CppFill> fills_of(const std::vector<Frame>& stack);
+
+  /// The functions of a stack's frames, as above: those of the step.
+  [[nodiscard]] std::vector<CppBlockAt> callables_of(const std::vector<Frame>& stack) const;
+
+ private:
+  struct Place {
+    CppBlockAt callable;
+    int line = 0;
+  };
+
+  [[nodiscard]] std::vector<Place> places_of(const std::vector<Frame>& stack) const;
+  bool follow(const CppBlockAt& callable, int line, std::set<std::string_view> values, int depth);
+  bool follow_statement(const CppBlockAt& callable, const CppFile& file, TokenRange statement, bool is_origin, int line,
+                        std::set<std::string_view>& values, int depth);
+  [[nodiscard]] bool is_own_method(TokenAt method) const;
+  void add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t receiver,
+                std::set<std::string_view>& values);
+  void follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
+                         std::set<std::string_view>& values);
+  void follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values, bool is_origin,
+                   int depth);
+
+  const CppNames& names_;
+  std::vector<CppFill> fills_;
+};
+
+}  // namespace stepleak

@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/base/files.hpp"
+#include "harness/sources/source_holder_search.hpp"
+#include "harness/trace/holder_text.hpp"
+
+namespace stepleak {
+namespace {
+
+using enum StructureType;
+
+/// What the sources say of one step; the survivor is made at the line marked "// made", by the functions in whose
+/// lines "// call" stands, the innermost first.
+struct Case {
+  std::string name;
+  std::string source;
+  StructureType type = unknown;
+  std::string holder;  ///< empty: none is found
+  std::int64_t bound = -1;
+  bool is_lambda = false;
+};
+
+void PrintTo(const Case& tried, std::ostream* out) { *out << tried.name; }
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = testing::TempDir() + "sources_XXXXXX";
+    path_ = ::mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+int line_with(const std::string& source, const std::string& mark) {
+  const auto at = source.find(mark);
+  if (at == std::string::npos) return 0;
+  return 1 + static_cast<int>(std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+Recording recording_of(const Case& tried, const std::string& file) {
+  const std::string made = tried.is_lambda ? "Test::TestBody()::{lambda()#1}::operator()" : "make";
+  std::vector<Frame> stack{
+      {.file = file, .line = line_with(tried.source, "// made"), .function = made, .owner = FrameOwner::user}};
+  if (const auto line = line_with(tried.source, "// call"); line > 0) {
+    stack.push_back({.file = file, .line = line, .function = "step", .owner = FrameOwner::user});
+  }
+  // Who runs the step stands above, and is no part of it.
+  stack.push_back({.file = "check.cpp", .line = 1, .function = "stepleak::check"});
+  stack.push_back(
+      {.file = file, .line = line_with(tried.source, "// test"), .function = "TestBody", .owner = FrameOwner::user});
+  Recording recording{.pass = {.type = PassType::record, .first_step = 33, .planned_steps = 18}, .steps = 18};
+  recording.stacks.push_back(stack);
+  for (std::int64_t step = 33; step < 51; ++step) {
+    recording.survivors.push_back({.type = SurvivorType::tensor, .birth_step = step, .stack = 0});
+  }
+  return recording;
+}
+
+class SourceHoldersTest : public testing::TestWithParam<Case> {};
+
+TEST_P(SourceHoldersTest, SaysWhoKeepsItAndWhatBoundsThat) {
+  const Folder folder;
+  const auto file = folder.path() + "/step.cpp";
+  write_file(file, GetParam().source);
+  auto recording = recording_of(GetParam(), file);
+  SourceHolderSearch().search(recording);
+  const auto& survivor = recording.survivors.front();
+  if (GetParam().holder.empty()) {
+    EXPECT_EQ(survivor.holder, -1);
+    return;
+  }
+  ASSERT_GE(survivor.holder, 0);
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+  EXPECT_EQ(path_text(recording.objects, holder), GetParam().holder);
+  EXPECT_EQ(to_string(holder.structure.type), to_string(GetParam().type)) << holder.structure.text;
+  EXPECT_EQ(holder.structure.bound, GetParam().bound);
+  EXPECT_EQ(holder.kept_by.line, line_with(GetParam().source, "keeps"));
+  EXPECT_EQ(holder.gained_entries, 18);
+}
+
+const std::string kTrainer = R"(
+class Trainer {
+ public:
+  void step() {
+    auto loss = model(batch);  // made
+    auto shown = loss * 2;
+    losses_.push_back(shown);  // keeps
+    @
+  }
+  @@
+ private:
+  std::vector<at::Tensor> losses_;
+};
+)";
+
+// A trainer with a statement in its step, and with more of its class.
+std::string trainer(const std::string& statement, const std::string& more = "") {
+  auto source = kTrainer;
+  source.replace(source.find("@@"), 2, more);
+  return source.replace(source.find('@'), 1, statement);
+}
+
+const std::string kLosses = "Trainer::losses_ (std::vector<at::Tensor>) -> Tensor";
+
+std::string test_with(const std::string& before, const std::string& statements) {
+  return "TEST(A, B) {\n" + before + "\nint n = 0;\nEXPECT_NO_GPU_LEAK([&] {  // made\n" + statements + "\n});\n}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfOneMember, SourceHoldersTest,
+    testing::Values(
+        Case{"nothing takes out", trainer(""), unbounded, kLosses},
+        Case{"read only", trainer("log(at::stack(losses_), losses_.size(), losses_.back());"), unbounded, kLosses},
+        Case{"read by known functions", trainer("at::stack(losses_).mean(); for (auto& x : losses_) x.sum();"),
+             unbounded, kLosses},
+        Case{"trimmed at a constant",
+             trainer("if (losses_.size() > kMost) losses_.erase(losses_.begin());",
+                     "static constexpr std::size_t kMost = 300;"),
+             bounded, kLosses, 300},
+        Case{"trimmed at what a constant of another class is",
+             trainer("if (losses_.size() > most_) losses_.erase(losses_.begin());", "int most_ = limit();"), bounded,
+             kLosses},
+        Case{"trimmed elsewhere", trainer("trim();", "void trim() { while (losses_.size() > 7) losses_.pop_back(); }"),
+             bounded, kLosses, 7},
+        Case{"its length is logged", trainer("if (losses_.size() > 300) std::puts(\"many\");"), unbounded, kLosses},
+        Case{"its length is asserted", trainer("EXPECT_LT(losses_.size(), 300); assert(losses_.size() < 300);"),
+             unbounded, kLosses},
+        Case{"emptied now and then", trainer("if (++n_ % 50 == 0) losses_.clear();", "int n_ = 0;"), reset, kLosses},
+        Case{"replaced now and then", trainer("if (++n_ % 50 == 0) losses_ = {};", "int n_ = 0;"), reset, kLosses},
+        Case{"swapped", trainer("if (++n_ % 50 == 0) std::swap(losses_, old_);", "int n_ = 0;"), reset, kLosses},
+        Case{"emptied by what no step calls", trainer("", "void reset() { losses_.clear(); }"), uncalled, kLosses},
+        Case{"emptied by another object's method of that name",
+             trainer("meter_.reset();",
+                     "void reset() { losses_.clear(); } struct Meter { void reset() {} }; Meter meter_;"),
+             uncalled, kLosses},
+        Case{"emptied in an object of another class",
+             trainer("report(result_);", "Result result_;") +
+                 "struct Result { std::vector<at::Tensor> losses_; };\nvoid report(Result& result) { "
+                 "result.losses_.clear(); }",
+             unbounded, kLosses},
+        Case{"emptied by its destructor", trainer("", "~Trainer() { losses_.clear(); }"), unbounded, kLosses},
+        Case{"one is taken out", trainer("if (n_++ % 2 == 0) losses_.pop_back();", "int n_ = 0;"), conditional,
+             kLosses},
+        Case{"a reference goes on", trainer("auto& same = losses_; if (same.size() > 9) same.clear();"), bounded,
+             kLosses, 9},
+        Case{"a constant reference goes on", trainer("const auto& same = losses_; same.size();"), unbounded, kLosses},
+        Case{"a function trims it",
+             trainer("trim(losses_);") +
+                 "void trim(std::vector<at::Tensor>& list) { if (list.size() > 8) list.clear(); }",
+             bounded, kLosses, 8},
+        Case{"a function reads it", trainer("show(losses_);") + "void show(const std::vector<at::Tensor>& list) {}",
+             unbounded, kLosses},
+        Case{"a function that is not known gets it", trainer("show(losses_);"), unknown, kLosses},
+        Case{"a macro names it", "#define FLUSH() losses_.clear()\n" + trainer("FLUSH();"), unknown, kLosses}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfGuards, SourceHoldersTest,
+    testing::Values(
+        Case{"until a counter is high",
+             test_with("std::vector<at::Tensor> kept;",
+                       "auto x = at::rand(4);\nif (++n < 300) kept.push_back(x);  // keeps"),
+             conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"every seventh",
+             test_with("std::vector<at::Tensor> kept;",
+                       "auto x = at::rand(4);\nif (++n % 7 == 0) kept.push_back(x);  // keeps"),
+             unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"left early by a counter",
+             test_with("std::vector<at::Tensor> kept;",
+                       "auto x = at::rand(4);\nif (++n > 300) return;\nkept.push_back(x);  // keeps"),
+             conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"by a flag that nobody changes",
+             test_with("std::vector<at::Tensor> kept; const bool on = true;",
+                       "auto x = at::rand(4);\nif (on) kept.push_back(x);  // keeps"),
+             unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"by a flag that the step changes",
+             test_with("std::vector<at::Tensor> kept; bool on = true;",
+                       "auto x = at::rand(4);\nif (on) kept.push_back(x);  // keeps\nif (++n == 200) on = false;"),
+             conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"once a key",
+             test_with(
+                 "std::map<int, at::Tensor> kept;",
+                 "auto x = at::rand(4);\nconst int key = n++ % 9;\nif (!kept.count(key)) kept[key] = x;  // keeps"),
+             keyed, "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true},
+        Case{"by a count",
+             test_with("std::map<int, at::Tensor> kept;", "auto x = at::rand(4);\nkept[n++] = x;  // keeps"), unbounded,
+             "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTypes, SourceHoldersTest,
+    testing::Values(
+        Case{"a ring of a fixed size",
+             test_with("std::vector<at::Tensor> ring(300);", "ring[n++ % 300] = at::rand(4);  // keeps"), bounded,
+             "local ring (std::vector<at::Tensor>) -> Tensor", 300, true},
+        Case{"an array", test_with("std::array<at::Tensor, 64> ring;", "ring[n++ % 64] = at::rand(4);  // keeps"),
+             bounded, "local ring (std::array<at::Tensor,64>) -> Tensor", 64, true},
+        Case{"a library's container",
+             test_with("boost::circular_buffer<at::Tensor> ring(50);", "ring.push_back(at::rand(4));  // keeps"),
+             bounded, "local ring (boost::circular_buffer<at::Tensor>) -> Tensor", 50, true},
+        Case{"a container that is not known",
+             test_with("lib::Log<at::Tensor> log;", "log.push_back(at::rand(4));  // keeps"), unknown,
+             "local log (lib::Log<at::Tensor>) -> Tensor", -1, true},
+        Case{"by another name",
+             "using Tensors = std::vector<at::Tensor>;\n" +
+                 test_with("Tensors kept;", "kept.push_back(at::rand(4));  // keeps"),
+             unbounded, "local kept (Tensors) -> Tensor", -1, true},
+        Case{"a sum with its graph",
+             test_with("auto total = at::zeros({});", "auto loss = f(n);\ntotal = total + loss;  // keeps"), unbounded,
+             "local total (auto) -> Tensor", -1, true},
+        Case{"a state that is detached",
+             test_with("auto hidden = at::zeros({});",
+                       "hidden = cell(hidden);  // keeps\nif (++n % 50 == 0) hidden = hidden.detach();"),
+             reset, "local hidden (auto) -> Tensor", -1, true},
+        Case{"kept in the step only",
+             test_with("", "std::vector<at::Tensor> parts;\nparts.push_back(at::rand(4));\nat::stack(parts);"), unknown,
+             "", -1, true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfOwners, SourceHoldersTest,
+    testing::Values(
+        Case{"the object is replaced",
+             "struct Episode {\n std::vector<at::Tensor> states;\n};\nstruct Agent {\n Episode episode;\n int t = 0;\n"
+             " void act() {\n  episode.states.push_back(at::rand(4));  // made, keeps\n"
+             "  if (++t % 50 == 0) episode = Episode{};\n }\n};\n",
+             reset, "Episode::states (std::vector<at::Tensor>) -> Tensor"},
+        Case{"the object stays",
+             "struct Episode {\n std::vector<at::Tensor> states;\n};\nstruct Agent {\n Episode episode;\n"
+             " void act() {\n  episode.states.push_back(at::rand(4));  // made, keeps\n }\n};\n",
+             unbounded, "Episode::states (std::vector<at::Tensor>) -> Tensor"},
+        Case{"the pointer is reset",
+             "struct Log {\n std::vector<at::Tensor> lines;\n};\nTEST(A, B) {\n auto log = std::make_unique<Log>();\n"
+             " int n = 0;\n EXPECT_NO_GPU_LEAK([&] {  // made\n  log->lines.push_back(at::rand(4));  // keeps\n"
+             "  if (++n % 50 == 0) log = std::make_unique<Log>();\n });\n}\n",
+             reset, "Log::lines (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"returned to the caller",
+             "struct Eval {\n at::Tensor predict() {\n  auto out = net(x);  // made\n  return out.exp();\n }\n"
+             " void step() {\n  const auto out = predict();  // call\n  outputs.push_back(out);  // keeps\n }\n"
+             " std::vector<at::Tensor> outputs;\n};\n",
+             unbounded, "Eval::outputs (std::vector<at::Tensor>) -> Tensor"},
+        Case{"handed to a function",
+             "struct Bag {\n void put(at::Tensor item) {\n  items_.push_back(std::move(item));  // keeps\n }\n"
+             " std::vector<at::Tensor> items_;\n};\nstruct Run {\n Bag bag;\n void step() {\n"
+             "  bag.put(at::rand(4));  // made\n }\n};\n",
+             unbounded, "Bag::items_ (std::vector<at::Tensor>) -> Tensor"},
+        Case{"full by a method",
+             "struct Bag {\n bool is_full() const { return items_.size() >= 280; }\n void put(at::Tensor item) {\n"
+             "  items_.push_back(std::move(item));  // keeps\n }\n std::vector<at::Tensor> items_;\n};\nstruct Run {\n"
+             " Bag bag;\n void step() {\n  if (!bag.is_full()) bag.put(at::rand(4));  // made\n }\n};\n",
+             bounded, "Bag::items_ (std::vector<at::Tensor>) -> Tensor", 280},
+        Case{"by a capacity that all objects get",
+             "struct Ring {\n explicit Ring(std::size_t most) : most_(most) {}\n void put(at::Tensor item) {\n"
+             "  if (items_.size() < most_) items_.push_back(item);  // keeps\n }\n std::size_t most_;\n"
+             " std::vector<at::Tensor> items_;\n};\nstruct Run {\n Ring ring{600};\n void step() {\n"
+             "  ring.put(at::rand(4));  // made\n }\n};\n",
+             bounded, "Ring::items_ (std::vector<at::Tensor>) -> Tensor", 600},
+        Case{"a sibling empties its own",
+             "struct Base {\n std::vector<at::Tensor> kept;\n};\nstruct Leaks : Base {\n void step() {\n"
+             "  kept.push_back(at::rand(4));  // made, keeps\n }\n};\nstruct Clears : Base {\n void step() {\n"
+             "  kept.clear();\n }\n};\n",
+             unbounded, "Base::kept (std::vector<at::Tensor>) -> Tensor"},
+        Case{"what it holds grows",
+             "struct Log {\n std::map<std::string, std::vector<at::Tensor>> lines;\n void step() {\n"
+             "  lines[\"loss\"].push_back(at::rand(4));  // made, keeps\n }\n};\n",
+             unbounded, "Log::lines (std::map<std::string,std::vector<at::Tensor>>) -> Tensor"},
+        Case{"what it holds is emptied",
+             "struct Log {\n int n = 0;\n std::map<std::string, std::vector<at::Tensor>> lines;\n void step() {\n"
+             "  lines[\"loss\"].push_back(at::rand(4));  // made, keeps\n"
+             "  if (++n % 50 == 0) lines[\"loss\"].clear();\n }\n};\n",
+             reset, "Log::lines (std::map<std::string,std::vector<at::Tensor>>) -> Tensor"},
+        Case{"no source", "", unknown, ""}));
+
+TEST(SourceHoldersTest, LeavesAloneWhatItCannotRead) {
+  Recording recording{.steps = 18};
+  recording.stacks.push_back({{.file = "/no/such/step.cpp", .line = 3, .function = "step", .owner = FrameOwner::user}});
+  recording.survivors.push_back({.type = SurvivorType::tensor, .stack = 0});
+  recording.survivors.push_back({.type = SurvivorType::tensor});
+  SourceHolderSearch().search(recording);
+  EXPECT_TRUE(recording.holders.empty());
+}
+
+TEST(SourceHoldersTest, ReadsSourcesThatAreNone) {
+  for (const std::string source :
+       {"}}}}", "((((", "\"", "R\"x(", "/*", "a[", "#define", "if (", "class {", "auto x = [&] {", "void f( {",
+        "::", "x = ", "for (;;", "void A::~A() : b{1}, c(2 {"}) {
+    const Folder folder;
+    const auto file = folder.path() + "/step.cpp";
+    write_file(file, "void step() {\nkept.push_back(x);  // made\n" + source);
+    auto recording = recording_of({.name = "", .source = "\n// made"}, file);
+    EXPECT_NO_THROW(SourceHolderSearch().search(recording)) << source;
+  }
+}
+
+}  // namespace
+}  // namespace stepleak
