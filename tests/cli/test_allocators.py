@@ -39,7 +39,6 @@ STEPS = """\
 """
 
 SEEN = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
-UNSEEN = {"mimalloc": "libmimalloc.so.2"}
 INCONCLUSIVE = 2
 HARNESS_FAILURE = 3
 
@@ -48,6 +47,10 @@ def is_there(library: str) -> bool:
     """The loader only warns of what it cannot preload; what is preloaded may not be loadable later."""
     done = subprocess.run(["/bin/true"], env={"LD_PRELOAD": library}, capture_output=True, check=False)
     return done.returncode == 0 and not done.stderr
+
+
+# Debian 13 has the 3, Debian 12 the 2.
+UNSEEN = {"mimalloc": next(filter(is_there, ("libmimalloc.so.3", "libmimalloc.so.2")), "libmimalloc.so")}
 
 
 def with_library(name: str, library: str) -> Any:
