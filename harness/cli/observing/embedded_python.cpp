@@ -153,6 +153,9 @@ void EmbeddedPython::start(const Layout& layout) {
 
 void EmbeddedPython::start_in_worker(const Layout& layout, OnTemporaryFolder on_temporary_folder) {
   if (is_started) {
+    // The keeper's forks are none of Python's. From 3.13 on it ends the process where it is to give back locks that it
+    // has not taken for a fork. One thread has forked, so that to take them here is as good as before.
+    PyOS_BeforeFork();
     PyOS_AfterFork_Child();
   } else {
     start(layout);
