@@ -142,6 +142,34 @@ ENDING = {
         "reset",
         meter("self.gathered_losses += loss", "if i % 500 == 499: meter = ProgramMeter()"),
     ),
+    "an item of a dictionary that is asked for it first": (
+        "unknown",
+        """
+        import torch
+        weight = torch.ones(3, requires_grad=True)
+        gathered_losses = {}
+        for i in range(10_000):
+            if "all" not in gathered_losses:
+                gathered_losses["all"] = torch.zeros(3)
+            gathered_losses["all"] = gathered_losses["all"] + weight * i
+            program_tensor(gathered_losses["all"])
+            program_step()
+        """,
+    ),
+    "items of a dictionary that are asked for first": (
+        "keyed",
+        """
+        import torch
+        weight = torch.ones(3, requires_grad=True)
+        gathered_losses = {}
+        for i in range(10_000):
+            key = float(torch.rand(()))
+            if key not in gathered_losses:
+                gathered_losses[key] = weight * i
+            program_tensor(gathered_losses[key])
+            program_step()
+        """,
+    ),
     "variable of a function that is called again": (
         "unknown",
         """

@@ -254,6 +254,9 @@ class _Found:
             structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
             end = end if life.owners or len(search.objects) > 1 else None
+        if structure.kind == "keyed" and growth == 0 and holder["graph"] >= 0:
+            # No key came: what grows is the graph of an item that is made of itself.
+            structure = UNKNOWN_STRUCTURE
         if structure.kind == "unknown" and chain and are_keys_old(chain[-1], max(0, growth), self._born):
             structure = Structure("keyed")
         if structure.kind == "conditional" and chain:

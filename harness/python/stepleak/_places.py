@@ -99,12 +99,23 @@ class Places:
     def _is_tested(self, module: Module, node: ast.AST) -> bool:
         is_compared = is_divided_by = False
         for outer, field in module.around(node):
-            is_returned = isinstance(outer, ast.Return) and not is_divided_by
+            is_returned = isinstance(outer, ast.Return) and not is_divided_by and not self._is_asked_for(module, outer)
             is_compared = is_compared or is_returned or isinstance(outer, ast.Compare) or field == "test"
             is_divided_by = is_divided_by or _is_divisor(outer, field)
             if isinstance(outer, ast.stmt):
                 return is_compared and not isinstance(outer, ast.Assert)
         return False
+
+    def _is_asked_for(self, module: Module, node: ast.Return) -> bool:
+        """Whether the sources ask for what a function returns: what comes of that is said by each place."""
+        name = getattr(module.function(node), "name", "")
+        if not name or name.startswith("__"):
+            return False
+        return any(
+            isinstance(named.ctx, ast.Load)
+            for other in self._code.mentioning(name)[0]
+            for named in other.named.get(name, ())
+        )
 
     def is_deciding(self, use: Use) -> bool:
         """Whether a test of the length may change the container, and is no `if len(buffer) > 64: learn(buffer)`."""

@@ -20,6 +20,15 @@ UNKNOWN = [
         "unknown",
     ),
     Case(
+        "filled as long as a share of it is small",
+        keeper(
+            "def add(self, x):\n    if self.share() < 1: self.kept.append(x)"
+            + method("share", "return len(self.kept) / max(1, self.capacity)")
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
         "part of its room is returned",
         keeper(appending() + method("load", "return len(self.kept) / self.capacity")),
         "keeper.kept",

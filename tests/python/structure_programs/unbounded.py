@@ -18,6 +18,16 @@ LOGGING = (
 
 UNBOUNDED = [
     Case(
+        "a share of it is shown",
+        keeper(
+            appending()
+            + method("share", "return len(self.kept) / max(1, self.capacity)")
+            + method("show", "print(f'{self.share():.1%}')")
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
         "an average of it is shown",
         keeper(
             appending()
