@@ -19,6 +19,7 @@
 #include "harness/probes/loaded_library.hpp"
 #include "harness/probes/step_clock.hpp"
 #include "harness/probes/torch/block_stacks.hpp"
+#include "harness/probes/torch/left_blocks.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
 namespace stepleak {
@@ -39,7 +40,6 @@ void forget_heap_record_in_child() { heap_record_here.store(nullptr, std::memory
 
 // A table of blocks has a birth step for each; here it tells the site, too, and the place in the step.
 constexpr unsigned kSiteBits = std::countr_zero(AllocationSites::kMost);
-constexpr int kNoStack = -1;
 constexpr unsigned kOrdinalBits = std::countr_zero(AllocationSites::kMostOrdinals);
 
 struct Birth {
@@ -114,40 +114,6 @@ std::int64_t chunk_bytes(std::int64_t bytes) {
   return std::max(4 * kWord, (bytes + kWord + 2 * kWord - 1) / (2 * kWord) * (2 * kWord));
 }
 
-// Equal stacks are captured anew each time.
-std::string content_of(const CapturedStack& stack) {
-  const auto& addresses = stack.addresses;
-  return stack.written +
-         std::string(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(addresses[0]));
-}
-
-// A block of a recorded step that is alive at the end of the pass.
-struct Left {
-  Block block;
-  std::size_t site = 0;
-  std::int64_t step = 0;
-  int stack = kNoStack;
-};
-
-// Of a site whose stacks are all one, the first blocks came that way, too: theirs are not captured.
-void add_stacks(const BlockStacks::Table& captures, StackTable& table, std::vector<Left>& left) {
-  std::map<std::string, int> stacks;
-  std::map<std::size_t, int> only;  // by site; kNoStack where there are several
-  for (auto& [block, site, step, stack] : left) {
-    const auto found = captures.find(block.address);
-    if (found == captures.end() || found->second.step != step || !found->second.capture) continue;
-    const auto [known, is_new] = stacks.try_emplace(content_of(*found->second.capture), kNoStack);
-    if (is_new) known->second = table.index_of(found->second.capture);
-    stack = known->second;
-    const auto [first, is_first] = only.try_emplace(site, stack);
-    if (!is_first && first->second != stack) first->second = kNoStack;
-  }
-  for (auto& block : left) {
-    const auto known = only.find(block.site);
-    if (block.stack == kNoStack && block.site != 0 && known != only.end()) block.stack = known->second;
-  }
-}
-
 }  // namespace
 
 HeapProbe::HeapProbe(std::shared_ptr<StackTable> stacks) : stacks_(std::move(stacks)) {
@@ -201,13 +167,14 @@ void HeapProbe::end_record(Recording& recording) {
   auto& record = *heap_record_here.load();
   suspect_sites(record);
   const auto captures = record.stacks.take();
-  std::vector<Left> left;
+  std::vector<LeftBlock> left;
   record.blocks.for_each([&](const Block& block) {
     const auto [step, visit] = birth_of(block);
     if (!record.sites.is_suspect(visit.site) || !recording.is_recorded(step) || tensors.contains(block.address)) return;
     left.push_back({block, visit.site, step});
   });
-  add_stacks(captures, *stacks_, left);
+  add_stacks(
+      captures, [this](const StackCapture& capture) { return stacks_->index_of(capture); }, left);
   std::map<std::size_t, std::string> libraries;
   std::map<std::tuple<std::int64_t, int, std::string>, Survivor> groups;
   for (const auto& [block, site, step, stack] : left) {
