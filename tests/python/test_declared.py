@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import weakref
 from collections import OrderedDict, deque
 from pathlib import Path
@@ -192,3 +193,81 @@ def test_what_nobody_else_holds_is_not_held_by_a_declaration() -> None:
 
     result = stepleak.check(step)
     assert result.is_clean, result.report
+
+
+# --- what declaring changes: nothing ----------------------------------------------------------------------------------
+
+
+class Replay:
+    """Its container leads back to it."""
+
+    def __init__(self, kind: Any) -> None:
+        self.first = stepleak.bounded(kind(), 10)
+        self.second = stepleak.bounded([self.first], 10)
+        if isinstance(self.first, dict):
+            self.first["step"] = lambda: self
+        else:
+            self.first.append(self)
+
+
+@pytest.mark.parametrize("kind", [list, dict, deque])
+def test_a_cycle_is_collected_as_if_nothing_were_declared(kind: Any) -> None:
+    replay = Replay(kind)
+    gone, keys = weakref.ref(replay), {id(replay.first), id(replay.second)}
+    assert keys <= set(_declared._declared)
+    del replay
+    gc.collect()
+    assert gone() is None
+    assert not keys & set(_declared._declared)
+
+
+def test_what_only_a_function_or_a_loop_keeps_stays_declared() -> None:
+    def looping() -> Any:
+        kept: list[Any] = stepleak.bounded([], 10)
+        kept.append(kept)
+        yield kept
+        yield kept
+
+    def keeping() -> Any:
+        kept: list[Any] = stepleak.bounded([], 10)
+        kept.append(kept)
+        return lambda: kept
+
+    local: list[Any] = stepleak.bounded([], 10)
+    loop, function = looping(), keeping()
+    local.append(local)
+    next(loop)
+    for _ in range(300):
+        gc.collect()
+    for container in (next(loop), function(), local):
+        assert _declared.of(container) is not None
+
+
+def test_destructors_may_collect_and_declare_while_others_are_let_go() -> None:
+    class Ending:
+        def __del__(self) -> None:
+            stepleak.bounded([], 10)
+            gc.collect()
+
+    gc.disable()
+    try:
+        for _ in range(3):
+            stepleak.bounded([Ending()], 10)
+        assert isinstance(_declared.told(), list)
+    finally:
+        gc.enable()
+
+
+def test_where_a_line_cannot_be_had_the_bound_counts_without_it(tmp_path: Path) -> None:
+    class Loader:
+        def get_source(self, name: str) -> str:
+            raise ValueError(name)
+
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+    for file, more in (("of_a_loader.py", {"__name__": "mine", "__loader__": Loader()}), (str(pipe), {})):
+        namespace: dict[str, Any] = {"stepleak": stepleak, **more}
+        exec(compile("kept = stepleak.bounded([], 10)", file, "exec"), namespace)
+        declared = _declared.of(namespace["kept"])
+        assert declared is not None
+        assert (declared.file, declared.line, declared.text) == (file, 1, "")
