@@ -32,7 +32,8 @@ std::string refusal_of(const GateEntry& entry) {
 }
 
 // Says what becomes of a baseline without a scenario, and does it.
-void end_gone(const BaselineStore& store, const std::string& name, bool prunes) {
+void end_gone(const BaselineStore& store, const GateEntry& entry, bool prunes) {
+  const auto& name = entry.result.target;
   const auto file = store.file_of(name).string();
   const auto stored = store.load(name);
   std::string reason;
@@ -40,6 +41,8 @@ void end_gone(const BaselineStore& store, const std::string& name, bool prunes) 
   if (stored && stored->scenarios.empty()) {
     reason = "it does not say whose it is; remove it yourself if no scenario needs it";
   }
+  // That folder may only be missing here.
+  if (stored && entry.is_moved) reason = "remove it yourself if no scenario needs it";
   const bool is_removed = prunes && reason.empty();
   if (is_removed) store.remove(name);
   const auto end = is_removed ? "removed: " + file
@@ -62,7 +65,7 @@ ExitCode update(const GateOptions& options, bool prunes) {
     if (change == Change::same && entry.comparison.differences.empty() && !entry.is_moved) continue;
     print_difference(entry);
     if (change == Change::gone) {
-      const auto end = [&] { end_gone(store, entry.result.target, prunes); };
+      const auto end = [&] { end_gone(store, entry, prunes); };
       if (!is_done(end)) code = worst_of(code, ExitCode::failure);
       continue;
     }

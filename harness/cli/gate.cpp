@@ -156,8 +156,9 @@ GateEntry entry_of_broken_file(const Result& result) {
   return {.result = result, .comparison = {Change::worse, {result.reason}}};
 }
 
-// Scenarios that were in this folder and are declared no more. Read before anything runs.
-std::vector<GateEntry> gone_entries(const BaselineStore& store, const Suite& suite, const std::string& home) {
+// Scenarios that were in this folder, or in one that is no more, and are declared no more. Read before anything runs.
+std::vector<GateEntry> gone_entries(const BaselineStore& store, const Suite& suite, const GateOptions& options) {
+  const auto home = home_of(options);
   std::vector<GateEntry> gone;
   for (const auto& name : store.scenarios()) {
     const auto& all = suite.scenarios();
@@ -167,7 +168,13 @@ std::vector<GateEntry> gone_entries(const BaselineStore& store, const Suite& sui
     entry.comparison = {Change::gone, {"has a baseline and no scenario"}};
     try {
       const auto stored = store.load(name);
-      if (stored && !stored->scenarios.empty() && stored->scenarios != home) continue;
+      if (stored && is_of_others(*stored, options)) continue;
+      entry.is_moved = stored && !stored->scenarios.empty() && stored->scenarios != home;
+      // Nobody else would miss it: the folder may have moved here without it.
+      if (entry.is_moved) {
+        entry.comparison.differences.front() +=
+            fmt::format(": that was in {}, which is no folder any more", stored->scenarios);
+      }
     } catch (const Error& error) {
       // Whose it is cannot be told.
       entry.comparison.differences.emplace_back(error.what());
@@ -247,7 +254,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   for (auto& broken : suite.broken_targets()) targets.push_back(std::move(broken));
   // What a broken file declared is not known to be gone.
   const bool is_whole = options.suite == "*" && options.shard == "1/1" && suite.broken().empty();
-  auto gone = is_whole ? gone_entries(store, suite, home_of(options)) : std::vector<GateEntry>();
+  auto gone = is_whole ? gone_entries(store, suite, options) : std::vector<GateEntry>();
   const auto ends = run_targets(targets, run_options, [&](const Result& result) {
     constexpr std::size_t kTableColumns = 84;
     const auto descriptor = is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO;

@@ -23,7 +23,7 @@ struct GateEntry {
   Comparison comparison;      ///< what contradicts the scenario's truth is worse, whatever the baseline says
   std::string contradiction;  ///< "it is leak, and the scenario says clean"; empty where it is as declared
   std::string others;         ///< the folder of scenarios that has a baseline by this name; empty: none but its own
-  bool is_moved = false;      ///< its baseline says nothing, or that the scenario was in a folder that is no more
+  bool is_moved = false;      ///< its baseline says that the scenario was in a folder that is no more, or nothing of it
 };
 
 /// What gate and baseline update have in common: run scenarios, compare them with stored baselines.
@@ -43,8 +43,8 @@ struct GateOptions {
 [[nodiscard]] bool are_of_one_project(const GateOptions& options);
 
 /// Runs and compares, printing one line a scenario. Entries of stored scenarios that are no more are appended
-/// as gone, where the whole suite is run, but for those of other folders that share the baselines. Scenarios that a
-/// signal kept from their turn are left out. Throws what run_targets() and the store throw.
+/// as gone, where the whole suite is run, but for those of other folders that are there and share the baselines.
+/// Scenarios that a signal kept from their turn are left out. Throws what run_targets() and the store throw.
 [[nodiscard]] std::vector<GateEntry> run_gate(const GateOptions& options);
 
 void add_gate_options(CLI::App& verb, GateOptions& options);

@@ -367,6 +367,7 @@ def test_crashing_scenario_turns_the_gate_red_with_3(copied: Suite) -> None:
 
 def test_only_prune_removes_baselines_and_only_those_of_these_scenarios(copied: Suite) -> None:
     """Those of another folder that shares the baselines are not even spoken of."""
+    (copied.stepleak.folder / "other").mkdir()
     stored = copied.baseline("mine_clean")
     assert stored["scenarios"] == "mine"
     unknown = {key: value for key, value in stored.items() if key != "scenarios"}
@@ -403,6 +404,19 @@ def test_a_baseline_is_no_other_folder_s_of_the_same_name(copied: Suite) -> None
     assert moved.code == 0 and "1 same" in moved.out
     assert copied.stepleak("baseline", "update", *where).code == 0
     assert copied.baseline("mine_clean")["scenarios"] == "theirs"
+
+
+def test_a_scenario_that_got_lost_as_its_folder_moved_is_gone(copied: Suite) -> None:
+    """No other folder's gate would miss it. Nor is its baseline removed: that folder may only be missing here."""
+    lost = {**copied.baseline("mine_clean"), "scenario": "mine_lost"}
+    (copied.baselines / "mine_lost.json").write_text(json.dumps(lost), encoding="utf-8")
+    (copied.stepleak.folder / "mine").rename(copied.stepleak.folder / "theirs")
+    where = ["--scenarios", "theirs", "--baselines", "baselines", "--device", "cpu", "--effort", "quick"]
+    update = copied.stepleak("baseline", "update", "--prune", *where)
+    assert "mine_lost: gone" in update.out
+    assert "has a baseline and no scenario: that was in mine, which is no folder any more" in update.out
+    assert "stays: baselines/cpu/mine_lost.json; remove it yourself if no scenario needs it" in update.out
+    assert (copied.baselines / "mine_lost.json").exists()
 
 
 def test_baselines_of_another_project_are_never_pruned(copied: Suite) -> None:
