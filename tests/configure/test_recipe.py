@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,6 +44,15 @@ def test_a_recipe_without_a_nightly_is_refused() -> None:
     for broken in (text.replace("  nightly:", "  later:"), text.partition("  nightly:")[0], text.replace(">-", "|")):
         with pytest.raises(SystemExit, match="no job `nightly`"):
             recipe.nightly(broken)
+
+
+@pytest.mark.parametrize("shard", [".", "[12]", "1 ", "0", ""])
+def test_a_shard_that_there_is_not_is_no_green_night(shard: str) -> None:
+    """Nor is a pattern that would match one: nothing would run."""
+    tried = subprocess.run([ROOT / "ci/nightly", shard], capture_output=True, text=True, timeout=60, check=False)
+    assert tried.returncode == 3
+    assert f"there is no shard '{shard}'" in tried.stderr
+    assert "remedy: the recipe has: 1 2 3 4" in tried.stderr
 
 
 def test_the_nightly_ci_runs_it() -> None:
