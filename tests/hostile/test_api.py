@@ -25,7 +25,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         text=True,
         cwd=tmp_path_factory.mktemp("api"),
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        timeout=300,
+        timeout=20 * len(snippets),  # each ends by itself after a minute
         check=False,
     )
     assert done.returncode == 0, done.stderr

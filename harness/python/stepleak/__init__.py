@@ -13,13 +13,13 @@ thread, raises UsageError at once.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from json import loads as _loads  # a step may leave another one in the module
 from typing import TYPE_CHECKING, Any, Literal
 
 from stepleak import _epochs, _known, _load, _on_leak, _options, _torch
@@ -151,7 +151,7 @@ def _one_judge() -> Iterator[None]:
 
 
 def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:
-    data = json.loads(text)
+    data = _loads(text)
     # Today is asked for only if need be: that imports, which the step may have forbidden.
     is_known, lines = _known.told(ignored, data, date.today()) if ignored else (False, [])
     report += "".join(f"  known   {line}\n" for line in lines)

@@ -11,7 +11,6 @@ a JSON object: what came of it, or what is wrong as `error` and `remedy`.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import operator
 import re
@@ -20,6 +19,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ except ModuleNotFoundError:  # before Python 3.11; a dependency of the package t
 _PATTERNS = ("target", "kind", "where", "holder")
 _KEYS = ("fingerprint", *_PATTERNS, "reason", "link", "versions", "expires")
 _ANYWHERE = "where or holder"
+MOST_CHARACTERS = 1000
+"""Of a pattern: to make a regular expression of a megabyte takes minutes, once the run is over."""
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 _VERSION = re.compile(r"^(\w+)\s*(<=|>=|==|<|>)\s*(\d{1,9}(?:\.\d{1,9})*)$")
 # What TOML has no place for in a comment, and what drives a terminal.
@@ -83,7 +85,7 @@ class Entry:
         texts[_ANYWHERE] = texts["where"] + texts["holder"]
         conditions = result.get("conditions", {})
         return all(
-            any(fnmatch.fnmatchcase(text, pattern) for text in texts[key]) for key, pattern in self.patterns.items()
+            any(fnmatchcase(text, pattern) for text in texts[key]) for key, pattern in self.patterns.items()
         ) and all(_is_version(condition, conditions) for condition in self.versions)
 
 
@@ -129,6 +131,9 @@ def _entry(place: str, table: Any) -> Entry:
     if not table.get("reason"):
         raise KnownError(f"{place} has no reason", 'write reason = "why it is let be"')
     patterns = {key: table[key] for key in _PATTERNS if table.get(key)}
+    for key, pattern in patterns.items():
+        if len(pattern) > MOST_CHARACTERS:
+            raise KnownError(f"{place}: {key} has {len(pattern)} characters", f"give {MOST_CHARACTERS} at most")
     if not table.get("fingerprint") and not set(patterns) - {"target", "kind"}:
         raise KnownError(f"{place} would match too much", "give a fingerprint, or a pattern for where or holder")
     versions = table.get("versions", [])

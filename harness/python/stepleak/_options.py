@@ -136,5 +136,14 @@ def ignored(given: Any) -> list[_known.Entry]:
     """The findings that `ignore=` lets be."""
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) and text for text in texts):
-        raise UsageError(f"ignore is {given!r}", "give fingerprints or patterns, as texts")
-    return [_known.ignoring(text) for text in texts]
+        raise UsageError(
+            "ignore is neither a text nor a list of texts", "give fingerprints or patterns, none of them empty"
+        )
+    # A class derived from str shows itself and compares as it likes.
+    plain = [str.__str__(text) for text in texts]
+    for text in plain:
+        if len(text) > _known.MOST_CHARACTERS:
+            raise UsageError(
+                f"ignore has a pattern of {len(text)} characters", f"give one of {_known.MOST_CHARACTERS} at most"
+            )
+    return [_known.ignoring(text) for text in plain]
