@@ -16,7 +16,7 @@ from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, container_kind, length_of, mro_of, referents_of
+from stepleak._objects import class_namespace_of, container_kind, is_one_of, length_of, mro_of, referents_of
 from stepleak._unseen import array_type, base_of, without_buffer
 
 _LEAST_BYTES = 4096
@@ -83,10 +83,12 @@ class Buffers:
         referents = referents_of(*objects)
         untracked = [o for o in referents if type(o) is dict and not gc.is_tracked(o)]
         referents += referents_of(*untracked)
-        sizers = {kind: sizer for kind in set(map(type, referents)) if (sizer := _sizer_of(kind)) is not None}
+        # By `id`: a metaclass may have a hash of its own.
+        kinds = {id(kind): kind for kind in map(type, referents)}
+        sizers = {at: sizer for at, kind in kinds.items() if (sizer := _sizer_of(kind)) is not None}
         # Most of all objects are text, and small.
-        large = [o for o in referents if type(o) in sizers and (type(o) is not str or len(o) >= _LEAST_BYTES)]
-        buffers = {id(o): o for o in large if _size(sizers[type(o)], o) >= _LEAST_BYTES}
+        large = [o for o in referents if id(type(o)) in sizers and (type(o) is not str or len(o) >= _LEAST_BYTES)]
+        buffers = {id(o): o for o in large if _size(sizers[id(type(o))], o) >= _LEAST_BYTES}
         limit.check()
         ours = {id(objects), id(referents), id(untracked), id(large), id(buffers)}
         found: dict[_Slot, Buffer] = {}
@@ -96,7 +98,7 @@ class Buffers:
                 for place, item in enumerate(held):
                     if id(item) in buffers:
                         is_moving = container_kind(owner) not in (None, dict)
-                        size = _size(sizers[type(item)], item)
+                        size = _size(sizers[id(type(item))], item)
                         buffer = Buffer(item, size, length_of(owner), None if is_tracked else owner)
                         _add(found, (id(owner), 0 if is_moving else place), buffer)
         for frame in running_frames():
@@ -115,11 +117,11 @@ def _add(found: dict[_Slot, Buffer], slot: _Slot, buffer: Buffer) -> None:
 def _sizer_of(kind: type) -> Callable[[Any], int] | None:
     """What tells the bytes (of text: the characters) in a buffer of this type; None of other types."""
     bases = mro_of(kind)
-    known = next((base for base in bases if base in _SIZES), None)
+    known = next((base for base in bases if is_one_of(base, _SIZES)), None)
     if known is not None:
         return _SIZES[known]
     array = array_type()
-    if array not in bases:
+    if not is_one_of(array, bases):
         return None
     bytes_of = class_namespace_of(array)["nbytes"].__get__
     return lambda item: -1 if base_of(item) is not None else bytes_of(item)  # a view owns nothing

@@ -37,7 +37,7 @@ def frame_of(item: Any) -> types.FrameType | None:
     """The frame of a suspended generator or coroutine, and of a frame itself."""
     if type(item) is types.FrameType:
         return item
-    attribute = _SUSPENDED.get(type(item)) if type(item) in _SUSPENDED else None
+    attribute = next((name for kind, name in _SUSPENDED.items() if type(item) is kind), None)
     return None if attribute is None else getattr(item, attribute)
 
 

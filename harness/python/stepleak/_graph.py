@@ -17,6 +17,7 @@ from stepleak._objects import (
     class_names,
     container_kind,
     is_a,
+    is_one_of,
     is_optimizer,
     items_of,
     key_text,
@@ -222,7 +223,7 @@ def _label_of_plain(parent: Any, child: Any) -> Edge | None:
     """Of the steps that a person does not see."""
     kind = type(parent)
     is_hidden = (
-        kind in (types.CellType, contextvars.ContextVar)
+        is_one_of(kind, (types.CellType, contextvars.ContextVar))
         or (kind is types.FunctionType and bool(_variables_in(parent, child)))
         or (kind is types.MethodType and parent.__self__ is child)
     )

@@ -15,10 +15,12 @@ import sys
 import threading
 import types
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 mro_of = type.__dict__["__mro__"].__get__
 name_of = type.__dict__["__name__"].__get__
+_module_of = type.__dict__["__module__"].__get__  # type: ignore[attr-defined]
 _qualname_of = type.__dict__["__qualname__"].__get__
 class_namespace_of = type.__dict__["__dict__"].__get__
 
@@ -30,7 +32,7 @@ cache_info_of: Any = functools._lru_cache_wrapper.__dict__["cache_info"]
 _maxlen_of: Any = deque.__dict__["maxlen"].__get__
 _module_namespace_of: Any = types.ModuleType.__dict__["__dict__"].__get__  # type: ignore[index]
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
-_PLAIN_KEYS = frozenset({str, bytes, int, float, complex, bool, type(None)})
+_PLAIN_KEYS: frozenset[type] = frozenset({str, bytes, int, float, complex, bool, type(None)})
 _MOST_BITS = 128
 """Of an integer key that is shown: `repr` of one with thousands of digits raises."""
 _MOST_CHARACTERS = 40
@@ -58,10 +60,20 @@ def is_a(item: Any, kind: type) -> bool:
     return issubclass(type(item), kind)
 
 
+def is_one_of(kind: type, known: Iterable[type]) -> bool:
+    """Whether a type is one of these. `in` would ask a metaclass of the user's for its hash, or whether it is equal."""
+    return any(kind is each for each in known)
+
+
 def type_name(item: Any) -> str:
     """The name of an object's type, also where its metaclass has an opinion."""
     name: str = name_of(type(item))
     return name
+
+
+def full_type_name(item: Any) -> str:
+    """The same with the name of its module."""
+    return f"{_module_of(type(item))}.{_qualname_of(type(item))}"
 
 
 def class_names(item: Any) -> frozenset[str]:
@@ -113,7 +125,7 @@ def free_places_in(entries: list[Any]) -> int:
     """How many entries are what a list or an array was made with, as in `[None] * 400`: as the last one, if that is
     plain.
     """
-    if not entries or type(entries[-1]) not in _PLAIN_KEYS:
+    if not entries or not is_one_of(type(entries[-1]), _PLAIN_KEYS):
         return 0
     return sum(entry is entries[-1] for entry in entries)
 
@@ -143,7 +155,7 @@ def namespace_of(item: Any) -> dict[Any, Any] | None:
         entry = class_namespace_of(base).get("__dict__")
         if entry is None:
             continue
-        if type(entry) not in _DESCRIPTORS:
+        if not is_one_of(type(entry), _DESCRIPTORS):
             return None
         namespace = _read(entry, item)
         return namespace if is_a(namespace, dict) else None
@@ -188,10 +200,10 @@ def _read(descriptor: Any, item: Any) -> Any:
 def key_text(key: Any) -> str:
     """A dict's key as the source would write it; of a class of the user's only the class."""
     kind = type(key)
-    if kind is tuple and all(type(part) in _PLAIN_KEYS for part in key):
+    if kind is tuple and all(is_one_of(type(part), _PLAIN_KEYS) for part in key):
         parts = [key_text(part) for part in key]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"[:_MOST_CHARACTERS]
-    if kind not in _PLAIN_KEYS or (kind is int and key.bit_length() > _MOST_BITS):
+    if not is_one_of(kind, _PLAIN_KEYS) or (kind is int and key.bit_length() > _MOST_BITS):
         return f"<{type_name(key)}>"
     return repr(key[: 2 * _MOST_CHARACTERS] if kind in (str, bytes) else key)[:_MOST_CHARACTERS]
 

@@ -17,7 +17,16 @@ from typing import Any
 
 from stepleak._frames import Position, ReadLocals, RunningFrames, frame_of, is_ours, name_in, position_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import callable_name, is_a, is_optimizer, module_namespace, namespace_of, referents_of, type_name
+from stepleak._objects import (
+    callable_name,
+    is_a,
+    is_one_of,
+    is_optimizer,
+    module_namespace,
+    namespace_of,
+    referents_of,
+    type_name,
+)
 from stepleak._tensors import held_by_autograd
 from stepleak._unseen import contents_of, context_variables, unseen_holders
 
@@ -293,6 +302,6 @@ def _is_passing(item: Any, ours: Collection[int]) -> bool:
     """Whether it is ours, and gone after the search. `ours`: the `id` of each object of the search."""
     if type(item) is types.FrameType:
         return is_ours(item)
-    if type(item) in _ITERATORS:
+    if is_one_of(type(item), _ITERATORS):
         return any(id(held) in ours for held in referents_of(item))
     return type(item) is Search

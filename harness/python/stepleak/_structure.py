@@ -24,7 +24,9 @@ from stepleak._objects import (
     cache_info_of,
     class_attributes_of,
     container_kind,
+    full_type_name,
     is_a,
+    is_one_of,
     namespace_of,
     type_name,
 )
@@ -85,7 +87,7 @@ def judged(
     `variable`, `function`: where the chain begins at a variable of a running function. `is_as_long`: whether it is
     known to have as many entries as before, though it has got new ones. Never raises for what the sources contain.
     """
-    if objects and type(objects[-1]) in _CACHES:
+    if objects and is_one_of(type(objects[-1]), _CACHES):
         return Judged(_of_cache(objects[-1], sources))
     if objects and is_as_long and is_array_of_objects(objects[-1]):
         return Judged(Structure("bounded", length_of(objects[-1])))
@@ -115,7 +117,7 @@ def _owner_of(objects: list[Any]) -> Any:
 
 def _is_queue(item: Any) -> bool:
     """Whether it is a queue of one process, which keeps its items in a container of its own."""
-    return f"{type(item).__module__}.{type(item).__qualname__}" in _QUEUES
+    return full_type_name(item) in _QUEUES
 
 
 def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -> Structure | None:
@@ -138,10 +140,10 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
 
 def _cache_of(objects: list[Any]) -> Any:
     """The function whose cache the last one of a chain is, or has its entries in it; None of everything else."""
-    if type(objects[-1]) in _CACHES:
+    if is_one_of(type(objects[-1]), _CACHES):
         return objects[-1]
     owner = _owner_of(objects)
-    return owner if type(owner) in _CACHES and namespace_of(owner) is not objects[-1] else None
+    return owner if is_one_of(type(owner), _CACHES) and namespace_of(owner) is not objects[-1] else None
 
 
 def _of_cache(owner: Any, sources: UserCode) -> Structure:
@@ -468,7 +470,7 @@ class _Judge:
 
     def _is_libraries(self) -> bool:
         """Whether code that is not read may know the container: methods of a library's class among the owner's."""
-        is_known = type(self._container) in _PLAIN or _is_queue(self._container)
+        is_known = is_one_of(type(self._container), _PLAIN) or _is_queue(self._container)
         if not is_known and not self._code.classes(type_name(self._container)):
             return True
         owner, name = self._slot.owner, self._slot.names[0].name

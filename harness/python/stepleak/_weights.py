@@ -26,7 +26,7 @@ from typing import Any
 
 from stepleak import _tensors
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, container_kind, mro_of, name_of
+from stepleak._objects import class_namespace_of, container_kind, is_one_of, mro_of, name_of
 from stepleak._unseen import array_type, base_of, contents_of
 
 _LARGEST_SMALL = 512
@@ -66,7 +66,7 @@ _PLAIN_TYPES = frozenset(
 )
 """Types written in C whose objects are all that their size and their referents say."""
 _SHARED_TYPES = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType)
-_INLINE_TYPES = frozenset((str, bytes, int, float, bool, type(None)))
+_INLINE_TYPES: frozenset[type] = frozenset((str, bytes, int, float, bool, type(None)))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ UNKNOWN = Weight()
 def weight_of_gain(container: Any, growth: int, limit: TimeLimit) -> Weight:
     """What the newest `growth` entries weigh, by some of them. Raises OutOfTimeError."""
     newest, older = _newest_entries(container, min(growth, _MOST_ENTRIES))
-    if older is None and not all(type(part) in _INLINE_TYPES for entry in newest for part in entry):
+    if older is None and not all(is_one_of(type(part), _INLINE_TYPES) for entry in newest for part in entry):
         return UNKNOWN
     scale = _Scale(container, limit)
     common = scale.add(older or [])
@@ -153,12 +153,12 @@ class _Scale:
             if kind is types.FrameType:  # an error's: its callers and their variables are not the error's own
                 is_complete = False
                 continue
-            if array_type() in mro_of(kind):
+            if is_one_of(array_type(), mro_of(kind)):
                 self._add_buffers(item)
             self._cuda_objects += _tensors.keeps_cuda_object(kind)
             self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
             is_complete = is_complete and _is_known(kind)
-            if kind not in _INLINE_TYPES:
+            if not is_one_of(kind, _INLINE_TYPES):
                 waiting.extend(_contents_of(item))
         return Weight(self._heap_bytes, self._blocks, self._cuda_objects, is_complete)
 
@@ -191,7 +191,7 @@ def _contents_of(item: Any) -> list[Any]:
 
 
 def _size_of(item: Any) -> int:
-    sizer = next((_SIZES[base] for base in mro_of(type(item)) if base in _SIZES), None)
+    sizer = next((_SIZES[base] for base in mro_of(type(item)) if is_one_of(base, _SIZES)), None)
     # object.__sizeof__ would take what is behind the header of any C structure for a number of items.
     return int(_basic_size_of(type(item)) if sizer is None else sizer(item))
 
@@ -199,7 +199,7 @@ def _size_of(item: Any) -> int:
 def _is_known(kind: type) -> bool:
     """Whether objects of this type keep no memory that neither their size nor their referents tell of."""
     for base in mro_of(kind):
-        if base in _PLAIN_TYPES or base is array_type() or _module_of(base) == "numpy":
+        if is_one_of(base, _PLAIN_TYPES) or base is array_type() or _module_of(base) == "numpy":
             return True
         # What is below a class statement's class decides. A binding's class keeps an object of C++, a thread its stack.
         if base is threading.Thread:

@@ -146,3 +146,33 @@ def leaks_through_resize():
 def leaks_a_thread_each():
     nth_step()
     threading.Thread(target=threading.Event().wait, args=(1000,), daemon=True).start()
+
+
+class Kind(type):
+    """Nothing of it may be asked, either: whoever looks tells types from each other by what they are."""
+
+    def __hash__(cls):
+        os._exit(21)
+
+    def __eq__(cls, other):
+        os._exit(22)
+
+    def __getattribute__(cls, name):
+        os._exit(23)
+
+
+class OfAKind(metaclass=Kind):
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def leaks_in_objects_of_a_hostile_class():
+    nth_step()
+    kept.append(OfAKind(torch.ones(100)))
+
+
+def leaks_in_a_cycle_of_a_hostile_class():
+    nth_step()
+    features = torch.relu(torch.zeros(100, requires_grad=True))
+    held = OfAKind(features)
+    features.register_hook(lambda gradient: held and None)
