@@ -101,8 +101,11 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
     finding.counted = "python objects";
     finding.since_step = growth.objects.since_step;
     const auto objects = growth_text(growth.objects.per_step, growth.objects.period, "python object");
-    finding.what = fmt::format("{} {} of {}, {} of host heap a step", objects.count, objects.is_one ? "stays" : "stay",
-                               objects.every, format_bytes(finding.bytes_per_step));
+    finding.what = fmt::format("{} {} of {}", objects.count, objects.is_one ? "stays" : "stay", objects.every);
+    // Small ones lie where malloc is not asked.
+    if (finding.bytes_per_step >= 1) {
+      finding.what += fmt::format(", {} of host heap a step", format_bytes(finding.bytes_per_step));
+    }
   }
   finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
   if (mapped > 0) finding.accounts_for.push_back({Counter::mapped_bytes});

@@ -79,7 +79,7 @@ std::vector<std::string> notes_of_fills(const Trace& trace) {
     for (const auto& holder : recording.holders) bound = std::max(bound, holder.structure.bound);
   }
   if (trace.passes().back().type == PassType::fill) {
-    return {fmt::format("settled before a container bounded at {} was full", bound)};
+    return {fmt::format("settled while a container bounded at {} was run full", bound)};
   }
   return {fmt::format("filled a container bounded at {} before it settled", bound)};
 }

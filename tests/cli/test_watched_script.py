@@ -129,6 +129,42 @@ def test_stop_ends_the_script_once_it_is_decided(folder: CommandLine) -> None:
     assert "history" in again.out
 
 
+@pytest.mark.parametrize(
+    "statement", ["await train()", "task = asyncio.create_task(train()); await asyncio.sleep(1000)"], ids=["main", "task"]
+)
+def test_stop_ends_a_task_without_a_word_of_asyncio(statement: str, folder: CommandLine) -> None:
+    folder.write(
+        "serve.py",
+        f"""
+        import asyncio
+        import torch
+
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        served_losses = []
+
+        async def train():
+            while True:
+                optimizer.zero_grad()
+                loss = model(torch.rand(8, 4)).mean()
+                loss.backward()
+                optimizer.step()
+                served_losses.append(loss)
+                await asyncio.sleep(0)
+
+        async def main():
+            {statement}
+
+        asyncio.run(main())
+        """,
+    )
+    watched = folder("watch", "--stop", "serve.py")
+    assert watched.code == 1, watched.text
+    assert "serve.py leaks" in watched.err
+    assert "Task exception" not in watched.err
+    assert "Traceback" not in watched.err
+
+
 def test_max_steps_ends_the_script(folder: CommandLine) -> None:
     watched = folder("watch", "--max-steps", "20", "--json", "out.json", "train.py", "100000000")
     assert watched.code == 0

@@ -440,7 +440,7 @@ TEST(SessionTest, IsCleanBeforeAContainerIsFullWhereNothingMoreComes) {
   const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
   EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
   EXPECT_LT(result.steps, 400);
-  EXPECT_TRUE(has_note(result, "settled before a container bounded at 400 was full"));
+  EXPECT_TRUE(has_note(result, "settled while a container bounded at 400 was run full"));
 }
 
 TEST(SessionTest, WaitsForABoundThatItCannotReachWhereKeysComeAgain) {

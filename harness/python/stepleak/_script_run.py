@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stepleak._script_watch import Request, ScriptWatch
+from stepleak._script_watch import Request, ScriptWatch, Stopped
 
 _OURS = str(Path(__file__).parent / "_script")
 
@@ -34,6 +34,9 @@ def run(request: Request, command: list[str]) -> None:
     atexit.register(watch.end)
     try:
         _run_module(command[1:]) if command[0] == "-m" else _run_file(command)
+    except Stopped as stopped:
+        stopped.retrieve()
+        raise
     except SystemExit:
         raise
     except BaseException as error:

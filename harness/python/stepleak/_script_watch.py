@@ -44,6 +44,20 @@ class Stopped(SystemExit):
 
     def __init__(self) -> None:
         super().__init__(0)
+        self._task = _running_task()
+
+    def retrieve(self) -> None:
+        """Where it ended a task of asyncio's, that would be reported as one whose exception nobody asked for."""
+        if self._task is not None and self._task.done():
+            self._task.exception()
+
+
+def _running_task() -> Any:
+    asyncio = sys.modules.get("asyncio")
+    try:
+        return None if asyncio is None else asyncio.current_task()
+    except RuntimeError:  # no loop runs
+        return None
 
 
 _watches: list[ScriptWatch] = []
