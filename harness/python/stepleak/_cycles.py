@@ -75,9 +75,10 @@ def statement_closing(objects: list[Any], way: list[Access], sources: Sources) -
     later = [statement for statement in found if statement["file"] and not sources.is_in_constructor(statement)]
     codes = [item.__code__ for item in objects if type(item) is types.FunctionType]
     defined = [sources.statement_at(code.co_filename, code.co_firstlineno) for code in codes]
-    if way[-1].label == "grad":
-        defined.append(sources.statement_making_graphs())
-    return next((statement for statement in [*later, *defined, *found] if statement["file"]), no_statement())
+    # A gradient has a graph by the call that made it, whoever puts others in its place.
+    making = [sources.statement_making_graphs()] if way[-1].label == "grad" else []
+    ordered = [*making, *later, *defined, *found]
+    return next((statement for statement in ordered if statement["file"]), no_statement())
 
 
 def _held_by_it(item: Any) -> list[Any]:

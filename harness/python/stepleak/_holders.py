@@ -275,8 +275,8 @@ class _Found:
             statement = self._sources.statement_at(*search.waits_at)
         if not statement["file"]:
             statement = self._sources.statement_filling(container.fills)
-        if not statement["file"] and _is_gradient(search.objects):
-            statement = self._sources.statement_making_graphs()
+        if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
+            statement = making
         if not statement["file"] and chain:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
