@@ -147,7 +147,7 @@ class LengthReader {
     const auto meant = names_.resolve(variable).declared;
     for (const auto& use : names_.project().uses(variable.file->token(variable.token).text)) {
       if (use == variable || (use.file != variable.file && meant.file == nullptr)) continue;
-      if (names_.resolve(use).declared != meant) continue;
+      if (!step_.contains(use) || names_.resolve(use).declared != meant) continue;
       if (auto found = read(*use.file, {use.token, use.token + 1}, depth + 1)) return found;
     }
     return std::nullopt;

@@ -111,10 +111,11 @@ std::int64_t value_of(const CppNames& names, const TokenAt& at) {
   OnlyNumber only;
   const auto meant = names.resolve(at).declared;
   for (const auto& use : names.project().uses(token.text)) {
+    const auto number = given_by(names.project(), use);
+    if (!number.has_value()) continue;
     const auto found = use == meant ? meant : names.resolve(use).declared;
     if (meant.file != nullptr && found.file != nullptr && found != meant) continue;
-    const auto number = given_by(names.project(), use);
-    if (number.has_value() && !only.add(*number)) return kNoNumber;
+    if (!only.add(*number)) return kNoNumber;
   }
   return only.get();
 }

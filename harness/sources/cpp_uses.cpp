@@ -34,6 +34,8 @@ constexpr std::array<std::string_view, 5> kMovers{"move", "exchange", "swap", "e
 
 // References to references.
 constexpr std::size_t kMostNames = 50;
+// Of a word that stands everywhere each place would take minutes to tell from the others.
+constexpr std::size_t kMostUses = 5000;
 
 class UseReader {
  public:
@@ -46,6 +48,10 @@ class UseReader {
     for (; at_ < known_.size() && at_ < kMostNames; ++at_) {
       // Reading one may make more of them known.
       const auto name = container().name;
+      if (names_.project().uses(name).size() > kMostUses) {
+        found_.escapes = true;
+        continue;
+      }
       for (const auto& use : names_.project().uses(name)) {
         if (may_be_it(use)) read(use);
       }

@@ -130,7 +130,9 @@ def test_stop_ends_the_script_once_it_is_decided(folder: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["await train()", "task = asyncio.create_task(train()); await asyncio.sleep(1000)"], ids=["main", "task"]
+    "statement",
+    ["await train()", "task = asyncio.create_task(train()); await asyncio.sleep(1000)"],
+    ids=["main", "task"],
 )
 def test_stop_ends_a_task_without_a_word_of_asyncio(statement: str, folder: CommandLine) -> None:
     folder.write(

@@ -356,7 +356,7 @@ class Uses:
             self._walk(module, parent, (None, *keys), sure)
         elif isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) and field == "iter":
             if keys:
-                self._bind(module, parent.target, keys[1:], is_item=True)
+                self._bind(module, _without_key(parent.target, parent.iter), keys[1:], is_item=True)
         elif isinstance(parent, ast.arguments):
             self._default(module, parent, node, keys)
         elif isinstance(parent, ast.Return):
@@ -561,3 +561,15 @@ def _may_be(node: ast.expr | None, key: object) -> bool:
 def _has_text(module: Module, text: str) -> bool:
     """Whether the sources write it as text, so that it may be a name that is put together: `setattr(x, name, [])`."""
     return any(isinstance(n, ast.Constant) and n.value == text for n in module.nodes)
+
+
+def _without_key(target: ast.expr, over: ast.expr) -> ast.expr:
+    """The target of a loop; of one over a mapping's items that of their values, and without a count: a key and a number
+    hold nothing."""
+    pair = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == 2 else None
+    name = called_name(over) if isinstance(over, ast.Call) else ""
+    if isinstance(over, ast.Call) and name in _SAME_ITEMS and len(over.args) == 1:
+        is_counted = name == "enumerate" and pair is not None
+        return _without_key(pair[1] if is_counted and pair else target, over.args[0])
+    is_of_items = isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and name == "items"
+    return pair[1] if is_of_items and pair else target

@@ -192,6 +192,17 @@ EXPIRING = [
 
 RESET = [
     Case(
+        "emptied under its name",
+        keeper(
+            "def add(self, x):\n    self.kept['loss'].append(x)\n    self.count += 1\n"
+            "    if self.count % 500 == 0: self.flush()"
+            + method("flush", "for i, (name, values) in enumerate(self.kept.items()): values.clear()"),
+            "self.kept = {'loss': [], 'rate': []}",
+        ),
+        "keeper.kept['loss']",
+        "reset",
+    ),
+    Case(
         "a class of another file that has its name, and is its base, empties it",
         "import other\nclass Keeper(other.Keeper):\n    def add(self, x):\n        self.count += 1\n        if self.count % 400 == 0: self.finish()\n        self.kept.append(x)\nkeeper = Keeper()\ndef step(): keeper.add([1])\n",
         "keeper.kept",

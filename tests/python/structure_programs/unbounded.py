@@ -18,6 +18,19 @@ LOGGING = (
 
 UNBOUNDED = [
     Case(
+        "shown under its name",
+        keeper(
+            "def add(self, x): self.kept['loss'].append(x)"
+            + method("show", "return {name: sum(values) / 9 for name, values in self.kept.items()}")
+            + method(
+                "tell", "for i, (name, values) in enumerate(sorted(self.kept.items())): print(i, name, values[-5:])"
+            ),
+            "self.kept = {'loss': [], 'rate': []}",
+        ),
+        "keeper.kept['loss']",
+        "unbounded",
+    ),
+    Case(
         "a share of it is shown",
         keeper(
             appending()
