@@ -107,15 +107,19 @@ class Places:
         return False
 
     def _is_asked_for(self, module: Module, node: ast.Return) -> bool:
-        """Whether the sources ask for what a function returns: what comes of that is said by each place."""
-        name = getattr(module.function(node), "name", "")
-        if not name or name.startswith("__"):
+        """Whether the sources ask for what a function returns: what comes of that is said by each place. Not where one
+        hands the function itself on."""
+        function = module.function(node)
+        if function is None or function.name.startswith("__"):
             return False
-        return any(
-            isinstance(named.ctx, ast.Load)
-            for other in self._code.mentioning(name)[0]
-            for named in other.named.get(name, ())
-        )
+        is_property = any("property" in last_name(decorator) for decorator in function.decorator_list)
+        uses = [
+            (other, named)
+            for other in self._code.mentioning(function.name)[0]
+            for named in other.named.get(function.name, ())
+            if isinstance(named.ctx, ast.Load)
+        ]
+        return bool(uses) and all(is_property or other.parent(named)[1] == "func" for other, named in uses)
 
     def is_deciding(self, use: Use) -> bool:
         """Whether a test of the length may change the container, and is no `if len(buffer) > 64: learn(buffer)`."""

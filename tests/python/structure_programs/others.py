@@ -29,6 +29,19 @@ UNKNOWN = [
         "unknown",
     ),
     Case(
+        "what returns a share of it is handed on",
+        keeper(
+            appending()
+            + method("share", "return len(self.kept) / max(1, self.capacity)")
+            + method("show", "print(self.share(), watcher(self.share))"),
+            after="def watcher(f): return f",
+        ),
+        "keeper.kept",
+        "conditional",
+        -1,
+        "return len",
+    ),
+    Case(
         "part of its room is returned",
         keeper(appending() + method("load", "return len(self.kept) / self.capacity")),
         "keeper.kept",
