@@ -286,6 +286,30 @@ std::vector<TokenRange> CppFile::statements(TokenRange body) const {
   return found;
 }
 
+std::vector<TokenRange> CppFile::parts(TokenRange list, bool are_parameters) const {
+  std::vector<TokenRange> found;
+  auto first = list.first;
+  int angles = 0;
+  for (auto i = list.first; i < list.end; ++i) {
+    if (are_parameters) angles += token(i).is("<") ? 1 : token(i).is(">") ? -1 : 0;
+    if (angles <= 0 && token(i).is(",")) {
+      found.push_back({first, i});
+      first = i + 1;
+    } else if (partners_[i] > i) {
+      i = partners_[i];
+    }
+  }
+  found.push_back({first, list.end});
+  return found;
+}
+
+TokenRange CppFile::extent_of(std::size_t first) const {
+  if (token(first).is("{")) return {first, partners_[first] + 1};
+  auto end = first;
+  while (end < tokens_.size() && !tokens_[end].is(";")) end = std::max(end, partners_[end]) + 1;
+  return {first, end + 1};
+}
+
 // Parentheses in which a name may be declared: of parameters, and of a loop's head.
 bool CppFile::may_declare_after(std::size_t token) const {
   auto open = token;

@@ -70,6 +70,11 @@ class CppFile {
   [[nodiscard]] std::string_view class_around(std::size_t token) const;
   /// Statements of a body, in order; those of the blocks in it, too; a lambda is part of the statement around it.
   [[nodiscard]] std::vector<TokenRange> statements(TokenRange body) const;
+  /// What commas part, of arguments or parameters: none of those in brackets, nor of a template's, which only
+  /// parameters can tell from a comparison. One part at least, which may be empty.
+  [[nodiscard]] std::vector<TokenRange> parts(TokenRange list, bool are_parameters) const;
+  /// The statement or the block that begins at a token, with what ends it.
+  [[nodiscard]] TokenRange extent_of(std::size_t first) const;
   /// Whether a token of a name declares it. Where it does, the type before it, as it stands there, is put into `type`.
   [[nodiscard]] bool is_declaration(std::size_t token, std::string* type = nullptr) const;
   /// A line of the source, trimmed.

@@ -52,24 +52,14 @@ class Guards {
       const auto open = file.token(i + 1).is("constexpr") ? i + 2 : i + 1;
       const auto close = file.partner(open);
       if (close <= open) continue;
-      const auto guarded = extent_of(file, close + 1);
+      const auto guarded = file.extent_of(close + 1);
       auto otherwise = TokenRange{guarded.end, guarded.end};
-      if (file.token(guarded.end).is("else")) otherwise = extent_of(file, guarded.end + 1);
+      if (file.token(guarded.end).is("else")) otherwise = file.extent_of(guarded.end + 1);
       const bool is_inside = guarded.contains(token) || otherwise.contains(token) ||
                              (open < token && token < close);  // "if (a && kept.insert(x))"
       if (is_inside || (is_before(file, i, token) && has_exit(file, guarded))) found.push_back(open);
     }
     return found;
-  }
-
-  // The statement or the block that begins there.
-  [[nodiscard]] static TokenRange extent_of(const CppFile& file, std::size_t first) {
-    if (file.token(first).is("{")) return {first, file.partner(first) + 1};
-    auto end = first;
-    while (end < file.tokens().size() && !file.token(end).is(";")) {
-      end = file.partner(end) > end ? file.partner(end) + 1 : end + 1;
-    }
-    return {first, end + 1};
   }
 
   // Whether a block around one token is around the other one, too: what leaves it passes that by.

@@ -108,13 +108,8 @@ class LengthReader {
 
   // Whether the statement that begins there puts something in, takes something out, or leaves.
   [[nodiscard]] bool is_deciding(const CppFile& file, std::size_t first) const {
-    auto end = first;
-    if (file.token(first).is("{")) {
-      end = file.partner(first);
-    } else {
-      while (end < file.tokens().size() && !file.token(end).is(";")) ++end;
-    }
-    for (auto i = first; i < end; ++i) {
+    const auto guarded = file.extent_of(first);
+    for (auto i = guarded.first; i < guarded.end; ++i) {
       if (is_one_of(file.token(i).text, kLeaving) || file.token(i).text == container_) return true;
       if (file.token(i).is_name() && file.token(i + 1).is("(") && names_container(file.token(i).text)) return true;
     }

@@ -59,11 +59,8 @@ std::int64_t value_made_with(const CppProject& project, std::string_view type, s
     const bool is_own = open == i + 1 && file->class_around(i) == type;  // the constructor itself
     const bool is_defined = file->token(i - 1).is("class") || file->token(i - 1).is("struct");
     if (!is_made || is_own || is_defined) continue;
-    auto at = open + 1;
-    for (std::size_t passed = 0; passed < index && at < file->partner(open); ++at) {
-      if (file->token(at).is(",")) ++passed;
-    }
-    if (!only.add(literal_at({file, at}))) return kNoNumber;
+    const auto arguments = file->parts({open + 1, file->partner(open)}, false);
+    if (index >= arguments.size() || !only.add(literal_at({file, arguments[index].first}))) return kNoNumber;
   }
   return only.get();
 }
@@ -75,11 +72,12 @@ std::int64_t value_handed_on(const CppProject& project, const TokenAt& parameter
     const bool is_around = block.type == CppBlock::Type::function && block.parameters.end < parameter.token &&
                            parameter.token < block.body.first;
     if (!is_around || (block.owner.empty() && file.class_around(block.head) != block.name)) continue;
-    std::size_t index = 0;
-    for (auto i = block.parameters.first; i < block.parameters.end; ++i) {
-      if (file.token(i).is(",")) ++index;
-      const bool is_it = file.token(i).text == file.token(parameter.token).text && is_alone({&file, i});
-      if (is_it) return value_made_with(project, block.name, index);
+    const auto parameters = file.parts(block.parameters, true);
+    for (std::size_t index = 0; index < parameters.size(); ++index) {
+      const auto& [first, end] = parameters[index];
+      if (first < end && file.token(end - 1).text == file.token(parameter.token).text) {
+        return value_made_with(project, block.name, index);
+      }
     }
   }
   return kNoNumber;

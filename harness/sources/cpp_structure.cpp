@@ -208,8 +208,8 @@ class Reader {
 
 }  // namespace
 
-Structure structure_of(const CppContainer& container, const CppFill& fill, const CppStep& step, const CppNames& names) {
-  return Reader(container, step, names).structure(fill);
+Structure structure_of(const CppFill& fill, const CppStep& step, const CppNames& names) {
+  return Reader(fill.container, step, names).structure(fill);
 }
 
 }  // namespace stepleak

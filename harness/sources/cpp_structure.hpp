@@ -8,7 +8,8 @@
 
 namespace stepleak {
 
-/// What bounds a container, as the sources say: each place is read in which its name stands and may mean it.
+/// What bounds the container of a fill, as the sources say: each place is read in which its name stands and may mean
+/// it.
 ///
 /// - bounded: a comparison of its length decides whether something is put in or taken out; with the number, where that
 ///   is a literal or a constant with one value in the project
@@ -20,7 +21,6 @@ namespace stepleak {
 /// - unknown: it goes where it cannot be followed (a reference, a pointer, a function that is not known), its
 ///   declaration was not found, or not all sources were read
 ///
-[[nodiscard]] Structure structure_of(const CppContainer& container, const CppFill& fill, const CppStep& step,
-                                     const CppNames& names);
+[[nodiscard]] Structure structure_of(const CppFill& fill, const CppStep& step, const CppNames& names);
 
 }  // namespace stepleak

@@ -312,22 +312,24 @@ class UseReader {
     return is_any;
   }
 
-  // A parameter that is no copy and not constant is another name of it.
+  // A parameter is another name of it where it is no copy, and not constant.
   bool add_parameter(const CppBlockAt& function, std::size_t index) {
     const auto& file = *function.file;
-    const auto& parameters = function.block().parameters;
-    std::size_t at = 0;
-    int angles = 0;
-    for (auto i = parameters.first; i < parameters.end; ++i) {
-      angles += file.token(i).is("<") ? 1 : file.token(i).is(">") ? -1 : 0;
-      if (angles == 0 && file.token(i).is(",")) ++at;
-      std::string type;
-      if (at != index || angles != 0 || !file.is_declaration(i, &type)) continue;
-      const bool is_other = type.find('&') != std::string::npos || type.find('*') != std::string::npos;
-      if (is_other && type.find("const") == std::string::npos) add_name({&file, i});
-      return true;
+    const auto parameters = file.parts(function.block().parameters, true);
+    if (index >= parameters.size()) return false;
+    for (auto i = parameters[index].first; i < parameters[index].end; ++i) {
+      if (add_declared({&file, i})) return true;
     }
     return false;
+  }
+
+  // Whether a token declares a name; one through which it may be changed is another name of it.
+  bool add_declared(const TokenAt& name) {
+    std::string type;
+    if (!name.file->is_declaration(name.token, &type)) return false;
+    const bool is_other = type.find('&') != std::string::npos || type.find('*') != std::string::npos;
+    if (is_other && type.find("const") == std::string::npos) add_name(name);
+    return true;
   }
 
   // "auto copy = kept" and "for (const auto& item : kept)" read it; "auto& same = kept" is another name of it. `first`:
@@ -336,13 +338,7 @@ class UseReader {
     const auto& file = *first.file;
     const bool is_loop = file.token(first.token - 1).is(":");
     if (is_loop && !is_nested_) return;
-    const auto name = first.token - 2;
-    std::string type;
-    if (!is_loop && file.is_declaration(name, &type)) {
-      const bool is_other = type.find('&') != std::string::npos || type.find('*') != std::string::npos;
-      if (is_other && type.find("const") == std::string::npos) add_name({&file, name});
-      return;
-    }
+    if (!is_loop && add_declared({&file, first.token - 2})) return;
     for (auto i = first.token - 1; i > 0; --i) {
       const auto& token = file.token(i);
       if (token.is(";") || token.is("{") || token.is("}") || token.is("(") || token.is("const")) return;

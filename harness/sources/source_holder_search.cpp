@@ -74,15 +74,23 @@ class Search {
         flow_(names_) {}
 
   void run() {
-    std::set<CppBlockAt> seen;
+    // Captures differ by step even where the place is the same: of each place one speaks for all.
+    std::map<std::string, int> first_at;
+    std::map<int, int> same_place;
     for (const auto stack : stacks_) {
+      same_place[stack] = first_at.try_emplace(place_of(stack_at(recording_, stack)), stack).first->second;
+    }
+    std::set<CppBlockAt> seen;
+    for (const auto& [place, stack] : first_at) {
       const auto callables = flow_.callables_of(stack_at(recording_, stack));
       seen.insert(callables.begin(), callables.end());
       if (!callables.empty()) step_.roots.insert(callables.back());
     }
     step_.reached = reached_from(seen, names_);
     std::map<int, int> holder_of;
-    for (const auto stack : stacks_) holder_of[stack] = holder_of_stack(stack);
+    for (const auto& [stack, first] : same_place) {
+      holder_of[stack] = stack == first ? search_holder(stack) : holder_of.at(first);
+    }
     std::map<int, std::set<std::int64_t>> steps;
     for (auto& survivor : recording_.survivors) {
       const auto found = holder_of.find(survivor.stack);
@@ -99,17 +107,10 @@ class Search {
   }
 
  private:
-  // Captures differ by step even where the place is the same.
-  int holder_of_stack(int stack) {
-    const auto [known, is_new] = by_place_.try_emplace(place_of(stack_at(recording_, stack)), -1);
-    if (is_new) known->second = search_holder(stack);
-    return known->second;
-  }
-
   int search_holder(int stack) {
     std::vector<Kept> kept;
     for (auto& fill : flow_.fills_of(stack_at(recording_, stack))) {
-      auto structure = structure_of(fill.container, fill, step_, names_);
+      auto structure = structure_of(fill, step_, names_);
       kept.push_back({std::move(fill), std::move(structure)});
     }
     return kept.empty() ? -1 : add_holder(deciding(kept));
@@ -145,7 +146,6 @@ class Search {
   CppNames names_;
   ValueFlow flow_;
   CppStep step_;
-  std::map<std::string, int> by_place_;
   std::map<std::pair<std::string, int>, int> places_;
 };
 

@@ -45,6 +45,16 @@ bool is_on_line(const CppFile& file, TokenRange range, int line) {
   return line == kAnyLine || (file.token(range.first).line <= line && line <= file.token(range.end - 1).line);
 }
 
+// "kept" of "const std::vector<at::Tensor>& kept = {}"; empty where it has none.
+std::string_view name_of_parameter(const CppFile& file, TokenRange parameter) {
+  auto last = parameter.first;
+  for (auto i = parameter.first; i < parameter.end && !file.token(i).is("="); ++i) {
+    last = i;
+    i = std::max(i, file.partner(i));
+  }
+  return file.token(last).is_name() ? file.token(last).text : std::string_view();
+}
+
 TokenRange arguments_of(const CppFile& file, std::size_t open) { return {open + 1, file.partner(open)}; }
 
 // Where a function loops over steps by itself, and says so to stepleak::Watch, its variables outlive the steps.
@@ -104,9 +114,7 @@ std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left) {
 
 }  // namespace
 
-bool is_filling(std::string_view method) {
-  return std::find(kFilling.begin(), kFilling.end(), method) != kFilling.end();
-}
+bool is_filling(std::string_view method) { return is_one_of(method, kFilling); }
 
 bool is_made_of_itself(const TokenAt& name) {
   const auto& file = *name.file;
@@ -229,10 +237,10 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
   if (is_subscript) {
     const auto name = bracket - 1;
     const auto word = file.token(name).text;
-    if (is_associative(names_.referent({&file, name}), names_.project())) {
+    const auto container = names_.referent({&file, name});
+    if (is_associative(container, names_.project())) {
       add_fill(CppFill::Type::entry, callable, {&file, bracket}, name, values);
-    } else if (is_sequence(names_.referent({&file, name}), names_.project()) &&
-               !mentions(file, {mark + 1, statement.end}, {word})) {
+    } else if (is_sequence(container, names_.project()) && !mentions(file, {mark + 1, statement.end}, {word})) {
       add_fill(CppFill::Type::slot, callable, {&file, bracket}, name, values);
     }
     values.insert(word);
@@ -260,8 +268,7 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   if (receiver == at.token) return;
   const TokenAt use{&file, receiver};
   auto container = names_.referent(use);
-  const auto plain = names_.resolve(use);
-  if (ends_with_the_call(plain, use, callable) && !plain.is_reference()) {
+  if (ends_with_the_call(names_.resolve(use), use, callable)) {
     values.insert(file.token(receiver).text);
     return;
   }
@@ -277,40 +284,15 @@ void ValueFlow::follow_call(const CppFile& file, std::size_t name, const std::se
     if (names_.may_call({&file, name}, function)) functions.push_back(function);
   }
   if (functions.size() > kMostFunctions) return;
-  // Which argument it is, counted by commas.
-  const auto arguments = arguments_of(file, name + 1);
-  std::vector<TokenRange> parts;
-  auto first = arguments.first;
-  for (auto i = arguments.first; i <= arguments.end; ++i) {
-    if (i == arguments.end || file.token(i).is(",")) {
-      parts.push_back({first, i});
-      first = i + 1;
-    } else if (file.partner(i) > i) {
-      i = file.partner(i);
-    }
-  }
+  const auto arguments = file.parts(arguments_of(file, name + 1), false);
   for (const auto& function : functions) {
-    const auto& block = function.block();
     const auto& home = *function.file;
+    const auto parameters = home.parts(function.block().parameters, true);
     std::set<std::string_view> names;
-    std::size_t index = 0;
-    int angles = 0;  // in "std::map<int, at::Tensor> kept" the comma ends no parameter
-    auto last = block.parameters.first;
-    for (auto i = block.parameters.first; i <= block.parameters.end; ++i) {
-      angles += home.token(i).is("<") ? 1 : home.token(i).is(">") ? -1 : 0;
-      if (i == block.parameters.end || (angles <= 0 && home.token(i).is(","))) {
-        const bool is_it = index < parts.size() && (mentions(file, parts[index], values) ||
-                                                    (is_origin && parts[index].end > parts[index].first));
-        if (is_it && home.token(last).is_name()) names.insert(home.token(last).text);
-        ++index;
-      } else if (home.partner(i) > i) {
-        i = home.partner(i);
-      } else if (home.token(i).is("=")) {
-        // What follows is a default.
-        while (i + 1 < block.parameters.end && !home.token(i + 1).is(",")) ++i;
-      } else {
-        last = i;
-      }
+    for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
+      const bool is_it = mentions(file, arguments[i], values) || (is_origin && arguments[i].end > arguments[i].first);
+      const auto parameter = name_of_parameter(home, parameters[i]);
+      if (is_it && !parameter.empty()) names.insert(parameter);
     }
     if (!names.empty()) follow(function, 0, names, depth + 1);
   }
