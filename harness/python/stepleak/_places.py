@@ -113,13 +113,12 @@ class Places:
         if function is None or function.name.startswith("__"):
             return False
         is_property = any("property" in last_name(decorator) for decorator in function.decorator_list)
-        uses = [
-            (other, named)
+        is_named = any(
+            isinstance(named.ctx, ast.Load)
             for other in self._code.mentioning(function.name)[0]
             for named in other.named.get(function.name, ())
-            if isinstance(named.ctx, ast.Load)
-        ]
-        return bool(uses) and all(is_property or other.parent(named)[1] == "func" for other, named in uses)
+        )
+        return is_named and (is_property or not self._is_passed_on(function.name))
 
     def is_deciding(self, use: Use) -> bool:
         """Whether a test of the length may change the container, and is no `if len(buffer) > 64: learn(buffer)`."""
