@@ -368,7 +368,8 @@ def test_collections_that_take_long_are_sampled_in_a_loop_of_the_users() -> None
 
 
 def test_collections_that_take_no_time_are_made_at_each_boundary() -> None:
-    assert collections_of(40, 0) >= 40
+    # More than once, since a machine may be so busy that one of them takes long.
+    assert max(collections_of(40, 0) for _ in range(3)) >= 40
 
 
 class Knot:
