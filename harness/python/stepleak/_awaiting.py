@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 from stepleak._load import UsageError
+from stepleak._objects import is_one_of
 
 MANAGERS = (contextlib._GeneratorContextManager, contextlib._AsyncGeneratorContextManager)
 """What a call of a function makes that contextlib.contextmanager or asynccontextmanager has wrapped."""
@@ -23,10 +24,10 @@ class Awaiting:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def finish(self, returned: Any) -> Any:
-        """What the step came to: where it returned an awaitable, what that gives. Raises what it raises, and UsageError
-        for what is at rest: none of these is asked by a call of the user's."""
+        """What the step came to: of an awaitable, what that gives; a generator or one of MANAGERS, itself. Raises what
+        it raises, and UsageError for what is at rest: none of these is asked by a call of the user's."""
         _refuse_at_rest(returned)
-        if type(returned) in MANAGERS or not inspect.isawaitable(returned):
+        if is_one_of(type(returned), MANAGERS) or _is_generator(returned):
             return returned
         if _is_in_a_loop():
             _close(returned)
@@ -72,17 +73,21 @@ def _refuse_at_rest(returned: Any) -> None:
             "the step returns a generator that nobody runs, so nothing of it ran",
             "run it in the step: for example `for _ in batches(): pass`, or pass a function that does",
         )
-    if type(returned) in MANAGERS and _is_unstarted_or_async(returned.gen):
+    if is_one_of(type(returned), MANAGERS) and _is_unstarted_or_async(returned.gen):
         raise UsageError(
             "the step returns a context manager that nobody enters, so nothing of it ran",
             "enter it in the step: for example `with managed(): pass`, or pass a function that does",
         )
 
 
+def _is_generator(returned: Any) -> bool:
+    """And nothing to await, as those are that `types.coroutine` makes."""
+    return type(returned) is types.GeneratorType and not returned.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE
+
+
 def _is_unstarted(returned: Any) -> bool:
-    """A generator that the step took values from has run; `types.coroutine` makes awaitable ones."""
-    is_generator = type(returned) is types.GeneratorType and not inspect.isawaitable(returned)
-    return is_generator and inspect.getgeneratorstate(returned) == inspect.GEN_CREATED
+    """A generator that the step took values from has run."""
+    return _is_generator(returned) and inspect.getgeneratorstate(returned) == inspect.GEN_CREATED
 
 
 def _is_unstarted_or_async(generator: Any) -> bool:

@@ -19,6 +19,7 @@ from types import MethodType, ModuleType
 from typing import Any
 
 from stepleak import scenario
+from stepleak._objects import is_one_of
 
 
 class UsageError(Exception):
@@ -117,7 +118,7 @@ def takes_index(step: Callable[..., Any], name: str) -> bool:
 
 
 def _is_cached(step: Any) -> bool:
-    while type(step) in (MethodType, functools.partial):
+    while is_one_of(type(step), (MethodType, functools.partial)):
         step = step.__func__ if type(step) is MethodType else step.func
     return type(step) is functools._lru_cache_wrapper and step.cache_parameters()["maxsize"] != 0
 

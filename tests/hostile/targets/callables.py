@@ -60,6 +60,28 @@ async def gives_a_coroutine():
     return is_a_coroutine()
 
 
+class Kind(type):
+    """Whoever tells types from each other asks nothing of it."""
+
+    def __hash__(cls):
+        raise RuntimeError("no hash today")
+
+    def __eq__(cls, other):
+        raise RuntimeError("not equal today")
+
+
+class OfAKind(metaclass=Kind):
+    def __call__(self):
+        nth_step()
+        return self
+
+    def __await__(self):
+        yield from ()
+
+
+of_a_kind = OfAKind()
+
+
 @functools.cache
 def is_cached():
     nth_step()
