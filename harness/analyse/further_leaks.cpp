@@ -113,8 +113,8 @@ std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding
   std::set<int> seen;
   for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
     const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-    const bool is_leak =
-        holder.container >= 0 && never_ends(holder.structure) && holder.gained_entries >= kFewestEntries;
+    const bool goes_on = never_ends(holder.structure) || holder.structure.type == StructureType::uncalled;
+    const bool is_leak = holder.container >= 0 && goes_on && holder.gained_entries >= kFewestEntries;
     if (!is_leak || is_named(recording, holder, findings) || !seen.insert(holder.container).second) continue;
     auto found = of_tensors(recording, index);
     if (found.empty()) found = of_host_memory(recording, index);

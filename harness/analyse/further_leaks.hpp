@@ -10,10 +10,10 @@
 namespace stepleak {
 
 /// Leaks beside those that the findings name, which a ledger does not tell from them: its growth is theirs together. So
-/// only what a record pass proves is one: a container that nothing in the sources bounds, which took entries in several
-/// of its steps, keeps tensors of its own or enough host memory, and lies on no way to a container that is named. None
-/// where the holder of a finding is not known: it may be that. What tensors of them take is no longer the first
-/// finding's of the same ledger. A pure function but for that.
+/// only what a record pass proves is one: a container that nothing in the sources bounds, or that only what no step
+/// calls empties, which took entries in several of its steps, keeps tensors of its own or enough host memory, and lies
+/// on no way to a container that is named. None where the holder of a finding is not known: it may be that. What
+/// tensors of them take is no longer the first finding's of the same ledger. A pure function but for that.
 [[nodiscard]] std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding>& findings);
 
 }  // namespace stepleak

@@ -8,6 +8,7 @@ import gc
 import sys
 import textwrap
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ class _Done(BaseException):
 def found_in(program: str, folder: Path) -> dict[str, Any]:
     """The program calls `program_step()` after each step, and `program_tensor(x)` with tensors to search for.
 
-    Its names are its own: the tests beside it are read as well. What a search returns, of the tensors that were told of
-    in STEPS steps.
+    Or it has a step that it does not call itself, and calls `program_check(step)`, which repeats that. Its names are
+    its own: the tests beside it are read as well. What a search returns, of the tensors that were told of in STEPS
+    steps.
     """
     file = folder / "program.py"
     file.write_text(textwrap.dedent(program), encoding="utf-8")
@@ -48,9 +50,17 @@ def found_in(program: str, folder: Path) -> dict[str, Any]:
             found.update(search.search(addresses, {str(file): set()}, STEPS))
             raise _Done
 
+    def check(repeated: Callable[[], Any]) -> None:
+        nonlocal search
+        search = HolderSearch(repeated, frame_locals)
+        while True:
+            repeated()
+            step()
+
     module = types.ModuleType("program")
     module.__file__ = str(file)
     vars(module)["program_step"] = step
+    vars(module)["program_check"] = check
     vars(module)["program_tensor"] = lambda tensor: addresses.append(tensor._cdata)
     sys.modules["program"] = module
     try:

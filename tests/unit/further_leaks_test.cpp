@@ -67,8 +67,13 @@ TEST(FurtherLeaksTest, NamesAListOfRecordsBesideOneOfTensors) {
   EXPECT_DOUBLE_EQ(outcome.further.front().bytes_per_step, 600);
 }
 
+TEST(FurtherLeaksTest, NamesAListThatNoStepEmpties) {
+  EXPECT_EQ(outcome_with(list_of(1, StructureType::uncalled, 600 * kRecorded)).further.size(), 1U);
+}
+
 TEST(FurtherLeaksTest, NamesNoListThatIsBoundedOrLight) {
   EXPECT_TRUE(outcome_with(list_of(1, StructureType::bounded, 600 * kRecorded)).further.empty());
+  EXPECT_TRUE(outcome_with(list_of(1, StructureType::reset, 600 * kRecorded)).further.empty());
   EXPECT_TRUE(outcome_with(list_of(1, StructureType::unknown, 600 * kRecorded)).further.empty());
   EXPECT_TRUE(outcome_with(list_of(1, StructureType::unbounded, 300 * kRecorded)).further.empty());
 }

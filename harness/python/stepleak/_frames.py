@@ -57,11 +57,19 @@ def running_frames() -> Iterator[types.FrameType]:
     # frames below with it.
     threads = list(sys._current_frames().values())
     while threads:
-        frame: types.FrameType | None = threads.pop()
-        while frame is not None:
-            if not is_ours(frame):
-                yield frame
-            frame = frame.f_back
+        yield from _users(threads.pop())
+
+
+def frames_of_this_thread() -> Iterator[types.FrameType]:
+    """The same of the thread that asks."""
+    return _users(sys._getframe())
+
+
+def _users(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    while frame is not None:
+        if not is_ours(frame):
+            yield frame
+        frame = frame.f_back
 
 
 class RunningFrames:

@@ -59,7 +59,7 @@ def life_of(
     if found is None:
         return Life(variable, function, None)
     frame, name = found
-    if _is_a_test(frame):
+    if _is_a_test(frame) or code.is_waiting(frame):
         return Life(variable, function, None)
     if name in _parameters(frame.f_code):
         owned = _life_of_owner(value, code, read_locals, most_owners)

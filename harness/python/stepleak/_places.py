@@ -294,6 +294,8 @@ class Places:
 
     def is_uncalled(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
         """Whether no step reaches it: it is set-up, or its function is neither called, handed on nor inherited."""
+        if self._code.is_over(module, node):
+            return True
         function = module.function(node)
         if function is None or depth > _MOST_CALLERS:
             return False
@@ -457,9 +459,10 @@ class Places:
         return entered
 
     def _entered_by_calls(self, module: Module, function: ast.AST, depth: int) -> str:
-        calls = self._calls_of(module, function)
+        all_calls = self._calls_of(module, function)
+        calls = [(home, call) for home, call in all_calls if not self._code.is_over(home, call)]
         if not calls:
-            return "once" if getattr(function, "name", "") in _MAIN else "unknown"
+            return "once" if all_calls or getattr(function, "name", "") in _MAIN else "unknown"
         if depth > 4:
             return "unknown"
         if len(calls) > 1:

@@ -505,6 +505,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_gone = assigned == "reset" or (assigned == "remove" and not _is_carried_over(use, uses, below))
             is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
+            is_here = is_here and not code.is_over(use.module, use.node)
             if is_gone and is_here and not places.is_at_end(use.module, use.node):
                 return at("reset", use)
     return None

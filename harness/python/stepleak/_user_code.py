@@ -14,11 +14,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from stepleak._folders import installed_folders, is_user_file, runtime_folders
-from stepleak._frames import running_frames
+from stepleak._frames import frames_of_this_thread, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
-from stepleak._syntax import FUNCTIONS, Function, Module, first_line, last_name
+from stepleak._syntax import FUNCTIONS, LOOPS, Function, Module, first_line, last_name
 
+_BRANCHING = (ast.If, *LOOPS, ast.ExceptHandler, ast.match_case)
 _MOST_FILES = 400
 _MOST_CHARACTERS = 4_000_000
 
@@ -27,7 +28,7 @@ class UserCode:
     """Sources of one search: what was read or parsed once is kept.
 
     `folders`: of the package of the step, where that is installed among libraries. `files`: further ones to read.
-    `modules`: by name; those that are loaded, where none are given.
+    `modules`: by name; those that are loaded, where none are given. `entry`: of a step that we repeat.
     """
 
     def __init__(
@@ -40,7 +41,10 @@ class UserCode:
     ) -> None:
         self._limit = limit
         self._step = None if entry is None else _place_of(entry)
-        self._entered = {self._step, *(_place_of(code) for code in _running_code())}
+        self._waiting: dict[tuple[str, str, int], set[int]] = {}
+        for frame in frames_of_this_thread() if entry is not None else ():
+            self._waiting.setdefault(_place_of(frame.f_code), set()).add(frame.f_lineno)
+        self._entered = {self._step, *(_place_of(frame.f_code) for frame in running_frames())}
         self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
@@ -87,9 +91,28 @@ class UserCode:
         """Whether it is the function that is called as the step, or runs now."""
         return _place_in(module, function) in self._entered
 
+    def is_over(self, module: Module, node: ast.AST) -> bool:
+        """Whether it is on the way of a function, or a file, that waits for the end of a run that repeats a step.
+
+        It has run before, or will when all is over. What stands in another branch than the call that waits, or in a
+        loop without it, may be what the user's program does where it repeats nothing.
+        """
+        branches: list[list[ast.stmt]] = []
+        for outer, name in module.around(node) if self._waiting else ():
+            if name == "body" and isinstance(outer, (*FUNCTIONS, ast.Lambda, ast.Module)):
+                lines = set() if isinstance(outer, ast.Lambda) else self._waiting.get(_place_in(module, outer), set())
+                return any(all(_has_line(branch, line) for branch in branches) for line in lines)
+            if isinstance(outer, _BRANCHING) and name in ("body", "orelse"):
+                branches.append(getattr(outer, name))
+        return False
+
     def is_step(self, module: Module, function: ast.AST) -> bool:
         """Whether it is the function that is called as the step."""
         return isinstance(function, FUNCTIONS) and _place_in(module, function) == self._step
+
+    def is_waiting(self, frame: types.FrameType) -> bool:
+        """Whether a frame waits for the end of a run that repeats a step."""
+        return _place_of(frame.f_code) in self._waiting
 
     def living_classes(self, name: str) -> list[type]:
         """The classes of this name that objects, or their classes' subclasses, have now."""
@@ -174,18 +197,18 @@ def _is_typed_in(value: Any, main: dict[str, Any]) -> bool:
     return type(value) is types.FunctionType and value.__globals__ is main
 
 
-def _place_in(module: Module, function: Function) -> tuple[str, str, int]:
-    """As `_place_of` has it of the function's code."""
-    return os.path.realpath(module.file), function.name, first_line(function)
+def _place_in(module: Module, scope: Function | ast.Module) -> tuple[str, str, int]:
+    """As `_place_of` has it of the code of a function or a file."""
+    name, line = ("<module>", 1) if isinstance(scope, ast.Module) else (scope.name, first_line(scope))
+    return os.path.realpath(module.file), name, line
 
 
 def _place_of(code: types.CodeType) -> tuple[str, str, int]:
     return os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno
 
 
-def _running_code() -> list[types.CodeType]:
-    """Of the functions that run, or wait for one that they called, in any thread."""
-    return [frame.f_code for frame in running_frames()]
+def _has_line(statements: list[ast.stmt], line: int) -> bool:
+    return statements[0].lineno <= line <= (statements[-1].end_lineno or 0)
 
 
 class OwnerClasses:
