@@ -129,3 +129,68 @@ def test_what_may_be_asked_for_again_is_waited_for(name: str, tmp_path: Path) ->
     holder = found_in(source, tmp_path)["holders"][0]
 
     assert holder["structure"]["kind"] == kind
+
+
+LOADER = """
+import itertools, torch
+class ProgramLoader:
+    def __init__(self):
+        self.batch_of_program = 0
+        self.ids_of_program = itertools.count()
+    def draw_for_program(self):
+        self.batch_of_program += 1
+        return [self.batch_of_program]
+
+class ProgramTrainer:
+    def __init__(self):
+        self.loader, self.batches_kept = ProgramLoader(), {}
+    def fit_program(self):
+        for i in range(10_000):
+            batch = self.loader.draw_for_program()
+            self.batches_kept[self.loader.batch_of_program] = batch
+            program_step()
+
+batches_kept = {}
+"""
+EPOCHS = """
+def program_main():
+    for epoch in range(100):
+        loader = ProgramLoader()
+        for i in range(60):
+            batch = loader.draw_for_program()
+            KEEP
+            program_step()
+program_main()
+"""
+KEEP = "batches_kept[loader.batch_of_program] = batch"
+ONE_LOADER = EPOCHS.replace("    for epoch", "    loader = ProgramLoader()\n    for epoch").replace(
+    "        loader = ProgramLoader()\n        for", "        for"
+)
+
+COUNTED = {
+    "by one loader": (LOADER + ONE_LOADER.replace("KEEP", KEEP), "unbounded"),
+    "by a loader of each epoch": (LOADER + EPOCHS.replace("KEEP", KEEP), "keyed"),
+    "by a derived loader of each epoch": (
+        LOADER
+        + "class ProgramShards(ProgramLoader): pass\n"
+        + EPOCHS.replace("KEEP", KEEP).replace("= ProgramLoader", "= ProgramShards"),
+        "keyed",
+    ),
+    "by the counter of one loader": (
+        LOADER + ONE_LOADER.replace("KEEP", "batches_kept[next(loader.ids_of_program)] = batch"),
+        "unbounded",
+    ),
+    "by the counter of a loader of each epoch": (
+        LOADER + EPOCHS.replace("KEEP", "batches_kept[next(loader.ids_of_program)] = batch"),
+        "keyed",
+    ),
+    "by a loader of the trainer that keeps them": (LOADER + "ProgramTrainer().fit_program()\n", "unbounded"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_count_is_fresh_as_long_as_what_counts_is_not_made_anew(name: str, tmp_path: Path) -> None:
+    source, kind = COUNTED[name]
+    holder = next(h for h in found_in(source, tmp_path)["holders"] if h["container"] >= 0)
+
+    assert holder["structure"]["kind"] == kind

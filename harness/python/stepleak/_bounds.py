@@ -11,7 +11,7 @@ import ast
 import os
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from stepleak._objects import all_class_names, attributes_of, class_attributes_of, is_a, module_namespace
 from stepleak._syntax import (
@@ -43,7 +43,8 @@ _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
 _NOTHING: Any = object()
 
 IsOnce = Callable[[Module, ast.AST], bool]
-"""Whether an assignment makes its variable, and is not done again while that is in use."""
+"""Whether an assignment makes its variable, and is not done again while that is in use; of a loop or a call, whether it
+is run once."""
 
 
 class Bounds:
@@ -304,7 +305,7 @@ class Bounds:
         if isinstance(key, ast.Call):
             name = called_name(key)
             if name == "next" and key.args:
-                return self._is_count(module, key.args[0])
+                return self._is_count(key.args[0], is_once)
             return (name in _FRESH) or (name in _KEEPING and len(key.args) == 1 and fresh(key.args[0]))
         if isinstance(key, ast.JoinedStr):
             return any(isinstance(part, ast.FormattedValue) and fresh(part.value) for part in key.values)
@@ -320,20 +321,25 @@ class Bounds:
             return _is_unique(key) or self._counts_attribute(key.attr, is_once)
         return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
 
-    def _is_count(self, module: Module, node: ast.AST) -> bool:
+    def _is_count(self, node: ast.AST, is_once: IsOnce) -> bool:
         name = last_name(node)
-        stored = [v for m in self._code.mentioning(name)[0] for v in stored_values(m, name)] if name else []
-        return bool(stored) and all(called_name(v) == "count" for v in stored)
+        modules = self._code.mentioning(name)[0] if name else []
+        stored = [v for m in modules for v in stored_values(m, name)]
+        is_one = all(self._are_owners_lasting(m, n, is_once) for m in modules for n in m.nodes if _is_stored(n, name))
+        return bool(stored) and all(called_name(v) == "count" for v in stored) and is_one
 
     def _counts_attribute(self, name: str, is_once: IsOnce, may_end: bool = False) -> bool:
-        """Whether an attribute of this name is only ever counted up, everywhere; `may_end`: also up to some number."""
+        """Whether an attribute of this name is only ever counted up, everywhere; `may_end`: also up to some number, or
+        in each of several objects."""
         counted = False
         for module in self._code.mentioning(name)[0]:
             for node in module.nodes:
-                if not isinstance(node, ast.Attribute) or node.attr != name or isinstance(node.ctx, ast.Load):
+                if not _is_stored(node, name):
                     continue
                 statement = module.statement(node)
-                if not may_end and _is_capped(module, statement, node):
+                if not may_end and (
+                    _is_capped(module, statement, node) or not self._are_owners_lasting(module, node, is_once)
+                ):
                     return False
                 if isinstance(statement, ast.AugAssign) and statement.target is node:
                     if not _is_step_up(statement.op, statement.value):
@@ -344,6 +350,29 @@ class Bounds:
                 elif not is_once(module, node):
                     return False
         return counted
+
+    def _are_owners_lasting(self, module: Module, attribute: ast.Attribute, is_once: IsOnce) -> bool:
+        """Whether no other object takes the place of the one whose attribute it is while the container lives.
+
+        A loader that each epoch makes anew begins to count again.
+        """
+        owner = module.class_of_self(attribute.value)
+        return owner is None or self._is_lasting(owner, is_once)
+
+    def _is_lasting(self, owner: ast.ClassDef, is_once: IsOnce, depth: int = 0) -> bool:
+        """Of the objects of a class. Where others make them, they last as long as these."""
+        kinds = {owner.name} | {c.name for m in self._code.mentioning(owner.name)[0] for c in _derived(m, owner.name)}
+        if any(kinds & all_class_names(held) for held in self._objects):
+            return True
+
+        def is_made_once(module: Module, call: ast.Call) -> bool:
+            function = module.function(call)
+            maker = module.class_of_method(function)
+            if maker is None or function is None or function.name not in SET_UP or module.loops(call):
+                return is_once(module, call)
+            return depth < _MOST_DEPTH and self._is_lasting(maker, is_once, depth + 1)
+
+        return all(is_made_once(*call) for kind in kinds for call in self._code.calls(kind))
 
     def _counts(self, module: Module, key: ast.Name, is_once: IsOnce, depth: int, may_end: bool = False) -> bool:
         scope = module.resolve(key, key.id)
@@ -388,6 +417,16 @@ class Bounds:
             return parameters(function)[is_bound:][:1] == [name]
         passed = [(home, argument_of(call, function, name, is_bound)) for home, call in calls]
         return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
+
+
+def _is_stored(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
+    """Whether an attribute of this name is assigned, or deleted."""
+    return isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load)
+
+
+def _derived(module: Module, name: str) -> list[ast.ClassDef]:
+    """Classes of a file that have one of this name as a base."""
+    return [node for nodes in module.classes.values() for node in nodes if name in map(last_name, node.bases)]
 
 
 def _is_unique(node: ast.AST) -> bool:

@@ -384,8 +384,11 @@ class Places:
         return self._is_closure or self.how_often(module, home) != "again"
 
     def is_once(self, module: Module, node: ast.AST) -> bool:
-        """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use."""
-        if isinstance(node, LOOPS):
+        """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use. Of a loop or a
+        call: surely run once."""
+        if isinstance(node, ast.Call) and self._code.is_over(module, node):
+            return True
+        if isinstance(node, (*LOOPS, ast.Call)):
             scope = module.scope(node)
             return not module.loops(node) and (scope is module.tree or self.how_often(module, scope) == "once")
         if not self.is_making(module, node):
