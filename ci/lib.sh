@@ -91,6 +91,22 @@ use_prefix() {
   done
 }
 
+# --- the compiler -----------------------------------------------------------------------------------------------------
+
+# use_ccache COMPILER [FOLDER]: exports CXX, with ccache before it where there is one: meson adds that only where CXX is
+# unset. FOLDER: what is compiled lies below it, by default the repository.
+use_ccache() {
+  export CXX="$1"
+  if command -v ccache >/dev/null && [[ $CXX != *ccache* ]]; then CXX="ccache $CXX"; fi
+  # Absolute include paths would keep ccache from serving what another clone compiled.
+  export CCACHE_BASEDIR="${2:-${CCACHE_BASEDIR:-$ROOT}}"
+  # Nor would the name of the build folder, which only debug information has: all of them lie beside each other, and
+  # their sources are named relative to them.
+  export CCACHE_NOHASHDIR=true
+  # ccache refuses precompiled headers unless it is told that __TIME__ and macros defined before them do not matter.
+  export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
+}
+
 # --- the interpreter --------------------------------------------------------------------------------------------------
 
 readonly kVenv="$ROOT/.venv"
