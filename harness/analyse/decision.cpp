@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <set>
@@ -21,6 +22,7 @@ struct LedgerTrend {
   std::string name;
   Trend trend;
   std::string_view doubt;  // growing: why it may be none; else empty
+  double noise = 0;        // flat as a level that trembles: a growth a step that would not be told from it
 };
 
 // Tensors and nodes may hold blocks of any device.
@@ -34,27 +36,44 @@ bool has_fallen(const std::vector<std::int64_t>& values) {
   return std::adjacent_find(settled, values.end(), std::greater<>()) != values.end();
 }
 
+// A line that rises by twice as much as a level trembles lies above it from the half of the steps on, whatever chance
+// does: the rank test of has_upward_trend() sees that.
+double noise_of(const std::vector<std::int64_t>& values) {
+  const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  const auto [lowest, highest] = std::minmax_element(settled, values.end());
+  return 2 * static_cast<double>(*highest - *lowest) / static_cast<double>(values.end() - settled);
+}
+
 // The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now
 // and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
-// bytes rise). Where what was to be cleared was not all cleared, a level that seems flat hides a remainder.
-Trend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends) {
-  auto trend = trends.of(key);
+// bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
+// replaced at random, it is a level that trembles; only many steps show that it is. Where what was to be cleared was
+// not all cleared, a level that seems flat hides a remainder.
+LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
+  LedgerTrend ledger{.name = to_string(key), .trend = trends.of(key)};
+  auto& state = ledger.trend.state;
+  const auto judged = trends.judged();
   const auto devices = devices_of(trace, key);
-  const auto values = values_of(trace, key, trends.judged());
-  const auto are_all_young = [&] {
-    return std::all_of(devices.begin(), devices.end(),
-                       [&](const Device& device) { return middle_aged_blocks(trace, device, trends.judged()) == 0; });
+  const auto values = values_of(trace, key, judged);
+  const auto is_young = [&](const Device& device) { return middle_aged_blocks(trace, device, judged) == 0; };
+  const auto is_renewed = [&](const Device& device) {
+    return is_young(device) || are_old_dying(trace, device, judged);
   };
-  if (trend.state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && are_all_young()) {
-    trend.state = TrendState::flat;
+  if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values)) {
+    if (std::all_of(devices.begin(), devices.end(), is_young)) {
+      state = TrendState::flat;
+    } else if (judged.count() >= policy.leak_steps && std::all_of(devices.begin(), devices.end(), is_renewed)) {
+      state = TrendState::flat;
+      ledger.noise = noise_of(values);
+    }
   }
   const bool is_constant = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
-  if (trend.is_flat() && !is_constant && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
-        return has_remainder(trace, device, trends.judged());
+  if (ledger.trend.is_flat() && !is_constant && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+        return has_remainder(trace, device, judged);
       })) {
-    trend.state = TrendState::undecided;
+    state = TrendState::undecided;
   }
-  return trend;
+  return ledger;
 }
 
 // Of what comes and goes, and need not be flat where all is well: page-locked blocks that a copy still uses, batches
@@ -116,12 +135,15 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
         key.counter != Counter::live_tensors) {
       continue;
     }
-    exact.push_back({to_string(key), witnessed(trace, key, trends), doubt_of(trace, key, trends, policy)});
+    auto known = witnessed(trace, key, trends, policy);
+    known.doubt = doubt_of(trace, key, trends, policy);
+    exact.push_back(std::move(known));
   }
   if (trace.facts().has_python && !trace.is_collector_enabled()) {
     for (const auto& device : trace.devices()) {
       if (!trace.has({Counter::live_bytes, device, Moment::before_collection})) continue;
-      exact.push_back({fmt::format("uncollected bytes on {}", to_string(device)), trends.collected(device), {}});
+      exact.push_back(
+          {.name = fmt::format("uncollected bytes on {}", to_string(device)), .trend = trends.collected(device)});
     }
   }
   std::stable_partition(exact.begin(), exact.end(),
@@ -179,6 +201,8 @@ Limit limit_of(const std::vector<LedgerTrend>& exact, const Trace& trace, const 
   Limit limit{.bytes_per_step = 1, .floors = floors_of(trace, trends)};
   for (const auto& ledger : exact) {
     if (ledger.trend.window > 0) limit.period_steps = std::max(limit.period_steps, ledger.trend.window);
+    if (ledger.name.starts_with("live_bytes"))
+      limit.bytes_per_step = std::max(limit.bytes_per_step, static_cast<std::int64_t>(std::ceil(ledger.noise)));
   }
   return limit;
 }
@@ -242,12 +266,12 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
     decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, are_devices_settled));
-    for (const auto& [name, trend, doubt] : exact) {
-      if (trend.is_flat()) continue;
+    for (const auto& ledger : exact) {
+      if (ledger.trend.is_flat()) continue;
       decision.reason = fmt::format(
           "after {} steps {} has not settled ({:+.1f} a step{}{}): let it run longer, or declare "
           "the step's period",
-          steps, name, trend.per_step, doubt.empty() ? "" : "; ", doubt);
+          steps, ledger.name, ledger.trend.per_step, ledger.doubt.empty() ? "" : "; ", ledger.doubt);
       break;
     }
   }

@@ -99,6 +99,22 @@ SyntheticProgram beside_bounded_cache(std::int64_t bound, Draws& draws) {
   return {.step = step, .structure = kUnbounded};
 }
 
+// What is lost is as large as the entries of a buffer whose slots are replaced at random.
+SyntheticProgram beside_random_victims(std::int64_t period, Draws& draws) {
+  const auto bound = draws.between(100, 600);
+  const auto phase = draws.between(0, period - 1);
+  const auto step = [=, own = draws.fork(), kept = std::vector<Block>()](std::int64_t step,
+                                                                         SyntheticMemory& memory) mutable {
+    if ((step + phase) % period == 0) memory.keep(own.between(200, 2000));
+    kept.push_back(memory.hold(own.between(200, 2000)));
+    if (static_cast<std::int64_t>(kept.size()) <= bound) return;
+    const auto victim = own.between(0, bound);
+    memory.drop(std::exchange(kept[static_cast<std::size_t>(victim)], kept.back()));
+    kept.pop_back();
+  };
+  return {.step = step, .structure = kUnbounded};
+}
+
 // Asked before it is filled, by a key that never repeats.
 SyntheticProgram new_keys(Draws& draws) {
   auto program = every(1, 1, draws);
@@ -156,6 +172,11 @@ std::vector<CalibrationCase> leaking_cases() {
   for (const std::int64_t bound : {40, 300}) {
     add(fmt::format("beside a bounded cache of {}", bound),
         [=](Draws& draws) { return beside_bounded_cache(bound, draws); });
+  }
+  for (const std::int64_t period : {1, 10, 40}) {
+    add(
+        fmt::format("every {} steps beside random victims", period),
+        [=](Draws& draws) { return beside_random_victims(period, draws); }, period);
   }
   add("dictionary whose keys never repeat", new_keys);
   add("host heap, every step", [](Draws& draws) { return heap(1, draws); });
