@@ -214,6 +214,58 @@ def test_a_test_says_itself_what_is_let_be(pytester: pytest.Pytester) -> None:
     both.stdout.fnmatch_lines(["*test_of_two PASSED (known leak)*"])
 
 
+def test_what_pytest_keeps_of_logging_is_no_leak_and_what_a_handler_keeps_is_one(pytester: pytest.Pytester) -> None:
+    result = session(
+        pytester,
+        """
+        import logging, pytest, torch
+        logger = logging.getLogger("train")
+        logger.setLevel("INFO")
+
+        class Keeping(logging.Handler):
+            def __init__(self):
+                super().__init__()
+                self.kept = []
+
+            def emit(self, record):
+                self.kept.append(record)
+
+        def log_loss():
+            logger.info("loss %s, %s", torch.ones(500), "x" * 600)
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_captured():
+            log_loss()
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_asked_for_in_each_step(caplog):
+            log_loss()
+            assert len(caplog.records) == 1
+            caplog.clear()
+
+        def test_said_before_is_still_there(no_leak, caplog):
+            logger.warning("before")
+            no_leak(log_loss, effort="quick")
+            assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+            assert caplog.text.count("loss") == 1 and "before" in caplog.text
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_kept(keeping):
+            log_loss()
+
+        @pytest.fixture
+        def keeping():
+            handler = Keeping()
+            logger.addHandler(handler)
+            yield handler
+            logger.removeHandler(handler)
+        """,
+    )
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*LeakError: test_kept leaks*", "*.kept (list, len*"])
+
+
 def test_a_gpu_is_judged_by_one_process_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(_pytest_gpu, "_gpu_of", lambda device: "" if device == "cpu" else f"GPU-{device}")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stepleak import _options, _pytest_gpu, _pytest_known
+from stepleak._pytest_logs import StepLogs
 
 PROPERTY = "stepleak"
 """Of a test's report: what was said of it."""
@@ -37,8 +38,11 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
 
 
 def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
+    logs = StepLogs()
+
     def test() -> Any:
         __tracebackhide__ = True
+        logs.forget()
         try:
             return step()
         # pytest's own outcomes (skip, fail) are no Exceptions.
