@@ -74,6 +74,15 @@ class Metrics:
         ),
         ("def f(m, x):\n m.parts['l2'].append(x)\n", "", ""),
         ("def f(m, x, key):\n m.parts[key].append(x)\n", "m.parts[key].append(x)", "x"),
+        # The key is handed to a method of what holds the list.
+        (
+            "def f(m, x):\n m.parts.setdefault('l2', []).append(1)\n m.parts.setdefault('ce', []).append(x)\n",
+            "m.parts.setdefault('ce', []).append(x)",
+            "x",
+        ),
+        ("def f(m, x):\n m.parts.get('ce').append(x)\n", "m.parts.get('ce').append(x)", "x"),
+        ("def f(m, x):\n m.parts.setdefault('l2', []).append(x)\n", "", ""),
+        ("def f(m, x):\n m.others.setdefault('ce', []).append(x)\n", "", ""),
         # A class of another name keeps under the same one.
         ("class Other:\n def f(self, x):\n  self.parts['ce'].append(x)\n", "", ""),
         # What is done to an item of something else is not done to the list.
@@ -92,6 +101,10 @@ class Metrics:
         "other_key",
         "other_key_alone",
         "any_key",
+        "setdefault",
+        "get",
+        "setdefault_of_another_key",
+        "setdefault_of_another",
         "other_class",
         "item",
         "alias",

@@ -54,8 +54,8 @@ WAITING = {
         "unbounded",
     ),
     "closure made for each check": (
-        "def program_keeping():\n    program_kept = []\n    def keep():\n        program_kept.append([1])\n"
-        + "    return keep\n"
+        "def program_keeping():\n    program_kept = []\n    def program_keep_one():\n        program_kept.append([1])\n"
+        + "    return program_keep_one\n"
         + "for seed in range(3):\n    program_check(program_keeping())\n",
         "unbounded",
     ),

@@ -44,7 +44,7 @@ _NOTHING: Any = object()
 
 IsOnce = Callable[[Module, ast.AST], bool]
 """Whether an assignment makes its variable, and is not done again while that is in use; of a loop or a call, whether it
-is run once."""
+is run once; of a class, whether its objects are made once."""
 
 
 class Bounds:
@@ -357,22 +357,9 @@ class Bounds:
         A loader that each epoch makes anew begins to count again.
         """
         owner = module.class_of_self(attribute.value)
-        return owner is None or self._is_lasting(owner, is_once)
-
-    def _is_lasting(self, owner: ast.ClassDef, is_once: IsOnce, depth: int = 0) -> bool:
-        """Of the objects of a class. Where others make them, they last as long as these."""
-        kinds = {owner.name} | {c.name for m in self._code.mentioning(owner.name)[0] for c in _derived(m, owner.name)}
-        if any(kinds & all_class_names(held) for held in self._objects):
+        if owner is None or any(owner.name in all_class_names(held) for held in self._objects):
             return True
-
-        def is_made_once(module: Module, call: ast.Call) -> bool:
-            function = module.function(call)
-            maker = module.class_of_method(function)
-            if maker is None or function is None or function.name not in SET_UP or module.loops(call):
-                return is_once(module, call)
-            return depth < _MOST_DEPTH and self._is_lasting(maker, is_once, depth + 1)
-
-        return all(is_made_once(*call) for kind in kinds for call in self._code.calls(kind))
+        return is_once(module, owner)
 
     def _counts(self, module: Module, key: ast.Name, is_once: IsOnce, depth: int, may_end: bool = False) -> bool:
         scope = module.resolve(key, key.id)
@@ -422,11 +409,6 @@ class Bounds:
 def _is_stored(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
     """Whether an attribute of this name is assigned, or deleted."""
     return isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load)
-
-
-def _derived(module: Module, name: str) -> list[ast.ClassDef]:
-    """Classes of a file that have one of this name as a base."""
-    return [node for nodes in module.classes.values() for node in nodes if name in map(last_name, node.bases)]
 
 
 def _is_unique(node: ast.AST) -> bool:

@@ -29,6 +29,7 @@ from stepleak._user_code import UserCode
 from stepleak._uses import ADDING, CHANGING, REMOVING, Name, Use, Uses
 
 _MAY_CHANGE = CHANGING | {"assign", "escape"}
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MOST_CHANGING = 200
 _OF_NUMBERS = frozenset({"len", "sum", "max", "min", "fmean", "print", "float", "str", "repr", "bool", "any", "all"})
 _MAIN = frozenset({"main", "__main__"})
@@ -179,12 +180,13 @@ class Places:
             module, node, depth = waiting.pop(0)
             yield module, node
             function = module.function(node)
-            if function is None or function in asked or function.name in SET_UP:
+            if function is None or function in asked or self._is_of_set_up(module, function, node):
                 continue
             asked.add(function)
             if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
                 continue
-            calls = self._code.calls(function.name)
+            made = module.class_of_method(function) if function.name in _CONSTRUCTORS else None
+            calls = self._code.calls(function.name if made is None else made.name)
             if len(calls) <= _MOST_CALLERS:
                 waiting += [(home, call, depth + 1) for home, call in calls]
 
@@ -218,8 +220,28 @@ class Places:
     def _is_before_steps(self, module: Module, node: ast.AST) -> bool:
         function = module.function(node)
         if function is not None:
-            return function.name in SET_UP
+            return self._is_of_set_up(module, function, node)
         return not module.loops(module.statement(node))
+
+    def _is_of_set_up(self, module: Module, function: Function, node: ast.AST) -> bool:
+        """Whether a function runs before the steps for what a node in it names: none of a constructor whose objects are
+        made again and again, but for what belongs to such an object."""
+        if function.name not in SET_UP:
+            return False
+        owner = module.class_of_method(function) if function.name in _CONSTRUCTORS else None
+        return owner is None or self._belongs_to(owner, module, node) or self.is_once(module, owner)
+
+    def _belongs_to(self, owner: ast.ClassDef, module: Module, node: ast.AST) -> bool:
+        """Whether a constructor names its object's own attribute there, and no list of a module's or of the class."""
+        named, root = "", node
+        while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+            named = root.attr if isinstance(root, ast.Attribute) else named
+            root = root.func if isinstance(root, ast.Call) else root.value
+        is_of_self = isinstance(root, ast.Name) and module.class_of_self(root) is owner
+        return is_of_self and any(
+            isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and module.class_of_self(n.value) is owner
+            for n in module.named.get(named, ())
+        )
 
     def depends_on(self, module: Module, test: ast.AST, uses: list[Use]) -> bool:
         """Whether a test asks by one of these uses, or by a variable that was assigned what one of them answered."""
@@ -302,7 +324,9 @@ class Places:
         name = function.name
         if self._code.is_entry(module, function):
             return False
-        if name in SET_UP or _is_scenario(function) or self._makes_the_step(module, function):
+        if self._is_of_set_up(module, function, node) or _is_scenario(function):
+            return True
+        if self._makes_the_step(module, function):
             return True
         owner = module.class_of_method(function)
         needs_object = not any(last_name(d) in ("classmethod", "staticmethod") for d in function.decorator_list)
@@ -385,7 +409,9 @@ class Places:
 
     def is_once(self, module: Module, node: ast.AST) -> bool:
         """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use. Of a loop or a
-        call: surely run once."""
+        call: surely run once. Of a class: its objects are."""
+        if isinstance(node, ast.ClassDef):
+            return self._is_made_once(node)
         if isinstance(node, ast.Call) and self._code.is_over(module, node):
             return True
         if isinstance(node, (*LOOPS, ast.Call)):
@@ -398,6 +424,19 @@ class Places:
             if isinstance(home, FUNCTIONS):
                 return self._is_closure or self.how_often(module, home) == "once"
         return True
+
+    def _is_made_once(self, owner: ast.ClassDef, depth: int = 0) -> bool:
+        """Also of the classes derived from it. Where others make the objects, that is asked of these."""
+        kinds = {owner.name} | {c.name for m in self._code.mentioning(owner.name)[0] for c in _derived(m, owner.name)}
+
+        def is_once(module: Module, call: ast.Call) -> bool:
+            function = module.function(call)
+            maker = module.class_of_method(function)
+            if maker is None or function is None or function.name not in SET_UP or module.loops(call):
+                return self.is_once(module, call)
+            return depth < _MOST_LEVELS and self._is_made_once(maker, depth + 1)
+
+        return all(is_once(*call) for kind in kinds for call in self._code.calls(kind))
 
     def _makes_attribute(
         self, module: Module, node: ast.Attribute, statement: ast.AST, scope: ast.AST, loops: list[ast.AST]
@@ -572,6 +611,11 @@ class Places:
             return True
         is_plain = slot.owner is not None and type(slot.owner) is types.SimpleNamespace
         return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
+
+
+def _derived(module: Module, name: str) -> list[ast.ClassDef]:
+    """Classes of a file that have one of this name as a base."""
+    return [node for nodes in module.classes.values() for node in nodes if name in map(last_name, node.bases)]
 
 
 def _is_divisor(outer: ast.AST, field: str) -> bool:

@@ -354,11 +354,12 @@ def _leads_to(node: ast.expr, way: list[Access], owner: str) -> bool:
     """Whether an expression inside a class leads to the end of a way: by the names of all that it writes."""
     is_named = False
     for access in reversed(way):
-        if isinstance(node, ast.Subscript):
-            if not access.is_item(node.slice):
+        item = _item_in(node)
+        if item is not None:
+            node, index = item
+            if not access.is_item(index):
                 return False
-            is_named = is_named or (isinstance(node.slice, ast.Constant) and access.kind != "any_index")
-            node = node.value
+            is_named = is_named or (isinstance(index, ast.Constant) and access.kind != "any_index")
         elif isinstance(node, ast.Attribute):
             if access.kind not in ("attribute", "variable") or node.attr != access.label:
                 return False
@@ -375,12 +376,21 @@ def _leads_to(node: ast.expr, way: list[Access], owner: str) -> bool:
     return is_named
 
 
+def _item_in(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """What an expression takes an item out of, and by which key: `x[k]`, `x.setdefault(k, [])`, `x.get(k)`."""
+    if isinstance(node, ast.Subscript):
+        return node.value, node.slice
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        return (node.func.value, node.args[0]) if node.func.attr in ("setdefault", "get") else None
+    return None
+
+
 def _is_named_alike(node: ast.expr, name: str) -> bool:
     """Whether an expression ends in the name, and in no key that contradicts: `name`, `x.name`, `x.name[i]`."""
-    while isinstance(node, ast.Subscript):
-        if isinstance(node.slice, ast.Constant):
+    while (item := _item_in(node)) is not None:
+        node, index = item
+        if isinstance(index, ast.Constant):
             return False
-        node = node.value
     if isinstance(node, ast.Attribute):
         return node.attr == name
     return isinstance(node, ast.Name) and node.id == name

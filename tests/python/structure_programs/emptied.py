@@ -17,6 +17,22 @@ EXPIRING = [
         line="if x]",
     ),
     Case(
+        "constructor of what some steps make",
+        "kept, count = [], 0\nclass Epoch:\n    def __init__(self): kept.clear()\n"
+        "def step():\n    global count\n    count += 1\n    kept.append([1])\n    if count % 400 == 0: Epoch()\n",
+        "kept",
+        "reset",
+        line="kept.clear()",
+    ),
+    Case(
+        "constructor of what is made once",
+        "kept = []\nclass Keeper:\n    def __init__(self): kept.clear()\n"
+        "keeper = Keeper()\ndef step(): kept.append([1])\n",
+        "kept",
+        "uncalled",
+        line="kept.clear()",
+    ),
+    Case(
         "close that a program calls",
         keeper(
             appending() + method("close", "self.kept.clear()"),

@@ -16,7 +16,32 @@ LOGGING = (
     "def add(self, x): self.kept.append(x)" + method("log", "self.add([1])") + method("work", "if TEST: self.log()")
 )
 
+REGISTRY = "kept = []\nclass Metric:\n    def __init__(self): kept.append(self)\n"
+OF_THE_CLASS = "class Metric:\n    kept = []\n    def __init__(self): self.kept.append([1])\n"
+
 UNBOUNDED = [
+    Case("objects of each step register themselves", REGISTRY + "def step(): Metric()\n", "kept", "unbounded"),
+    Case(
+        "objects of each step register themselves, by their name",
+        REGISTRY.replace("[]", "{'Metric': []}").replace(
+            "kept.append", "kept.setdefault(type(self).__name__, []).append"
+        )
+        + "def step(): Metric()\n",
+        "kept['Metric']",
+        "unbounded",
+    ),
+    Case(
+        "objects of each step fill what their class has",
+        OF_THE_CLASS + "def step(): Metric()\n",
+        "Metric.kept",
+        "unbounded",
+    ),
+    Case(
+        "what each step makes registers the parts that it makes",
+        REGISTRY + "class Metrics:\n    def __init__(self): self.metric = Metric()\ndef step(): Metrics()\n",
+        "kept",
+        "unbounded",
+    ),
     Case(
         "shown under its name",
         keeper(
