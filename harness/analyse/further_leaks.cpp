@@ -50,23 +50,52 @@ Finding finding_of(const Recording& recording, int index, Kind kind, Device devi
   return finding;
 }
 
+// The container that a survivor lies in; -1 where that is not known.
+int container_of(const Recording& recording, const Survivor& survivor) {
+  return survivor.holder < 0 ? -1 : recording.holders.at(static_cast<std::size_t>(survivor.holder)).container;
+}
+
+// Of the tensors of each stack whose holder was searched, the part that lies in a container. Not all are searched: what
+// was made at one place goes to the same ones.
+std::map<int, double> shares_of(const Recording& recording, int container) {
+  std::map<int, double> known;
+  std::map<int, double> in_it;
+  for (const auto& survivor : recording.survivors) {
+    const auto own = container_of(recording, survivor);
+    if (survivor.type != SurvivorType::tensor || own < 0 || !is_old(recording, survivor)) continue;
+    known[survivor.stack] += 1;
+    if (own == container) in_it[survivor.stack] += 1;
+  }
+  for (auto& [stack, count] : in_it) count /= known[stack];
+  return in_it;
+}
+
+struct Kept {
+  std::vector<const Survivor*> survivors;
+  double bytes = 0;
+};
+
 // The tensors that lie in a container, on each device.
 std::vector<Finding> of_tensors(const Recording& recording, int index) {
   const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-  std::map<Device, std::vector<const Survivor*>> kept;
+  const auto shares = shares_of(recording, holder.container);
+  std::map<Device, Kept> kept;
   for (const auto& survivor : recording.survivors) {
-    if (survivor.type != SurvivorType::tensor || survivor.holder < 0 || !is_old(recording, survivor)) continue;
-    const auto& own = recording.holders.at(static_cast<std::size_t>(survivor.holder));
-    if (own.container == holder.container) kept[survivor.device].push_back(&survivor);
+    const auto share = shares.find(survivor.stack);
+    const auto own = container_of(recording, survivor);
+    const bool is_elsewhere = own >= 0 && own != holder.container;
+    if (survivor.type != SurvivorType::tensor || share == shares.end() || is_elsewhere) continue;
+    if (!is_old(recording, survivor)) continue;
+    auto& there = kept[survivor.device];
+    there.survivors.push_back(&survivor);
+    there.bytes += (own >= 0 ? 1 : share->second) * static_cast<double>(survivor.storage_bytes);
   }
   std::vector<Finding> findings;
   for (const auto& [device, there] : kept) {
-    if (steps_kept(there) < kFewestEntries) continue;
-    double bytes = 0;
-    for (const auto* survivor : there) bytes += static_cast<double>(survivor->storage_bytes);
-    const auto rate = bytes / static_cast<double>(recording.proof_steps());
-    auto finding = finding_of(recording, index, kind_of(holder, *example_of(there)), device, rate);
-    add_suspects(recording, there, finding);
+    if (steps_kept(there.survivors) < kFewestEntries) continue;
+    const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
+    auto finding = finding_of(recording, index, kind_of(holder, *example_of(there.survivors)), device, rate);
+    add_suspects(recording, there.survivors, finding);
     finding.what = fmt::format("{} of tensors a step stay as well", format_bytes(rate));
     findings.push_back(std::move(finding));
   }

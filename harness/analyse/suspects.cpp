@@ -190,9 +190,10 @@ GrowthText growth_text(double per_step, std::int64_t period, const std::string& 
     auto every = std::round(steps) == 1 ? std::string("every step") : fmt::format("every {:.0f} steps", steps);
     return GrowthText{fmt::format("{} {}{}", number, noun, is_one ? "" : "s"), every + roughly, is_one};
   };
-  if (is_whole(per_step)) return text(per_step, 1, "");
   const auto steps = static_cast<double>(period);
+  // Eight every eight steps are not one every step.
   if (period > 1 && is_whole(per_step * steps)) return text(per_step * steps, steps, "");
+  if (is_whole(per_step)) return text(per_step, 1, "");
   if (per_step >= 1 || per_step <= 0) return text(per_step, 1, " on average");
   return text(1, 1 / per_step, is_whole(1 / per_step) ? "" : " or so");
 }

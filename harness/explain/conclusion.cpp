@@ -63,7 +63,7 @@ std::vector<std::string> notes_of_collection(const Trace& trace, StepRange judge
   std::vector<std::string> notes;
   for (const auto& device : trace.devices()) {
     const auto collected = collected_bytes(trace, device, judged);
-    if (collected.empty() || collected.back() == 0) continue;
+    if (collected.empty() || collected.back() <= 0) continue;
     const auto per_step = static_cast<double>(collected.back()) / static_cast<double>(collected.size());
     notes.push_back(fmt::format("{} a step on {} is freed by Python's cycle collector only", format_bytes(per_step),
                                 to_string(device)));

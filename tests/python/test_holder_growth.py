@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import types
+import weakref
 from typing import Any
 
 import pytest
@@ -39,6 +40,23 @@ def test_container_that_gained_now_and_then_is_one_where_it_can_be_weighed(entri
     paths = [holder["path"] for holder in search(root, keep)["holders"]]
     assert any(".blobs" in path for path in paths) == (entries > 1)
     assert not any(".unknown" in path for path in paths)
+
+
+@pytest.mark.parametrize("are_others_kept", [True, False])
+def test_list_of_weak_references_keeps_nothing_where_another_does(are_others_kept: bool) -> None:
+    root: Any = types.SimpleNamespace(handlers=[Keeper(None)], references=[])
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            handler = Keeper(None)
+            root.references.append(weakref.ref(handler))
+            if are_others_kept:
+                root.handlers.append(handler)
+        return []
+
+    paths = [holder["path"] for holder in search(root, keep)["holders"]]
+    assert any(".handlers" in path for path in paths) == are_others_kept
+    assert any(".references" in path for path in paths) != are_others_kept
 
 
 @pytest.mark.parametrize("is_another", [False, True])

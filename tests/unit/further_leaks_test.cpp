@@ -26,29 +26,34 @@ Holder list_of(int node, StructureType type, std::int64_t gained_bytes = 0) {
 }
 
 // Tensors are kept in a first list; what a second one, or one in the same object, is like the test says.
-// `is_first_known`: whether the holder of the first leak was found.
+// `is_first_known`: whether the holder of the first leak was found. `searched`: of how many tensors in the second list.
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Finding> further;
 };
-Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0, bool is_first_known = true) {
+Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0, bool is_first_known = true,
+                     std::int64_t searched = kRecorded) {
   TraceBuilder builder(kSteps);
   builder.with({Counter::live_bytes}, [&](auto step) { return (kKept + bytes_of_tensors_in_it) * step; })
       .with({Counter::live_blocks}, [](auto step) { return step; })
       .with_object({.type = "list", .name = "train.kept", .length = 40})
       .with_object({.type = "list", .name = "train.records", .length = 40})
       .with_holder(list_of(0, StructureType::unbounded))
-      .with_holder(second);
+      .with_holder(second)
+      .with_stack({{"train.py", 3, "step", "", FrameOwner::user}})
+      .with_stack({{"train.py", 4, "step", "", FrameOwner::user}});
   for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
     const auto storage = static_cast<std::uint64_t>(step);
     Survivor kept{.type = SurvivorType::tensor, .birth_step = step, .storage = storage, .bytes = kKept};
     kept.storage_bytes = kKept;
     kept.holder = is_first_known ? 0 : -1;
+    kept.stack = 0;
     builder.with_survivor(kept);
     if (bytes_of_tensors_in_it == 0) continue;
     kept.storage = storage + kSteps;
     kept.bytes = kept.storage_bytes = bytes_of_tensors_in_it;
-    kept.holder = 1;
+    kept.holder = step > kSteps - searched ? 1 : -1;
+    kept.stack = 1;
     builder.with_survivor(kept);
   }
   const auto trace = builder.recorded(kRecorded).build();
@@ -90,11 +95,17 @@ TEST(FurtherLeaksTest, SharesTheBytesOfTwoListsOfTensors) {
   const auto outcome = outcome_with(list_of(1, StructureType::unbounded), 256);
   ASSERT_EQ(outcome.findings.size(), 1U);
   ASSERT_EQ(outcome.further.size(), 1U);
-  // Without a stack neither is heavier than the other.
-  EXPECT_EQ(outcome.findings.front().holder, "train.records (list, len 40)");
-  EXPECT_NEAR(outcome.findings.front().bytes_per_step, 256, 1);
-  EXPECT_EQ(outcome.further.front().holder, "train.kept (list, len 40)");
-  EXPECT_NEAR(outcome.further.front().bytes_per_step, kKept, 1);
+  EXPECT_EQ(outcome.findings.front().holder, "train.kept (list, len 40)");
+  EXPECT_NEAR(outcome.findings.front().bytes_per_step, kKept, 1);
+  EXPECT_EQ(outcome.further.front().holder, "train.records (list, len 40)");
+  EXPECT_NEAR(outcome.further.front().bytes_per_step, 256, 1);
+}
+
+TEST(FurtherLeaksTest, TakesWhatWasMadeAtOnePlaceForKeptByOne) {
+  const auto outcome = outcome_with(list_of(1, StructureType::unbounded), 256, true, 5);
+  ASSERT_EQ(outcome.further.size(), 1U);
+  EXPECT_NEAR(outcome.further.front().bytes_per_step, 256, 1);
+  EXPECT_EQ(outcome.further.front().kept_count, outcome.further.front().explained_steps);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import gc
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from stepleak._graph import NEW, Graph
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import code_of, container_kind, free_places_in, items_of, referents_of, type_name
+from stepleak._objects import code_of, container_kind, free_places_in, is_a, items_of, referents_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
@@ -131,6 +132,8 @@ class HolderSearch:
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
         grown = [o for o in grown if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete]
         grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
+        # Who keeps what weak references name is another one.
+        grown = [o for o in grown[:_MOST_ASKED] if not _is_of_weak_references(o)] or grown
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
@@ -397,6 +400,11 @@ def _containers(objects: tuple[Any, ...]) -> list[Any]:
         if (type(o) is dict and o and not gc.is_tracked(o)) or (type(o) is arrays and is_array_of_objects(o))
     ]
     return [o for o in objects if container_kind(o) is not None] + plain
+
+
+def _is_of_weak_references(container: Any) -> bool:
+    items = items_of(container)
+    return bool(items) and is_a(items[-1], weakref.ReferenceType)
 
 
 def _places_of(container: Any) -> list[Any]:

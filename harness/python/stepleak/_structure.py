@@ -302,13 +302,19 @@ class _Judge:
             if use.kind == "trim":
                 number = self._cut(use)
                 if number != 0:
-                    return self._at("bounded", use, number)
+                    return self._at("bounded", use, max(number, self._allowed_before(use)))
             key = use.detail
             if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
                 module, parent = use.module, use.module.parent(use.node)[0]
                 if isinstance(parent, ast.Subscript):
                     return self._at("bounded", use, self._number_of_slots(module, key.right))
         return None
+
+    def _allowed_before(self, use: Use) -> int:
+        """The length up to which nothing is removed there, where that is tested: what is cut to 60 once it has 120
+        holds 120; -1 where none is."""
+        tests = (self._bounds.allowed(module, guard.test, guard.holds) for module, guard in self._places.guards(use))
+        return max((test[1] for test in tests if test is not None and not test[0]), default=-1)
 
     def _number_of_slots(self, module: Module, number: ast.expr) -> int:
         """Of a ring: `slots[i % len(slots)]` stays as long as it was made."""

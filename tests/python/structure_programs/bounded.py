@@ -156,6 +156,22 @@ BOUNDED_BY_SOURCE = [
         100,
         "[-CAPACITY:]",
     ),
+    Case(
+        "trim to less than it may have",
+        keeper(appending("if len(self.kept) > 90:\n    del self.kept[:90 - 30]")),
+        "keeper.kept",
+        "bounded",
+        90,
+        "del self.kept",
+    ),
+    Case(
+        "trim by a number that is not known, of what is too long",
+        keeper(appending("if len(self.kept) > 90:\n    del self.kept[:uuid.getnode() % 7 + 1]")),
+        "keeper.kept",
+        "bounded",
+        90,
+        "del self.kept",
+    ),
     Case("trim by del", keeper(appending("del self.kept[:-25]")), "keeper.kept", "bounded", 25, "del self.kept"),
     Case(
         "trim by the excess",
