@@ -31,20 +31,21 @@ SCENARIO = '''\
             loss = model(torch.randn(4, 64, device=device)).square().mean()
             model.zero_grad()
             loss.backward()
-            losses[:] = [*losses, loss] if is_leaky else [loss]
+            if is_leaky:
+                losses.append(loss)
 
         return step
 
 
     @clean(report="me/mine#1")
     def mine_clean(device):
-        """Keeps the last loss; with the switch, all."""
+        """Keeps no loss; with the switch, all."""
         return training(device, os.environ.get("SWITCH") == "on")
 
 
     @leak(kind=("graph_retention", "attached_activation"), report="me/mine#2")
     def mine_leak(device):
-        """Keeps all losses; with the switch, the last one."""
+        """Keeps all losses; with the switch, none."""
         return training(device, os.environ.get("SWITCH") != "on")
 '''
 
@@ -105,7 +106,7 @@ def test_a_red_gate_leads_ci_systems_to_the_line(story: Story) -> None:
     folder = story.suite.stepleak.folder
     run = json.loads((folder / "red.sarif").read_text(encoding="utf-8"))["runs"][0]
     leaks = [result for result in run["results"] if result["properties"]["target"] == "mine_clean"]
-    line = SCENARIO.splitlines().index("            losses[:] = [*losses, loss] if is_leaky else [loss]") + 1
+    line = SCENARIO.splitlines().index("                losses.append(loss)") + 1
     (place,) = leaks[0]["locations"]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == "mine/scenarios.py"
     assert place["physicalLocation"]["region"]["startLine"] == line
