@@ -25,12 +25,13 @@ SCENARIO = '''\
 
     def training(device, is_leaky):
         model = torch.nn.Linear(64, 64).to(device)
-        losses = []
+        losses, last = [], [None]
 
         def step():
             loss = model(torch.randn(4, 64, device=device)).square().mean()
             model.zero_grad()
             loss.backward()
+            last[0] = loss
             if is_leaky:
                 losses.append(loss)
 
@@ -39,13 +40,13 @@ SCENARIO = '''\
 
     @clean(report="me/mine#1")
     def mine_clean(device):
-        """Keeps no loss; with the switch, all."""
+        """Keeps the last loss; with the switch, all."""
         return training(device, os.environ.get("SWITCH") == "on")
 
 
     @leak(kind=("graph_retention", "attached_activation"), report="me/mine#2")
     def mine_leak(device):
-        """Keeps all losses; with the switch, none."""
+        """Keeps all losses; with the switch, the last one."""
         return training(device, os.environ.get("SWITCH") != "on")
 '''
 
