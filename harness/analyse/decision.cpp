@@ -22,7 +22,7 @@ struct LedgerTrend {
   std::string name;
   Trend trend;
   std::string_view doubt;  // growing: why it may be none; else empty
-  double noise = 0;        // flat as a level that trembles: a growth a step that would not be told from it
+  double noise = 0;        // bytes that are flat as a level that trembles: a growth a step that could hide in it
 };
 
 // Tensors and nodes may hold blocks of any device.
@@ -64,7 +64,7 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
       state = TrendState::flat;
     } else if (judged.count() >= policy.leak_steps && std::all_of(devices.begin(), devices.end(), is_renewed)) {
       state = TrendState::flat;
-      ledger.noise = noise_of(values);
+      if (key.counter == Counter::live_bytes) ledger.noise = noise_of(values);
     }
   }
   const bool is_constant = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
@@ -201,8 +201,7 @@ Limit limit_of(const std::vector<LedgerTrend>& exact, const Trace& trace, const 
   Limit limit{.bytes_per_step = 1, .floors = floors_of(trace, trends)};
   for (const auto& ledger : exact) {
     if (ledger.trend.window > 0) limit.period_steps = std::max(limit.period_steps, ledger.trend.window);
-    if (ledger.name.starts_with("live_bytes"))
-      limit.bytes_per_step = std::max(limit.bytes_per_step, static_cast<std::int64_t>(std::ceil(ledger.noise)));
+    limit.bytes_per_step = std::max(limit.bytes_per_step, static_cast<std::int64_t>(std::ceil(ledger.noise)));
   }
   return limit;
 }

@@ -57,14 +57,15 @@ int container_of(const Recording& recording, const Survivor& survivor) {
 
 // Of the tensors of each stack whose holder was searched, the part that lies in a container. Not all are searched: what
 // was made at one place goes to the same ones.
-std::map<int, double> shares_of(const Recording& recording, int container) {
+std::map<int, double> shares_of(const Recording& recording, const std::vector<const Survivor*>& tensors,
+                                int container) {
   std::map<int, double> known;
   std::map<int, double> in_it;
-  for (const auto& survivor : recording.survivors) {
-    const auto own = container_of(recording, survivor);
-    if (survivor.type != SurvivorType::tensor || own < 0 || !is_old(recording, survivor)) continue;
-    known[survivor.stack] += 1;
-    if (own == container) in_it[survivor.stack] += 1;
+  for (const auto* tensor : tensors) {
+    const auto own = container_of(recording, *tensor);
+    if (own < 0) continue;
+    known[tensor->stack] += 1;
+    if (own == container) in_it[tensor->stack] += 1;
   }
   for (auto& [stack, count] : in_it) count /= known[stack];
   return in_it;
@@ -78,17 +79,17 @@ struct Kept {
 // The tensors that lie in a container, on each device.
 std::vector<Finding> of_tensors(const Recording& recording, int index) {
   const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-  const auto shares = shares_of(recording, holder.container);
+  const auto tensors = survivors_where(
+      recording, [&](const Survivor& s) { return s.type == SurvivorType::tensor && is_old(recording, s); });
+  const auto shares = shares_of(recording, tensors, holder.container);
   std::map<Device, Kept> kept;
-  for (const auto& survivor : recording.survivors) {
-    const auto share = shares.find(survivor.stack);
-    const auto own = container_of(recording, survivor);
-    const bool is_elsewhere = own >= 0 && own != holder.container;
-    if (survivor.type != SurvivorType::tensor || share == shares.end() || is_elsewhere) continue;
-    if (!is_old(recording, survivor)) continue;
-    auto& there = kept[survivor.device];
-    there.survivors.push_back(&survivor);
-    there.bytes += (own >= 0 ? 1 : share->second) * static_cast<double>(survivor.storage_bytes);
+  for (const auto* tensor : tensors) {
+    const auto share = shares.find(tensor->stack);
+    const auto own = container_of(recording, *tensor);
+    if (share == shares.end() || (own >= 0 && own != holder.container)) continue;
+    auto& there = kept[tensor->device];
+    there.survivors.push_back(tensor);
+    there.bytes += (own >= 0 ? 1 : share->second) * static_cast<double>(tensor->storage_bytes);
   }
   std::vector<Finding> findings;
   for (const auto& [device, there] : kept) {

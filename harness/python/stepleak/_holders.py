@@ -403,6 +403,7 @@ def _containers(objects: tuple[Any, ...]) -> list[Any]:
 
 
 def _is_of_weak_references(container: Any) -> bool:
+    """By its newest item."""
     items = items_of(container)
     return bool(items) and is_a(items[-1], weakref.ReferenceType)
 

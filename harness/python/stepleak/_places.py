@@ -180,7 +180,7 @@ class Places:
             module, node, depth = waiting.pop(0)
             yield module, node
             function = module.function(node)
-            if function is None or function in asked or self._is_of_set_up(module, function, node):
+            if function is None or function in asked or self._is_in_set_up(module, node):
                 continue
             asked.add(function)
             if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
@@ -218,15 +218,14 @@ class Places:
         return is_made
 
     def _is_before_steps(self, module: Module, node: ast.AST) -> bool:
-        function = module.function(node)
-        if function is not None:
-            return self._is_of_set_up(module, function, node)
-        return not module.loops(module.statement(node))
+        is_top = module.function(node) is None
+        return not module.loops(module.statement(node)) if is_top else self._is_in_set_up(module, node)
 
-    def _is_of_set_up(self, module: Module, function: Function, node: ast.AST) -> bool:
-        """Whether a function runs before the steps for what a node in it names: none of a constructor whose objects are
-        made again and again, but for what belongs to such an object."""
-        if function.name not in SET_UP:
+    def _is_in_set_up(self, module: Module, node: ast.AST) -> bool:
+        """Whether it stands in a function that runs before the steps: in no constructor whose objects are made again
+        and again, unless it names what belongs to such an object."""
+        function = module.function(node)
+        if function is None or function.name not in SET_UP:
             return False
         owner = module.class_of_method(function) if function.name in _CONSTRUCTORS else None
         return owner is None or self._belongs_to(owner, module, node) or self.is_once(module, owner)
@@ -324,9 +323,7 @@ class Places:
         name = function.name
         if self._code.is_entry(module, function):
             return False
-        if self._is_of_set_up(module, function, node) or _is_scenario(function):
-            return True
-        if self._makes_the_step(module, function):
+        if self._is_in_set_up(module, node) or _is_scenario(function) or self._makes_the_step(module, function):
             return True
         owner = module.class_of_method(function)
         needs_object = not any(last_name(d) in ("classmethod", "staticmethod") for d in function.decorator_list)

@@ -12,6 +12,7 @@ import functools
 import queue
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,7 @@ from stepleak._objects import (
 )
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
-from stepleak._syntax import Module
+from stepleak._syntax import Guard, Module
 from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import CHANGING, Name, Use, Uses
@@ -313,8 +314,14 @@ class _Judge:
     def _allowed_before(self, use: Use) -> int:
         """The length up to which nothing is removed there, where that is tested: what is cut to 60 once it has 120
         holds 120; -1 where none is."""
-        tests = (self._bounds.allowed(module, guard.test, guard.holds) for module, guard in self._places.guards(use))
-        return max((test[1] for test in tests if test is not None and not test[0]), default=-1)
+        return max((number for lets_short, number, _ in self._tests_of_length(use) if not lets_short), default=-1)
+
+    def _tests_of_length(self, use: Use) -> Iterator[tuple[bool, int, Guard]]:
+        """Those under which it is done: whether each lets short ones through, the length that it names, and itself."""
+        for module, guard in self._places.guards(use):
+            allowed = self._bounds.allowed(module, guard.test, guard.holds)
+            if allowed is not None:
+                yield *allowed, guard
 
     def _number_of_slots(self, module: Module, number: ast.expr) -> int:
         """Of a ring: `slots[i % len(slots)]` stays as long as it was made."""
@@ -335,10 +342,9 @@ class _Judge:
 
     def _removed_when_long(self, removing: list[Use]) -> Structure | None:
         for use in removing:
-            for module, guard in self._places.guards(use):
-                allowed = self._bounds.allowed(module, guard.test, guard.holds)
-                if allowed is not None and allowed[1] != 0 and not (use.kind == "remove" and allowed[0]):
-                    return self._at("bounded", use, allowed[1])
+            for lets_short, number, _ in self._tests_of_length(use):
+                if number != 0 and not (use.kind == "remove" and lets_short):
+                    return self._at("bounded", use, number)
         return None
 
     def _filled_when_short(self, fills: list[Use]) -> Structure | None:
@@ -358,10 +364,9 @@ class _Judge:
         return self._at("bounded", puts[0], length_of(self._container))
 
     def _limit(self, fill: Use) -> int | None:
-        for module, guard in self._places.guards(fill):
-            allowed = self._bounds.allowed(module, guard.test, guard.holds)
-            if allowed is not None and allowed[0] and not guard.is_loop:
-                return allowed[1]
+        for lets_short, number, guard in self._tests_of_length(fill):
+            if lets_short and not guard.is_loop:
+                return number
         for guard in fill.module.guards(fill.node):
             is_negated = isinstance(guard.test, ast.UnaryOp) and guard.test.operand in self._uses.denoting
             if not guard.is_loop and is_negated and guard.holds:
@@ -511,8 +516,8 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_gone = assigned == "reset" or (assigned == "remove" and not _is_carried_over(use, uses, below))
             is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
-            is_here = is_here and not code.is_over(use.module, use.node)
-            if is_gone and is_here and not places.is_at_end(use.module, use.node):
+            is_too_late = code.is_over(use.module, use.node) or places.is_at_end(use.module, use.node)
+            if is_gone and is_here and not is_too_late:
                 return at("reset", use)
     return None
 
