@@ -11,8 +11,7 @@ constexpr std::size_t kMostLooks = 24;
 constexpr std::size_t kMostCohorts = 256;
 
 // One column of a table: keys would be most of the file.
-template <typename Row>
-Json column(const std::vector<Row>& rows, std::int64_t Row::*member) {
+Json column(const Cohorts& rows, std::int64_t Cohort::*member) {
   const auto stride = std::max<std::size_t>(1, (rows.size() + kMostCohorts - 1) / kMostCohorts);
   Json values = Json::array();
   for (std::size_t i = 0; i < rows.size(); i += stride) values.push_back(rows[i].*member);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/mapped_memory.hpp"
 #include "harness/trace/device.hpp"
 
 namespace stepleak {
@@ -36,11 +37,14 @@ struct Cohort {
   std::int64_t blocks = 0;
 };
 
+/// Each look of a session keeps some, in the process that is measured.
+using Cohorts = std::vector<Cohort, MappedAllocator<Cohort>>;
+
 /// All cohorts of one device at one look; memory is O(steps with survivors).
 struct CohortTable {
   Device device = kHost;
   std::int64_t at_step = 0;
-  std::vector<Cohort> cohorts;  ///< ascending by birth step; empty cohorts left out
+  Cohorts cohorts;  ///< ascending by birth step; empty cohorts left out
 };
 
 enum class SurvivorType : std::uint8_t {

@@ -84,6 +84,20 @@ def test_numpy_memory_that_stays_is_on_the_host_heap() -> None:
     assert heap[31] - heap[15] >= 16 * BYTES
 
 
+def test_tensors_in_the_place_of_the_set_ups_leave_the_host_heap_as_it_is() -> None:
+    """What is remembered of their births, and of ever more of them at each look, is not on it."""
+    live = [torch.zeros(16) for _ in range(2000)]
+    numbers = iter(range(len(live)))
+
+    def step() -> None:
+        live[next(numbers)] = torch.zeros(16)
+
+    result = stepleak.check(step, device="cpu", min_steps=320)
+    assert result.verdict == "clean", result.report
+    heap = result.json["series"]["heap_bytes@cpu"]
+    assert heap[319] - heap[159] < 160 * 32
+
+
 def test_shared_memory_that_stays_is_counted() -> None:
     kept: list[torch.Tensor] = []
     result = stepleak.check(lambda: kept.append(torch.zeros(COUNT).share_memory_()), device="cpu")

@@ -152,7 +152,7 @@ TEST(GrowingBufferDetectorTest, DetectsBytesThatGrowInAConstantNumberOfBlocks) {
 }
 
 // Every 16 steps 32 KiB; what was born when is alive at the look as `cohorts` say.
-TraceBuilder growing_by_trials(std::vector<Cohort> cohorts) {
+TraceBuilder growing_by_trials(Cohorts cohorts) {
   auto builder = leaking(2048, 0, 0);
   builder.with({Counter::live_bytes}, [](auto step) { return 4096 + step / 16 * 32768; })
       .with_cohorts({kHost, kSteps - kRecorded, std::move(cohorts)});
@@ -164,7 +164,7 @@ TEST(GrowingBufferDetectorTest, DetectsABufferOfWhichOnlyTheNewestIsAlive) {
 }
 
 TEST(GrowingBufferDetectorTest, IgnoresModelsOfTrialsThatAreAliveOfAllAges) {
-  std::vector<Cohort> cohorts;
+  Cohorts cohorts;
   for (std::int64_t step = 0; step <= 256; step += 16) cohorts.push_back({step, 32768, 6});
   EXPECT_FALSE(kinds_of(growing_by_trials(cohorts)).contains(Kind::growing_buffer));
 }

@@ -60,7 +60,7 @@ TEST(SerialiseTest, KeepsWhatThePicturesOfARunShow) {
 
 TEST(SerialiseTest, KeepsOfManyLooksAndBirthsSome) {
   auto result = leaking_result();
-  std::vector<Cohort> cohorts;
+  Cohorts cohorts;
   for (std::int64_t step = 1; step <= 3000; ++step) cohorts.push_back({step, 64, 1});
   for (int i = 0; i < 100; ++i) result.trace.add_look({{.cohorts = cohorts}});
   const auto text = to_json(result);

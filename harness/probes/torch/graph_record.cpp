@@ -53,14 +53,18 @@ namespace {
 
 // Takes what has died out of a table, for the caller to destroy.
 template <typename Table, typename IsDead>
-std::vector<typename Table::node_type> take_dead(Table& table, const IsDead& is_dead) {
-  std::vector<typename Table::node_type> dead;
+std::vector<typename Table::mapped_type> take_dead(Table& table, const IsDead& is_dead) {
+  std::vector<typename Table::mapped_type> dead;
   for (auto entry = table.begin(); entry != table.end();) {
     const auto here = entry++;
-    if (is_dead(here->second)) dead.push_back(table.extract(here));
+    if (!is_dead(here->second)) continue;
+    dead.push_back(std::move(here->second));
+    table.erase(here);
   }
   return dead;
 }
+
+constexpr auto kAll = [](const auto& /*entry*/) { return true; };
 
 // Empties a container without an end to what was in it.
 template <typename Container>
@@ -75,8 +79,8 @@ void give_up(Container& container) {
 // free a tensor.
 void GraphRecord::prune() {
   std::vector<Output> outputs;
-  std::vector<decltype(tensors_)::node_type> dead_tensors;
-  std::vector<decltype(nodes_)::node_type> dead_nodes;
+  std::vector<TensorEntry> dead_tensors;
+  std::vector<NodeEntry> dead_nodes;
   {
     const std::scoped_lock lock(mutex_);
     outputs.swap(outputs_);
@@ -98,12 +102,12 @@ void GraphRecord::start() {
 
 void GraphRecord::clear() {
   std::vector<Output> outputs;
-  std::unordered_map<at::TensorImpl*, TensorEntry> tensors;
-  std::unordered_map<Node*, NodeEntry> nodes;
+  std::vector<TensorEntry> tensors;
+  std::vector<NodeEntry> nodes;
   const std::scoped_lock lock(mutex_);
   outputs_.swap(outputs);
-  tensors_.swap(tensors);
-  nodes_.swap(nodes);
+  tensors = take_dead(tensors_, kAll);
+  nodes = take_dead(nodes_, kAll);
 }
 
 template <typename Visit>

@@ -8,10 +8,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "harness/base/mapped_memory.hpp"
 #include "harness/probes/torch/compat/node_reference.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
 
@@ -54,6 +56,8 @@ class GraphRecord {
     WeakNode node;
     Birth birth;
   };
+  using Tensors = std::pmr::unordered_map<at::TensorImpl*, TensorEntry>;
+  using Nodes = std::pmr::unordered_map<Node*, NodeEntry>;
 
   /// The end of an operator: records one of its outputs; `birth` tells what is new about it.
   void add_output(const at::Tensor& output, const Birth& birth, const OperatorStart& start);
@@ -85,8 +89,8 @@ class GraphRecord {
   [[nodiscard]] std::uint64_t next_order() { return order_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   /// The entries themselves, as of the last boundary; only at a quiescent point.
-  [[nodiscard]] const std::unordered_map<at::TensorImpl*, TensorEntry>& tensors() const { return tensors_; }
-  [[nodiscard]] const std::unordered_map<Node*, NodeEntry>& nodes() const { return nodes_; }
+  [[nodiscard]] const Tensors& tensors() const { return tensors_; }
+  [[nodiscard]] const Nodes& nodes() const { return nodes_; }
 
  private:
   static constexpr std::size_t kMostOutputs = 4096;
@@ -108,8 +112,10 @@ class GraphRecord {
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> order_{0};
   std::vector<Output> outputs_;  // since the last boundary, in the order in which operators ended
-  std::unordered_map<at::TensorImpl*, TensorEntry> tensors_;
-  std::unordered_map<Node*, NodeEntry> nodes_;
+  // Of entries that live as long as a tensor or a node, a hundred bytes each.
+  std::pmr::unsynchronized_pool_resource memory_{mapped_memory()};
+  Tensors tensors_{&memory_};
+  Nodes nodes_{&memory_};
 };
 
 }  // namespace stepleak
