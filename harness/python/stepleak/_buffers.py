@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
+from stepleak._heap import slots_holding
 from stepleak._limit import TimeLimit
-from stepleak._objects import class_namespace_of, container_kind, is_one_of, length_of, mro_of, referents_of
-from stepleak._unseen import array_type, base_of, without_buffer
+from stepleak._objects import class_namespace_of, container_kind, is_one_of, length_of, mro_of
+from stepleak._unseen import array_type, base_of, is_own_buffer
 
 _LEAST_BYTES = 4096
 """Of a buffer that is looked at: what a step leaves is a multiple of this by the time a leak is recorded."""
@@ -78,29 +79,17 @@ class Buffers:
         self._before = {}
 
     def _held(self, limit: TimeLimit) -> dict[_Slot, Buffer]:
-        limit.check()
-        objects = gc.get_objects()
-        referents = referents_of(*objects)
-        untracked = [o for o in referents if type(o) is dict and not gc.is_tracked(o)]
-        referents += referents_of(*untracked)
-        # By `id`: a metaclass may have a hash of its own.
-        kinds = {id(kind): kind for kind in map(type, referents)}
-        sizers = {at: sizer for at, kind in kinds.items() if (sizer := _sizer_of(kind)) is not None}
-        # Most of all objects are text, and small.
-        large = [o for o in referents if id(type(o)) in sizers and (type(o) is not str or len(o) >= _LEAST_BYTES)]
-        buffers = {id(o): o for o in large if _size(sizers[id(type(o))], o) >= _LEAST_BYTES}
-        limit.check()
-        ours = {id(objects), id(referents), id(untracked), id(large), id(buffers)}
         found: dict[_Slot, Buffer] = {}
-        for owners, is_tracked in ((gc.get_referrers(*buffers.values()), True), (untracked, False)):
-            for owner in owners:
-                held = without_buffer(owner, referents_of(owner)) if id(owner) not in ours else []
-                for place, item in enumerate(held):
-                    if id(item) in buffers:
-                        is_moving = container_kind(owner) not in (None, dict)
-                        size = _size(sizers[id(type(item))], item)
-                        buffer = Buffer(item, size, length_of(owner), None if is_tracked else owner)
-                        _add(found, (id(owner), 0 if is_moving else place), buffer)
+        array = array_type()
+        bases = (*_SIZES, *(() if array is None else (array,)))
+        for part in limit.parts(gc.get_objects()):
+            for owner, place, item in slots_holding(part, bases, _LEAST_BYTES):
+                sizer = _sizer_of(type(item))
+                size = -1 if sizer is None or is_own_buffer(owner, item) else _size(sizer, item)
+                if size >= _LEAST_BYTES:
+                    is_moving = container_kind(owner) not in (None, dict)
+                    buffer = Buffer(item, size, length_of(owner), None if gc.is_tracked(owner) else owner)
+                    _add(found, (id(owner), 0 if is_moving else place), buffer)
         for frame in running_frames():
             for name, value in self._read_locals(frame):
                 sizer = _sizer_of(type(value))

@@ -13,7 +13,7 @@ import dataclasses
 import gc
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from stepleak import _declared, _tensors
@@ -23,15 +23,16 @@ from stepleak._cycles import Ways, statement_closing
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
 from stepleak._graph import NEW, Graph
+from stepleak._heap import instances_of, untracked_referents
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import code_of, container_kind, free_places_in, is_a, items_of, referents_of, type_name
+from stepleak._objects import CONTAINERS, code_of, container_kind, free_places_in, is_a, items_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, caching_line, judged
-from stepleak._unseen import array_type, is_array_of_objects, length_of, places_of
+from stepleak._unseen import array_type, is_array_of_objects, length_of, lengths_of, places_of
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
@@ -79,8 +80,8 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             self._buffers.begin(limit)
             for part in limit.parts(gc.get_objects()):
-                for container in _containers(part):
-                    lengths[id(container)] = length_of(container)
+                for container, length in _containers(part):
+                    lengths[id(container)] = length
                     if id(container) in self._doubtful:
                         self._contents[id(container)] = set(map(id, items_of(container)))
             self._lengths = lengths
@@ -116,8 +117,8 @@ class HolderSearch:
         grown_by_id: dict[int, Any] = {}
         with contextlib.suppress(OutOfTimeError):
             for part in limit.parts(objects):
-                tensors.update((_tensors.address_of(o), o) for o in part if _tensors.is_tensor(o))
-                grown_by_id.update((id(o), o) for o in _containers(part) if self._has_grown(o, most))
+                tensors.update((_tensors.address_of(o), o) for o in _tensors.tensors_among(part))
+                grown_by_id.update((id(o), o) for o, length in _containers(part) if self._has_grown(o, length, most))
         part = ()
         was_seen = not limit.is_over
         # What grew most first: the collector's own order follows addresses in places.
@@ -182,8 +183,10 @@ class HolderSearch:
         for container in grown:
             weights[id(container)] = weight_of_gain(container, self._growth(container), limit)
 
-    def _has_grown(self, container: Any, most: int) -> bool:
-        return container is not self._lengths and _FEWEST_ENTRIES <= self._growth(container) < most
+    def _has_grown(self, container: Any, length: int, most: int) -> bool:
+        if length - self._lengths.get(id(container), length) < _FEWEST_ENTRIES or container is self._lengths:
+            return False  # as of nearly all
+        return _FEWEST_ENTRIES <= self._growth(container) < most
 
     def _growth(self, container: Any) -> int:
         """Entries more than before; NEW of one that was not there."""
@@ -389,17 +392,15 @@ def _gain_of(weight: Weight) -> dict[str, Any]:
     }
 
 
-def _containers(objects: tuple[Any, ...]) -> list[Any]:
-    """Those among objects, and the dicts of plain values and arrays of objects that these refer to: the collector does
-    not track them.
+def _containers(objects: tuple[Any, ...]) -> Iterable[tuple[Any, int]]:
+    """Those among objects, and the dicts of plain values and arrays of objects that these refer to (the collector does
+    not track them), each with its length.
     """
-    arrays = array_type()
-    plain = [
-        o
-        for o in referents_of(*objects)
-        if (type(o) is dict and o and not gc.is_tracked(o)) or (type(o) is arrays and is_array_of_objects(o))
-    ]
-    return [o for o in objects if container_kind(o) is not None] + plain
+    array = array_type()
+    plain = untracked_referents(objects, (dict, *(() if array is None else (array,))))
+    found = instances_of(objects, CONTAINERS)
+    found += [o for o in plain if (o if type(o) is dict else is_array_of_objects(o))]
+    return zip(found, lengths_of(found), strict=True)
 
 
 def _is_of_weak_references(container: Any) -> bool:

@@ -26,7 +26,7 @@ class_namespace_of = type.__dict__["__dict__"].__get__
 
 _LENGTHS: dict[type, Any] = {list: list.__len__, dict: dict.__len__, set: set.__len__, deque: deque.__len__}
 _ITERATORS: dict[type, Any] = {list: list.__iter__, dict: dict.values, set: set.__iter__, deque: deque.__iter__}
-_CONTAINERS = tuple(_LENGTHS)
+CONTAINERS = tuple(_LENGTHS)
 cache_info_of: Any = functools._lru_cache_wrapper.__dict__["cache_info"]
 """Of what `functools.lru_cache` returns, which keeps its entries where only the collector sees them."""
 _maxlen_of: Any = deque.__dict__["maxlen"].__get__
@@ -100,7 +100,7 @@ def container_kind(item: Any) -> type | None:
     """`list`, `dict`, `set` or `deque` where the object is one, or of a class derived from it."""
     kind = type(item)
     # Asked of every object there is, most of which are none.
-    if not issubclass(kind, _CONTAINERS):
+    if not issubclass(kind, CONTAINERS):
         return None
     return next(known for known in _LENGTHS if issubclass(kind, known))
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import gc
 import math
@@ -89,17 +90,22 @@ class Paths:
                 self._roots.setdefault(id(module_namespace(module)), name)
         for namespace, name in self._frames.namespaces.items():
             self._roots.setdefault(namespace, name)
-        self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self.__dict__)}
+        self._known: list[Search] = []
+        """Ways that were found, on which lie those to the objects on them."""
+        self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self._known), id(self.__dict__)}
         self._unseen = context_variables()
         self._is_all_known = False
         self._ignore_unseen()
 
     def to(self, target: Any) -> Search:
         """The shortest path from a root, or why there is none."""
-        search = self._search(target)
+        search = self._way_along_known(target) or self._search(target)
         if search.end is not End.FOUND and self._is_held_unseen([target, *search.visited]):
             search = self._search(target)
         del target  # a variable of ours, and a reference that the count would not find
+        if search.end is End.FOUND:
+            self._known.append(search)
+            self._ignored.add(id(search.objects))
         if search.end is not End.NO_ROOT:
             return search
         try:
@@ -124,6 +130,13 @@ class Paths:
         if search.end is End.NO_ROOT or search.end is End.NOT_HELD:
             return not with_unseen_references(search.visited, self._limit) and not self._is_held_unseen(search.visited)
         return False
+
+    def _way_along_known(self, target: Any) -> Search | None:
+        for known in self._known:
+            for at, item in enumerate(known.objects):
+                if item is target:
+                    return dataclasses.replace(known, objects=known.objects[: at + 1])
+        return None
 
     def _is_held_unseen(self, objects: list[Any]) -> bool:
         """Whether something holds one of them unseen: what does is found out when first asked, for all searches."""

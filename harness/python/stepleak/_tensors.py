@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._C import DisableTorchFunction, TensorBase
 
+from stepleak._heap import instances_of
 from stepleak._objects import defining_class, is_a
 
 _address_of: Any = TensorBase.__dict__["_cdata"].__get__
@@ -36,6 +37,10 @@ def is_tensor(item: Any) -> bool:
     return is_a(item, torch.Tensor)
 
 
+def tensors_among(objects: tuple[Any, ...]) -> list[Any]:
+    return instances_of(objects, (torch.Tensor,))
+
+
 def keeps_cuda_object(kind: type) -> bool:
     """Whether things of this type keep an event, a stream or a graph of CUDA's; without a GPU they are nothing."""
     return issubclass(kind, _KEEPERS_OF_CUDA)
@@ -50,7 +55,7 @@ def address_of(tensor: Any) -> int:
 
 def all_tensors() -> list[Any]:
     """Those that Python knows of now."""
-    return [item for item in gc.get_objects() if is_tensor(item)]
+    return tensors_among(tuple(gc.get_objects()))
 
 
 def graph_of(tensor: Any) -> Any:

@@ -15,6 +15,8 @@ import io
 import sys
 from typing import Any
 
+from stepleak._heap import lengths_of as container_lengths_of
+from stepleak._heap import untracked_referents
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, is_a, module_namespace, referents_of
 from stepleak._objects import length_of as container_length_of
@@ -53,11 +55,17 @@ def length_of(item: Any) -> int:
     return size
 
 
-def without_buffer(item: Any, referents: list[Any]) -> list[Any]:
-    """What an object refers to, but for the bytes of a `BytesIO`: from Python 3.12 on the collector sees these, which
-    are in the size of the `BytesIO` itself.
+def lengths_of(items: list[Any]) -> list[int]:
+    """The same of many."""
+    lengths = container_lengths_of(items)
+    return [length_of(item) if length < 0 else length for item, length in zip(items, lengths, strict=True)]
+
+
+def is_own_buffer(owner: Any, held: Any) -> bool:
+    """Whether these are the bytes of a `BytesIO`, in whose own size they are: from Python 3.12 on the collector sees
+    them.
     """
-    return [held for held in referents if type(held) is not bytes] if is_a(item, io.BytesIO) else referents
+    return type(held) is bytes and is_a(owner, io.BytesIO)
 
 
 def contents_of(item: Any) -> list[Any]:
@@ -67,7 +75,7 @@ def contents_of(item: Any) -> list[Any]:
     if type(item) is contextvars.ContextVar:
         return [*referents_of(item), item.get(None)]
     if not is_array(item):
-        return without_buffer(item, referents_of(item))
+        return [held for held in referents_of(item) if not is_own_buffer(item, held)]
     base, items = base_of(item), places_of(item)
     return items if base is None else [*items, base]
 
@@ -101,16 +109,16 @@ def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
             add(array, contents_of(array))
             array = base_of(array)
 
+    exact_types = (tuple, dict, *(() if of_arrays is None else (of_arrays,)))
     for part in limit.parts(gc.get_objects()):
         for task in [item for item in part if type(item) is of_tasks]:
             add(task, referents_of(task))
-        for item in referents_of(*part):
-            kind = type(item)  # of a million items
-            if kind is of_arrays:
+        for item in untracked_referents(part, exact_types):
+            if is_array(item):
                 add_array(item)
-            elif (kind is tuple or kind is dict) and not gc.is_tracked(item):
-                arrays = [held for held in referents_of(item) if type(held) is of_arrays]
-                add(item, arrays)
-                for array in arrays:
-                    add_array(array)
+                continue
+            arrays = [held for held in referents_of(item) if is_array(held)]
+            add(item, arrays)
+            for array in arrays:
+                add_array(array)
     return found
