@@ -4,11 +4,20 @@
 #include "harness/base/mapped_memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <new>
 
 namespace stepleak {
 namespace {
+
+std::atomic<std::int64_t> mapped_bytes{0};
+
+std::int64_t in_pages(std::size_t bytes) {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return static_cast<std::int64_t>((bytes + page - 1) / page * page);
+}
 
 class MappedResource final : public std::pmr::memory_resource {
  private:
@@ -21,13 +30,25 @@ class MappedResource final : public std::pmr::memory_resource {
 
 }  // namespace
 
-void* map_memory(std::size_t bytes) {
+void* try_to_map_memory(std::size_t bytes) noexcept {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (memory == MAP_FAILED) return nullptr;
+  mapped_bytes.fetch_add(in_pages(bytes), std::memory_order_relaxed);
   return memory;
 }
 
-void unmap_memory(void* memory, std::size_t bytes) noexcept { ::munmap(memory, bytes); }
+void* map_memory(std::size_t bytes) {
+  void* memory = try_to_map_memory(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void unmap_memory(void* memory, std::size_t bytes) noexcept {
+  ::munmap(memory, bytes);
+  mapped_bytes.fetch_sub(in_pages(bytes), std::memory_order_relaxed);
+}
+
+std::int64_t own_mapped_bytes() noexcept { return mapped_bytes.load(std::memory_order_relaxed); }
 
 std::pmr::memory_resource* mapped_memory() {
   static auto* resource = new MappedResource;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 
 namespace stepleak {
@@ -10,7 +11,11 @@ namespace stepleak {
 /// Whole pages of zeroed memory, aligned for any type. For what we keep of the program beyond a step: on the host heap,
 /// which is measured, it would grow as a leak does. Thread-safe. Throws std::bad_alloc where there is no memory.
 [[nodiscard]] void* map_memory(std::size_t bytes);
+/// The same; null where there is no memory.
+[[nodiscard]] void* try_to_map_memory(std::size_t bytes) noexcept;
 void unmap_memory(void* memory, std::size_t bytes) noexcept;
+/// What is mapped by these now, in whole pages: no part of what a step maps.
+[[nodiscard]] std::int64_t own_mapped_bytes() noexcept;
 
 /// For a container of a few large pieces: each takes whole pages.
 template <typename T>

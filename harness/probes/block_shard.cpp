@@ -3,10 +3,10 @@
 
 #include "harness/probes/block_shard.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
+
+#include "harness/base/mapped_memory.hpp"
 
 namespace stepleak {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::uintptr_t kEmpty = 0;  // no allocation has this address
 }  // namespace
 
 BlockShard::~BlockShard() {
-  if (slots_ != nullptr) ::munmap(slots_, mapped_bytes());
+  if (slots_ != nullptr) unmap_memory(slots_, mapped_bytes());
 }
 
 bool BlockShard::start(std::size_t capacity) noexcept {
@@ -28,9 +28,8 @@ bool BlockShard::start(std::size_t capacity) noexcept {
 
 // The mapping is zeroed, so every slot is empty; pages that are never touched cost no memory.
 bool BlockShard::resize(std::size_t capacity) noexcept {
-  void* memory = ::mmap(nullptr, capacity * sizeof(Block), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
+  void* memory = try_to_map_memory(capacity * sizeof(Block));
+  if (memory == nullptr) return false;
   const auto old = slots();
   slots_ = static_cast<Block*>(memory);
   capacity_ = capacity;
@@ -38,7 +37,7 @@ bool BlockShard::resize(std::size_t capacity) noexcept {
   for (const auto& block : old) {
     if (block.address != kEmpty) slots_[slot_of(block.address)] = block;
   }
-  if (!old.empty()) ::munmap(old.data(), old.size_bytes());
+  if (!old.empty()) unmap_memory(old.data(), old.size_bytes());
   return true;
 }
 

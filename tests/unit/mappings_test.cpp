@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "harness/base/mapped_memory.hpp"
 #include "harness/base/process_pages.hpp"
+#include "harness/trace/survivor.hpp"
 #include "tests/support/posix_shared_memory.hpp"
 
 namespace stepleak {
@@ -48,6 +50,20 @@ TEST(MappingsTest, CountsWhatCanBeWritten) {
   mappings.forget();
   EXPECT_EQ(bytes_of(mappings).writable - before.writable, static_cast<std::int64_t>(kBytes));
   ::munmap(reserved, kBytes);
+}
+
+TEST(MappingsTest, LeavesOutWhatWeKeepOurselves) {
+  Mappings mappings;
+  const auto before = bytes_of(mappings);
+  const auto ours = own_mapped_bytes();
+  {
+    Cohorts cohorts;
+    cohorts.reserve(kBytes / sizeof(Cohort));
+    EXPECT_EQ(own_mapped_bytes() - ours, static_cast<std::int64_t>(kBytes));
+    EXPECT_EQ(bytes_of(mappings).writable, before.writable);
+  }
+  EXPECT_EQ(own_mapped_bytes(), ours);
+  EXPECT_EQ(bytes_of(mappings).writable, before.writable);
 }
 
 TEST(MappingsTest, ReadsTheListWhereMoreThanPrivateMemoryWasMapped) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/base/mapped_memory.hpp"
 #include "harness/base/proc_file.hpp"
 
 namespace stepleak {
@@ -59,7 +60,7 @@ MappedBytes Mappings::bytes(const ProcessPages& pages) {
   } else {
     bytes_ = read_mappings();
   }
-  return bytes_;
+  return {.shared = bytes_.shared, .writable = bytes_.writable - own_mapped_bytes()};
 }
 
 }  // namespace stepleak

@@ -11,7 +11,7 @@ namespace stepleak {
 /// Bytes of the process's mappings, in whole pages.
 struct MappedBytes {
   std::int64_t shared = 0;    ///< below /dev/shm: storages after `share_memory_()`, batches of a loader's workers
-  std::int64_t writable = 0;  ///< of all others that can be written, but for devices' and the first stack
+  std::int64_t writable = 0;  ///< of all others that can be written, but for devices', ours and the first stack
 };
 
 /// What this process has mapped.
