@@ -97,4 +97,10 @@ bool has_remainder(const Trace& trace, Device device, StepRange judged) {
   return clearings.size() == 2 || blocks_born(*table, {clearings[clearings.size() - 3], before - 1}) > 0;
 }
 
+bool may_have_remainder(const Trace& trace, Device device, StepRange judged) {
+  const auto clearings = clearings_of(trace, device, judged);
+  const auto* table = trace.cohorts_of(device);
+  return clearings.size() == 1 && table != nullptr && blocks_born(*table, {judged.first, clearings.front()}) > 0;
+}
+
 }  // namespace stepleak

@@ -33,4 +33,8 @@ namespace stepleak {
 /// replaced: an example, a best result. While there were two clearings, that is not known, and the newest counts.)
 [[nodiscard]] bool has_remainder(const Trace& trace, Device device, StepRange judged);
 
+/// Whether something outlived the only clearing so far, or was made as it came: what the first steps made for good,
+/// what the next clearing takes, or the first remainder.
+[[nodiscard]] bool may_have_remainder(const Trace& trace, Device device, StepRange judged);
+
 }  // namespace stepleak

@@ -48,7 +48,8 @@ double noise_of(const std::vector<std::int64_t>& values) {
 // and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
 // bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
 // replaced at random, it is a level that trembles; only many steps show that it is. Where what was to be cleared was
-// not all cleared, a level that seems flat hides a remainder.
+// not all cleared, a level that seems flat hides a remainder; after one clearing, as long as there is time for another,
+// that is not known.
 LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
   LedgerTrend ledger{.name = to_string(key), .trend = trends.of(key)};
   auto& state = ledger.trend.state;
@@ -68,8 +69,9 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
     }
   }
   const bool is_constant = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  const bool is_last_look = judged.last >= policy.budget_steps;
   if (ledger.trend.is_flat() && !is_constant && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
-        return has_remainder(trace, device, judged);
+        return has_remainder(trace, device, judged) || (!is_last_look && may_have_remainder(trace, device, judged));
       })) {
     state = TrendState::undecided;
   }

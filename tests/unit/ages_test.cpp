@@ -76,6 +76,32 @@ TEST(RemainderTest, IsNotWhatTheNextOneReplaces) {
   EXPECT_FALSE(has_remainder(trace, kHost, {1, 64}));
 }
 
+TEST(RemainderTest, IsNotKnownAfterOneClearingThatSomethingOutlived) {
+  const auto leaking = trace_of(saw_tooth(40, 1, 1.0, true), 64);
+  EXPECT_TRUE(may_have_remainder(leaking, kHost, all_of(leaking)));
+  const auto clean = trace_of(saw_tooth(40, 1, 1.0), 64);
+  EXPECT_FALSE(may_have_remainder(clean, kHost, all_of(clean)));
+  const auto before_the_first = trace_of(saw_tooth(80, 1, 1.0, true), 64);
+  EXPECT_FALSE(may_have_remainder(before_the_first, kHost, all_of(before_the_first)));
+  const auto after_two = trace_of(saw_tooth(25, 1, 1.0, true), 64);
+  EXPECT_FALSE(may_have_remainder(after_two, kHost, all_of(after_two)));
+  EXPECT_TRUE(has_remainder(after_two, kHost, all_of(after_two)));
+}
+
+// Made once at the first step, beside a list that is cleared: known to be no remainder after the second clearing.
+TEST(RemainderTest, DelaysCleanToTheSecondClearing) {
+  const auto step = [tooth = saw_tooth(50, 1, 1.0)](std::int64_t step, SyntheticMemory& memory) mutable {
+    if (step == 2) memory.hold(4096);
+    tooth(step, memory);
+  };
+  const auto run = run_synthetic({.step = step}, {.sources = Sources::none});
+  EXPECT_EQ(run.verdict, Verdict::clean);
+  EXPECT_GT(run.steps, 100);
+  EXPECT_LE(run.steps, 192);
+  const auto leaking = run_synthetic({.step = saw_tooth(50, 1, 1.0, true)}, {.sources = Sources::none});
+  EXPECT_EQ(leaking.verdict, Verdict::leak);
+}
+
 // The latest twelve outlive each clearing, and take the place of the twelve before.
 TEST(RemainderTest, IsNotWhatACacheOfTheLatestKeeps) {
   const auto step = [kept = std::deque<Block>()](std::int64_t step, SyntheticMemory& memory) mutable {
