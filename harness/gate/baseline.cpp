@@ -273,7 +273,7 @@ Baseline baseline_of(const Result& result, const std::map<std::string, std::stri
     baseline.fingerprints.push_back(finding.fingerprint);
     baseline.leaks[finding.fingerprint] = {std::string(to_string(finding.kind)), where_text(finding),
                                            finding.holder_shape};
-    baseline.bytes_per_step[std::string(to_string(finding.kind))] = finding.bytes_per_step;
+    baseline.bytes_per_step[std::string(to_string(finding.kind))] += finding.bytes_per_step;
   }
   std::sort(baseline.kinds.begin(), baseline.kinds.end());
   std::sort(baseline.fingerprints.begin(), baseline.fingerprints.end());

@@ -31,6 +31,23 @@ def test_list_in_an_attribute() -> None:
     assert found["unreachable"] == set()
 
 
+def test_each_tensor_in_a_container_has_its_holder() -> None:
+    """Also of more than are searched for, and of two containers that are filled in turns."""
+    root = Keeper({"scores": [], "labels": []})
+    both = deque(root.kept.values())
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(80):
+            addresses += appended(both[0])()[:1]
+            both.rotate()
+        return addresses
+
+    found = search(root, keep)
+    held_at = [found["holders"][found["holder_of"][address]]["path"] for address in found["addresses"]]
+    assert ["scores" in path for path in held_at] == [at % 2 == 0 for at in range(80)]
+
+
 def in_array_of_objects(shown: Any) -> Any:
     array: Any = numpy.empty(2, dtype=object)
     array[1] = shown.base

@@ -55,6 +55,16 @@ TEST(BaselineTest, FindsAFasterLeakWorse) {
   EXPECT_EQ(compare(leaking_baseline(), now).change, Change::worse);
 }
 
+TEST(BaselineTest, AddsUpWhatFindingsOfOneKindGrow) {
+  Result result;
+  result.verdict = Verdict::leak;
+  result.findings = {{.kind = Kind::growth, .bytes_per_step = 4096, .fingerprint = "00000000000000aa"},
+                     {.kind = Kind::growth, .bytes_per_step = 64, .fingerprint = "00000000000000bb"},
+                     {.kind = Kind::host_heap, .bytes_per_step = 512, .fingerprint = "00000000000000cc"}};
+  const auto baseline = baseline_of(result, {});
+  EXPECT_EQ(baseline.bytes_per_step, (std::map<std::string, double>{{"growth", 4160}, {"host_heap", 512}}));
+}
+
 TEST(BaselineTest, ToleratesALevelWithinBytesAndPart) {
   auto now = clean_baseline();
   now.steady["live_bytes@cpu"] = 104000;

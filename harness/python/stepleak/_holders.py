@@ -154,7 +154,6 @@ class HolderSearch:
             self._contents,
             self.__dict__,
             wanted,
-            found.containers,
             found.__dict__,
             *_declared.holders(),
         ]
@@ -211,7 +210,6 @@ class _Found:
         read_locals: ReadLocals,
         limit: TimeLimit,
     ) -> None:
-        self.containers: list[tuple[int, Any]] = []
         self.grown = grown
         self.doubtful: set[int] = set()
         self._growth = growth
@@ -224,6 +222,8 @@ class _Found:
         self._read_locals = read_locals
         self._holders: list[dict[str, Any]] = []
         self._holder_of: dict[int, int] = {}
+        self._wanted: dict[int, int] = {}
+        """The address of each tensor whose holder is wanted, by the tensor's `id`."""
         self._unreachable: list[int] = []
         self._cycle_of: dict[int, int] = {}
         self._gradient = -1
@@ -322,11 +322,11 @@ class _Found:
 
     def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
         ends: dict[int, End] = {}
+        self._wanted = {id(tensors[address]): address for address in addresses}
         for address in addresses[:_MOST_TENSORS]:
-            sibling = _holder_containing(tensors[address], self.containers)
-            if sibling is not None:
-                self._holder_of[address] = sibling
-            elif sum(end is not End.NOT_HELD for end in ends.values()) < _MOST_SEARCHES:
+            if address in self._holder_of:
+                continue
+            if sum(end is not End.NOT_HELD for end in ends.values()) < _MOST_SEARCHES:
                 ends[address] = self._add_tensor(paths, tensors, address)
         self._conclude(addresses, ends)
 
@@ -339,8 +339,11 @@ class _Found:
             # First of all: where its time is over, nothing may name a holder that is not there.
             self.add(paths, search)
             self._holder_of[address] = index
-            parent = search.objects[-2] if len(search.objects) > 1 else None
-            self.containers.append((index, parent))
+            container = search.objects[-2] if len(search.objects) > 1 else None
+            if container_kind(container) is not None:
+                for item in items_of(container):
+                    if id(item) in self._wanted:
+                        self._holder_of.setdefault(self._wanted[id(item)], index)
         elif search.end is End.NO_ROOT and not self._cycle_of:
             # One shows where they close.
             ways = Ways(tensors[address], search.visited, self._limit)
@@ -424,11 +427,3 @@ def _note_of(limit: TimeLimit, objects: int) -> str:
 def _structure_of(declared: _declared.Declared, length: int) -> Structure:
     kind = "exceeded" if length > declared.bound else "declared"
     return Structure(kind, declared.bound, declared.file, declared.line, declared.text)
-
-
-def _holder_containing(tensor: Any, containers: list[tuple[int, Any]]) -> int | None:
-    """The holder already found whose innermost container holds this tensor too."""
-    for index, container in containers:
-        if container_kind(container) is not None and any(item is tensor for item in items_of(container)):
-            return index
-    return None
