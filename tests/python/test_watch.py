@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import subprocess
 import sys
@@ -341,7 +342,18 @@ def test_a_loop_that_is_over_cannot_be_raised_in(loop: Loop, recwarn: pytest.War
 
 
 def collections_of(steps: int, objects: int) -> int:
-    """How many collections a watched loop forces that makes so many objects in its first step."""
+    """How many collections a watched loop forces that makes so many objects in its first step.
+
+    In a process of its own: what other tests have left takes time to collect.
+    """
+    script = inspect.getsource(forced_collections) + f"print({forced_collections.__name__}({steps}, {objects}))"
+    imports = "import gc, stepleak\nfrom typing import Any\n"
+    done = subprocess.run([sys.executable, "-c", imports + script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def forced_collections(steps: int, objects: int) -> int:
     made: list[Any] = []
     counts = {"full": 0}
 
