@@ -153,6 +153,19 @@ class Trainer:
 """
 
 
+SOURCE_OF_A_CLOSURE = """
+import types
+
+def make(text):
+    report = types.SimpleNamespace(text=text)
+
+    def step():
+        report.text.write("x" * 400)
+
+    return step
+"""
+
+
 @pytest.mark.parametrize(
     ("attribute", "statement"),
     [
@@ -179,6 +192,23 @@ def test_statement_that_makes_a_buffer_grow(attribute: str, statement: str, tmp_
     (holder,) = search.search([], {str(file): set()}, STEPS)["holders"]
     assert (holder["kept_by"]["text"], holder["container"]) == (statement, -1)
     assert holder["buffer_growth"] >= MORE
+
+
+def test_statement_of_a_step_that_has_the_owner_of_the_buffer_in_its_closure(tmp_path: Any) -> None:
+    """A closure is a tuple, and none that is made anew."""
+    file = tmp_path / "train.py"
+    file.write_text(SOURCE_OF_A_CLOSURE, encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(compile(SOURCE_OF_A_CLOSURE, str(file), "exec"), names)
+    text = io.StringIO()
+    text.write("x" * LARGE)
+    step = names["make"](text)
+    step()
+    search = HolderSearch(step, frame_locals)
+    search.begin()
+    step()
+    (holder,) = search.search([], {}, STEPS)["holders"]
+    assert holder["kept_by"]["text"] == "report.text.write('x' * 400)"
 
 
 def test_no_statement_that_makes_a_buffer_anew(tmp_path: Any) -> None:

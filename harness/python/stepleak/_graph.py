@@ -103,7 +103,7 @@ class Graph:
                 node = following
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
-            if is_a(item, tuple) and inside < 0:
+            if is_a(item, tuple) and inside < 0 and not (i > 0 and _is_closure(objects[i - 1], item)):
                 inside = len(way)
             # The innermost container that was there before, but where one grew: what is put in is often one, too.
             if not is_buffer and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
@@ -160,6 +160,10 @@ class Graph:
 def is_unnamed(item: Any) -> bool:
     """Whether it is of a type that no person would call a holder."""
     return is_a(item, _UNNAMED)  # type: ignore[arg-type]
+
+
+def _is_closure(owner: Any, held: Any) -> bool:
+    return type(owner) is types.FunctionType and owner.__closure__ is held
 
 
 def _access(objects: list[Any], index: int, edge: Edge) -> Access:
