@@ -6,9 +6,10 @@
     python3 ci/check_names.py --self-test  the check itself, with near misses that must pass
 
 pip compiles the sources of a library together (unity, pyproject.toml), which halves the time: there such names are of
-one scope. Overloads are none of its business. A type that two files define beside each other breaks the one definition
-rule, of which neither compiler nor linker says a word: one file's objects go through the other's functions. Exit status
-1 where there is one.
+one scope, and so a variable may not have the name of a function that a header declares, which another source includes.
+Overloads are none of its business. A type that two files define beside each other breaks the one definition rule, of
+which neither compiler nor linker says a word: one file's objects go through the other's functions. Exit status 1 where
+there is one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ VARIABLE = re.compile(
     r"^(?!struct |class |enum |namespace |using )\w[^(\n]*?\b(\w+)(?:\[\w*\])?(?: = |\{|;)", re.MULTILINE
 )
 FUNCTION = re.compile(r"^\w[\w:<>,&* \[\]]*[ *&](\w+)(\([^{;]*\))[\w ]*\{", re.MULTILINE)
+DECLARED_FUNCTION = re.compile(
+    r"^(?:\[\[nodiscard\]\] |inline |constexpr )*(?!using |return )\w[\w:<>,&* ]*[ *&](\w+)\(", re.MULTILINE
+)
 PARAMETER_NAME = re.compile(r"(?<=[ &*])\w+(?=[,)])")
 
 
@@ -53,6 +57,21 @@ def clashes(root: Path) -> list[str]:
         for name in set(names_in(source.read_text(encoding="utf-8"))):
             files[LIBRARY_OF.get(folder, folder), name].append(path.as_posix())
     return [f"{name} is defined in {' and in '.join(of)}" for (_, name), of in files.items() if len(of) > 1]
+
+
+def hidden_functions(root: Path) -> list[str]:
+    """Of headers, by variables of sources."""
+    declared: dict[str, str] = {}
+    for header in sorted(root.glob("harness/**/*.hpp")):
+        for name in DECLARED_FUNCTION.findall(header.read_text(encoding="utf-8")):
+            declared.setdefault(name, header.relative_to(root).as_posix())
+    return [
+        f"the variable {name} of {source.relative_to(root)} has the name of a function in {declared[name]}"
+        for source in sorted([*root.glob("harness/**/*.cpp"), *root.glob("detectors/**/*.cpp")])
+        for scope in UNNAMED.findall(source.read_text(encoding="utf-8"))
+        for name in VARIABLE.findall(scope)
+        if name in declared
+    ]
 
 
 def double_types(root: Path) -> list[str]:
@@ -89,6 +108,13 @@ def self_test() -> None:
         ("void all() {\n  const auto kept = 1;\n}", "void most() {\n  const auto kept = 1;\n}"),
     ):
         assert not told(one, other), one
+    for variable, hides in (("int exit_code = 3;", True), ("int code = 3;", False)):
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            (root / "harness").mkdir()
+            (root / "harness/verdict.hpp").write_text("[[nodiscard]] ExitCode exit_code(Verdict verdict);\n")
+            (root / "harness/end.cpp").write_text(f"namespace {{\n\n{variable}\n\n}}  // namespace\n")
+            assert bool(hidden_functions(root)) == hides
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for file, text in (
@@ -109,7 +135,7 @@ def main() -> int:
         self_test()
         return 0
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
-    found = clashes(root) + double_types(root)
+    found = clashes(root) + hidden_functions(root) + double_types(root)
     for clash in found:
         print(f"{clash}\n    remedy: give one of them a name of its own")
     return 1 if found else 0

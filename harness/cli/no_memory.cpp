@@ -14,7 +14,7 @@
 namespace stepleak {
 namespace {
 
-int exit_code = static_cast<int>(ExitCode::failure);
+int code_at_the_end = static_cast<int>(ExitCode::failure);
 
 [[noreturn]] void end() {
   try {
@@ -24,7 +24,7 @@ int exit_code = static_cast<int>(ExitCode::failure);
         "stepleak: there is no memory left: outputs that were not written yet are lost\n"
         "  remedy: free some, or run less at once: --jobs 1\n";
     (void)!::write(STDERR_FILENO, kText.data(), kText.size());
-    ::_exit(exit_code);
+    ::_exit(code_at_the_end);
   } catch (...) {
   }
   std::abort();
@@ -34,6 +34,6 @@ int exit_code = static_cast<int>(ExitCode::failure);
 
 NoMemoryEnd::NoMemoryEnd() : previous_(std::set_terminate(end)) {}
 
-void NoMemoryEnd::set_exit_code(int code) { exit_code = code; }
+void NoMemoryEnd::set_exit_code(int code) { code_at_the_end = code; }
 
 }  // namespace stepleak
