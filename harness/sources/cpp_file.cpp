@@ -307,7 +307,7 @@ TokenRange CppFile::extent_of(std::size_t first) const {
   if (token(first).is("{")) return {first, partners_[first] + 1};
   auto end = first;
   while (end < tokens_.size() && !tokens_[end].is(";")) end = std::max(end, partners_[end]) + 1;
-  return {first, end + 1};
+  return {first, std::min(end + 1, tokens_.size())};
 }
 
 // Parentheses in which a name may be declared: of parameters, and of a loop's head.
@@ -326,7 +326,7 @@ bool CppFile::may_declare_after(std::size_t token) const {
 
 bool CppFile::is_declaration(std::size_t token, std::string* type) const {
   static constexpr std::array<std::string_view, 8> kAfter{";", "=", "{", "(", ",", ")", "[", ":"};
-  if (token == 0 || !tokens_[token].is_name() || !is_one_of(this->token(token + 1).text, kAfter)) return false;
+  if (token == 0 || !this->token(token).is_name() || !is_one_of(this->token(token + 1).text, kAfter)) return false;
   auto at = token - 1;
   bool has_type = false;
   while (true) {
