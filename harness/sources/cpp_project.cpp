@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 16> kEndings{".cpp", ".cc",  ".cxx", ".c+
 constexpr std::array<std::string_view, 9> kProjectMarks{
     ".git", ".hg", "meson.build", "CMakeLists.txt", "BUILD", "BUILD.bazel", "Makefile", "pyproject.toml", "setup.py"};
 // Others' sources, and what a build makes.
-constexpr std::array<std::string_view, 8> kForeign{"third_party", "external", "extern",       "_deps",
+constexpr std::array<std::string_view, 9> kForeign{"third_party", "external", "extern",       "subprojects",  "_deps",
                                                    "vendor",      "venv",     "node_modules", "site-packages"};
 
 bool is_marked(const fs::path& folder) {

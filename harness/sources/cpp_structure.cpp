@@ -3,6 +3,7 @@
 #include "harness/sources/cpp_structure.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -113,8 +114,12 @@ class Reader {
     }
   }
 
+  // An owner that was read before, at the same depth or above, has nothing new to say.
   void read_owners(std::string_view owner, int depth = 0) {
     if (owner.empty() || depth > kMostOwners) return;
+    const auto [read, is_new] = owners_read_.try_emplace(std::string(owner), depth);
+    if (!is_new && read->second <= depth) return;
+    read->second = depth;
     for (const auto& use : names_.project().uses(owner)) {
       const auto& file = *use.file;
       std::string type;
@@ -204,6 +209,7 @@ class Reader {
   std::optional<TokenAt> removal_;
   std::optional<TokenAt> unreached_;
   bool is_removal_emptying_ = false;
+  std::map<std::string, int> owners_read_;  // at what depth
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "harness/base/files.hpp"
+#include "harness/sources/cpp_file.hpp"
+#include "harness/sources/cpp_project.hpp"
 #include "harness/sources/source_holder_search.hpp"
 #include "harness/trace/holder_text.hpp"
 
@@ -301,6 +303,28 @@ TEST(SourceHoldersTest, ReadsSourcesThatAreNone) {
     auto recording = recording_of({.name = "", .source = "\n// made"}, file);
     EXPECT_NO_THROW(SourceHolderSearch().search(recording)) << source;
   }
+}
+
+TEST(CppFileTest, HasNothingBehindItsEnd) {
+  const CppFile file("end.cpp", "int x = 0; class Session");
+  const auto end = file.tokens().size();
+  for (auto token = end; token < end + 5; ++token) EXPECT_FALSE(file.is_declaration(token)) << token;
+  EXPECT_TRUE(file.is_declaration(1));
+  EXPECT_EQ(file.extent_of(end - 1).end, end);
+}
+
+TEST(CppProjectTest, LeavesOutTheSourcesOfOthers) {
+  const Folder folder;
+  write_file(folder.path() + "/meson.build", "");
+  write_file(folder.path() + "/step.cpp", "int mine;");
+  for (const std::string name : {"subprojects", "projects"}) {
+    std::filesystem::create_directory(folder.path() + "/" + name);
+    write_file(folder.path() + "/" + name + "/other.cpp", "int of_" + name + ";");
+  }
+  const CppProject project({folder.path() + "/step.cpp"});
+  EXPECT_EQ(project.uses("mine").size(), 1U);
+  EXPECT_EQ(project.uses("of_projects").size(), 1U);
+  EXPECT_TRUE(project.uses("of_subprojects").empty());
 }
 
 }  // namespace
