@@ -18,7 +18,7 @@ from stepleak._frames import ReadLocals, running_frames
 from stepleak._heap import slots_holding
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, container_kind, is_one_of, length_of, mro_of
-from stepleak._unseen import array_type, base_of, is_own_buffer
+from stepleak._unseen import array_type, array_types, base_of, is_own_buffer
 
 _LEAST_BYTES = 4096
 """Of a buffer that is looked at: what a step leaves is a multiple of this by the time a leak is recorded."""
@@ -80,10 +80,8 @@ class Buffers:
 
     def _held(self, limit: TimeLimit) -> dict[_Slot, Buffer]:
         found: dict[_Slot, Buffer] = {}
-        array = array_type()
-        bases = (*_SIZES, *(() if array is None else (array,)))
         for part in limit.parts(gc.get_objects()):
-            for owner, place, item in slots_holding(part, bases, _LEAST_BYTES):
+            for owner, place, item in slots_holding(part, (*_SIZES, *array_types()), _LEAST_BYTES):
                 sizer = _sizer_of(type(item))
                 size = -1 if sizer is None or is_own_buffer(owner, item) else _size(sizer, item)
                 if size >= _LEAST_BYTES:

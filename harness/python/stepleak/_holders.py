@@ -32,7 +32,7 @@ from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, caching_line, judged
-from stepleak._unseen import array_type, is_array_of_objects, length_of, lengths_of, places_of
+from stepleak._unseen import array_types, is_array_of_objects, length_of, lengths_of, places_of
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
@@ -399,8 +399,7 @@ def _containers(objects: tuple[Any, ...]) -> Iterable[tuple[Any, int]]:
     """Those among objects, and the dicts of plain values and arrays of objects that these refer to (the collector does
     not track them), each with its length.
     """
-    array = array_type()
-    plain = untracked_referents(objects, (dict, *(() if array is None else (array,))))
+    plain = untracked_referents(objects, (dict, *array_types()))
     found = instances_of(objects, CONTAINERS)
     found += [o for o in plain if (o if type(o) is dict else is_array_of_objects(o))]
     return zip(found, lengths_of(found), strict=True)

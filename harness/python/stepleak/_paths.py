@@ -99,7 +99,10 @@ class Paths:
 
     def to(self, target: Any) -> Search:
         """The shortest path from a root, or why there is none."""
-        search = self._way_along_known(target) or self._search(target)
+        known = self._way_along_known(target)
+        if known is not None:
+            return known
+        search = self._search(target)
         if search.end is not End.FOUND and self._is_held_unseen([target, *search.visited]):
             search = self._search(target)
         del target  # a variable of ours, and a reference that the count would not find

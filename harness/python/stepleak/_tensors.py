@@ -38,6 +38,7 @@ def is_tensor(item: Any) -> bool:
 
 
 def tensors_among(objects: tuple[Any, ...]) -> list[Any]:
+    """Those that are tensors, in their order."""
     return instances_of(objects, (torch.Tensor,))
 
 

@@ -27,6 +27,12 @@ def array_type() -> Any:
     return module_namespace(sys.modules.get("numpy")).get("ndarray")
 
 
+def array_types() -> tuple[type, ...]:
+    """The same as one of several types; empty where no NumPy is loaded."""
+    array = array_type()
+    return () if array is None else (array,)
+
+
 def is_array(item: Any) -> bool:
     """By type: one of a derived class is asked nothing."""
     return type(item) is array_type()
@@ -109,11 +115,10 @@ def unseen_holders(limit: TimeLimit) -> dict[int, list[Any]]:
             add(array, contents_of(array))
             array = base_of(array)
 
-    exact_types = (tuple, dict, *(() if of_arrays is None else (of_arrays,)))
     for part in limit.parts(gc.get_objects()):
         for task in [item for item in part if type(item) is of_tasks]:
             add(task, referents_of(task))
-        for item in untracked_referents(part, exact_types):
+        for item in untracked_referents(part, (tuple, dict, *array_types())):
             if is_array(item):
                 add_array(item)
                 continue
