@@ -66,7 +66,8 @@ class Size:
 
 SIZES = {
     "cuda": (
-        Size("small", layers=2, width=256, batch=8, length=64, warm_calls=3, calls=20),
+        # What is read at few boundaries weighs as in a pass that ends clean: its steps 4 to 64.
+        Size("small", layers=2, width=256, batch=8, length=64, warm_calls=3, calls=61),
         Size("middle", layers=9, width=512, batch=16, length=128, warm_calls=3, calls=10),
         Size("large", layers=12, width=1024, batch=16, length=512, warm_calls=1, calls=3),
     ),

@@ -94,5 +94,29 @@ TEST(MappingsTest, SeesWhatBecameWritableAfterForgetWhereTheKernelDoesNotTellDat
   ::munmap(reserved, kBytes);
 }
 
+TEST(MappingsTest, ChecksTheListWhereOtherThanListedIsMapped) {
+  constexpr auto kMore = static_cast<std::int64_t>(kBytes);
+  Mappings mappings;
+  auto pages = process_pages();
+  const auto before = mappings.bytes(pages);
+  pages.mapped += kMore;
+  pages.data += kMore;
+  EXPECT_EQ(mappings.bytes(pages).writable - before.writable, kMore);
+  mappings.check();
+  EXPECT_EQ(mappings.bytes(pages).writable, before.writable);
+}
+
+TEST(MappingsTest, ReadsNoListAgainWhereAsMuchAsListedIsMapped) {
+  Mappings mappings;
+  const auto pages = process_pages();
+  const auto before = mappings.bytes(pages);
+  void* memory = map(MAP_PRIVATE | MAP_ANONYMOUS);
+  mappings.check();
+  EXPECT_EQ(mappings.bytes(pages).writable, before.writable);  // by the numbers, which are those from before
+  mappings.forget();
+  EXPECT_EQ(mappings.bytes(pages).writable - before.writable, static_cast<std::int64_t>(kBytes));
+  ::munmap(memory, kBytes);
+}
+
 }  // namespace
 }  // namespace stepleak

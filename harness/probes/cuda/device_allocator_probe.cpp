@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "harness/base/step_failure.hpp"
+#include "harness/probes/block_log.hpp"
 #include "harness/probes/block_table.hpp"
 #include "harness/probes/cuda/allocator_blocks.hpp"
 #include "harness/probes/cuda/cuda_devices.hpp"
@@ -68,6 +69,7 @@ class SegmentStreams {
 // Never destroyed: blocks may be freed after main().
 struct DeviceRecord {
   BlockTable blocks{std::size_t{1} << 12};
+  BlockLog log{blocks};
   SegmentStreams streams;
   std::atomic<std::int64_t> private_pool_bytes{0};
 };
@@ -120,7 +122,7 @@ std::vector<EventStack> take_stacks() {
 }
 
 // Under the allocator's lock, and perhaps under the GIL: no call into torch; in the screen pass no lock but
-// the table's leaf, and no allocation once it has its size.
+// the log's leaf, and no allocation once the table has its size.
 void on_event(const TraceEntry& event) {
   // torch has no way to detach it: between runs it must cost next to nothing.
   if (!is_observing_here()) return;
@@ -132,10 +134,12 @@ void on_event(const TraceEntry& event) {
   const bool is_private = event.mempool_.first != 0 || event.mempool_.second != 0;
   switch (event.action_) {
     case TraceEntry::ALLOC:
-      device.blocks.insert({event.addr_, bytes, current_step.load(std::memory_order_relaxed)});
+      device.log.made({event.addr_, bytes, current_step.load(std::memory_order_relaxed)});
       break;
     case TraceEntry::FREE_REQUESTED:
-      if (device.blocks.erase(event.addr_) && record().is_explaining && record().is_collecting) {
+      if (!record().is_explaining || !record().is_collecting) {
+        device.log.freed(event.addr_, bytes);
+      } else if (device.log.erase(event.addr_, bytes)) {
         keep_stack(event, true, {});
       }
       break;
@@ -201,25 +205,32 @@ void check_no_capture_is_open() {
 
 // Between runs nobody watched: the table begins with what is in use now, born before the first step.
 void take_stock(std::size_t device) {
-  auto& blocks = record().devices[device]->blocks;
+  auto& record_of_device = *record().devices[device];
+  auto& blocks = record_of_device.blocks;
   std::vector<std::uintptr_t> addresses;
   blocks.for_each([&](const Block& block) { addresses.push_back(block.address); });
   for (const auto address : addresses) blocks.erase(address);
   blocks.restart();
-  auto& streams = record().devices[device]->streams;
+  auto& streams = record_of_device.streams;
   streams.clear();
   for (const auto* stream : streams_with_segments(device)) streams.add(stream);
   for (const auto& block : blocks_in_use(device)) {
     if (!block.is_waiting) blocks.insert({block.address, block.bytes, 0});
   }
+  record_of_device.log.begin();
+}
+
+const BlockTable& blocks_by_now(std::size_t device) {
+  auto& record_of_device = *record().devices[device];
+  record_of_device.log.settle();
+  return record_of_device.blocks;
 }
 
 // Calls `visit` with each block in use and its birth step: 0 where nobody watched yet when it was made.
 template <typename Visit>
 void for_each_block(std::size_t device, const Visit& visit) {
   std::unordered_map<std::uintptr_t, std::int64_t> births;
-  record().devices[device]->blocks.for_each(
-      [&](const Block& block) { births.emplace(block.address, block.birth_step); });
+  blocks_by_now(device).for_each([&](const Block& block) { births.emplace(block.address, block.birth_step); });
   for (const auto& block : blocks_in_use(device)) {
     const auto birth = births.find(block.address);
     visit(block, birth == births.end() ? 0 : birth->second);
@@ -277,7 +288,7 @@ void DeviceAllocatorProbe::start() {
 }
 
 void DeviceAllocatorProbe::begin_step(std::int64_t /*step*/) {
-  for (auto* device : record().devices) device->blocks.reset_peak();
+  for (auto* device : record().devices) device->log.reset_peak();
 }
 
 void DeviceAllocatorProbe::settle() {
@@ -304,10 +315,10 @@ void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
     const auto columns = row.subspan(i * kWidth, kWidth);
     const auto stats = stats_of(i);
     const auto live = level(stats.allocated_bytes);
-    const auto& blocks = record().devices[i]->blocks;
+    const auto& log = record().devices[i]->log;
     if (moment == Moment::before_collection) {
       columns[0] = live;
-      columns[3] = live + blocks.peak_bytes() - blocks.live_bytes();
+      columns[3] = live + log.peak_bytes() - log.live_bytes();
       continue;
     }
     columns[1] = live;
@@ -326,7 +337,7 @@ void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
 void DeviceAllocatorProbe::read_cohorts(std::vector<CohortTable>& tables) {
   if (record().coverage != Coverage::full) return;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
-    tables.push_back(record().devices[i]->blocks.cohorts(device_at(i), current_step.load()));
+    tables.push_back(blocks_by_now(i).cohorts(device_at(i), current_step.load()));
   }
 }
 

@@ -25,7 +25,7 @@ class HostProbe final : public SampledProbe {
   [[nodiscard]] const HostHeap& heap() const { return heap_; }
   void settle() override {
     SampledProbe::settle();
-    mappings_.forget();
+    mappings_.check();
   }
   void read(Moment moment, std::span<std::int64_t> row) override;
 

@@ -24,7 +24,6 @@ struct Gc {
   py::object unfreeze = py::module_::import("gc").attr("unfreeze");
   py::object objects = py::module_::import("gc").attr("get_objects");
   py::object threshold = py::module_::import("gc").attr("get_threshold");
-  py::object is_enabled = py::module_::import("gc").attr("isenabled");
   py::object stats = py::module_::import("gc").attr("get_stats");
 };
 
@@ -149,9 +148,9 @@ bool PythonCollector::is_enabled() const { return is_on() || collects_itself_; }
 
 bool PythonCollector::is_on() const {
   const py::gil_scoped_acquire gil;
+  if (PyGC_IsEnabled() == 0) return false;
   // A threshold of zero switches it off as well.
-  const auto threshold = gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>();
-  return gc().is_enabled().cast<bool>() && threshold > 0;
+  return gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>() > 0;
 }
 
 std::int64_t PythonCollector::objects() const {
