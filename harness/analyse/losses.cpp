@@ -36,6 +36,9 @@ std::vector<Loss> losses_of(const Trends& trends, const std::vector<DeviceCapaci
       const auto free_bytes = static_cast<double>(capacity.total_bytes - capacity.used_bytes);
       loss.full_after = std::max<std::int64_t>(1, static_cast<std::int64_t>(free_bytes / loss.bytes_per_step));
     }
+    // What graphs, copies and objects take there is not in it before the heap's own trend is known.
+    const bool is_heap_known = trends.heap().is_growing() || trends.heap().is_flat();
+    loss.is_least = device == kHost && !is_heap_known;
     losses.push_back(loss);
   }
   std::stable_sort(losses.begin(), losses.end(),

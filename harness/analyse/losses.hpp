@@ -12,7 +12,8 @@ namespace stepleak {
 
 /// What each device loses a step, all together: on a GPU live tensors, or what the process reserves or takes beside
 /// them where that grows faster; on the host tensors, and the heap with graphs, copies and objects. The largest first;
-/// a device that loses nothing is left out. A pure function.
+/// at least so much on the host where the heap's own trend is not known; a device that loses nothing is left out. A
+/// pure function.
 [[nodiscard]] std::vector<Loss> losses_of(const Trends& trends, const std::vector<DeviceCapacity>& capacities);
 
 }  // namespace stepleak

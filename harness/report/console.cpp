@@ -114,8 +114,8 @@ std::string rate_of(const Finding& finding) {
 std::string loss_of(const Result& result) {
   std::string text;
   for (const auto& loss : result.losses) {
-    text += fmt::format("{}{}/step on {}", text.empty() ? "" : " and ", format_bytes(loss.bytes_per_step),
-                        to_string(loss.device));
+    text += fmt::format("{}{}{}/step on {}", text.empty() ? "" : " and ", loss.is_least ? "at least " : "",
+                        format_bytes(loss.bytes_per_step), to_string(loss.device));
   }
   if (!text.empty()) return text;
   const auto& finding = result.findings.front();
@@ -134,7 +134,7 @@ std::string count_of_steps(double steps) {
 std::string full_of(const Result& result) {
   std::string text;
   for (const auto& loss : result.losses) {
-    if (loss.full_after == 0) continue;
+    if (loss.full_after == 0 || loss.is_least) continue;
     text += fmt::format("{}{} after {}", text.empty() ? "" : ", ", to_string(loss.device),
                         count_of_steps(static_cast<double>(loss.full_after)));
   }

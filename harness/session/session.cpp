@@ -19,7 +19,7 @@ namespace {
 using Outcome = RecordOutcome::Type;
 
 // So much room for a trace is made at once: where it grew by and by, the host heap that is measured would grow with it.
-constexpr std::int64_t kReservedBoundaries = 1 << 13;
+constexpr std::int64_t kReservedBoundaries = 1 << 16;
 
 // Of a budget in time this part is kept for the record pass; more of it where the shortest one takes longer.
 constexpr double kRecordShare = 0.25;

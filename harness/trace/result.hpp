@@ -29,6 +29,7 @@ struct Loss {
   Device device = kHost;
   double bytes_per_step = 0;    ///< tensors, graphs, copies and whatever else the process takes there
   std::int64_t full_after = 0;  ///< steps after which the device's memory is full at that rate; 0: not known
+  bool is_least = false;        ///< of the host: its heap, where graphs and objects lie, had not been read often enough
 };
 
 /// What a run came to: the value that every reporter, baseline and front door is handed.

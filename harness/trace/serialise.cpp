@@ -86,6 +86,7 @@ Json losses_to_json(const std::vector<Loss>& losses) {
     json.push_back({{"device", to_string(loss.device)},
                     {"bytes_per_step", loss.bytes_per_step},
                     {"full_after_steps", loss.full_after}});
+    if (loss.is_least) json.back()["at_least"] = true;
   }
   return json;
 }
@@ -94,7 +95,7 @@ std::vector<Loss> losses_from_json(const Json& json) {
   std::vector<Loss> losses;
   for (const auto& loss : json) {
     losses.push_back({parse_device(loss.at("device").get<std::string>()), loss.at("bytes_per_step"),
-                      count_from(loss.at("full_after_steps"))});
+                      count_from(loss.at("full_after_steps")), loss.value("at_least", false)});
   }
   return losses;
 }

@@ -110,7 +110,7 @@ def test_a_leak_does_not_wait_for_a_rank_that_cannot_be_decided(tmp_path: Path) 
         assert end["steps"] < 1024  # the budget, which the other rank needs
 
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp2"])
+@pytest.mark.parametrize("kind", ["ddp", "zero", "fsdp2"])
 def test_a_leak_on_one_rank_is_named_on_both(kind: str, tmp_path: Path) -> None:
     ends = [end[2] for end in run_ranks(tmp_path, f"{kind}_leak_on_1")]
     for end in ends:

@@ -47,5 +47,19 @@ TEST(LossesTest, SayWhenTheMemoryIsFullWhereItsSizeIsKnown) {
   EXPECT_EQ(losses_of(trends, {{kHost, 3000 * kKibi, 1000 * kKibi}}).front().full_after, 2000);
 }
 
+TEST(LossesTest, AreAtLeastSoMuchWhereTheHeapIsNotKnownYet) {
+  const auto loss_at = [](std::int64_t steps) {
+    TraceBuilder builder(steps);
+    builder.with({Counter::live_bytes}, [](auto step) { return 4 * step; }).with({Counter::heap_bytes}, [](auto step) {
+      return step >= 8 && step % 4 == 0 ? step * 80 * kKibi : kUnread;
+    });
+    return losses_of(Trends(builder.build()), {}).front();
+  };
+  EXPECT_TRUE(loss_at(16).is_least);
+  EXPECT_LT(loss_at(16).bytes_per_step, kKibi);
+  EXPECT_FALSE(loss_at(256).is_least);
+  EXPECT_GT(loss_at(256).bytes_per_step, 70 * kKibi);
+}
+
 }  // namespace
 }  // namespace stepleak
