@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import types
+import weakref
+from collections import UserDict
 from collections.abc import Callable
 from typing import Any
 
@@ -216,22 +220,42 @@ def groups_of(root: Any) -> None:
     root.optimizer.add_param_group({"params": [torch.zeros(2, requires_grad=True)]})
 
 
+class Window(logging.Handler):
+    """Keeps the newest values."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        super().__init__()
+        self.values = values
+
+
+def handlers_of(root: Any) -> None:
+    root.logger.addHandler(Window(torch.zeros(2)))
+
+
+def callbacks_of(root: Any) -> None:
+    root.stack.callback(print, torch.zeros(2))
+
+
 @pytest.mark.parametrize(
     ("fill", "statement", "label"),
     [
+        (handlers_of, "logger.addHandler(0)", ".handlers"),
+        (callbacks_of, "stack.callback(print)", "._exit_callbacks"),
         (hooks_on, "weight.register_hook(print)", "._backward_hooks"),
         (modules_in, "layer.add_module('head', 0)", "._modules"),
         (groups_of, "optimizer.add_param_group({})", ".param_groups"),
     ],
 )
-def test_tables_of_torch_are_filled_by_its_methods(
+def test_tables_of_libraries_are_filled_by_their_methods(
     fill: Callable[[Any], None], statement: str, label: str, tmp_path: Any
 ) -> None:
     file = tmp_path / "training.py"
     others = ["layer.register_forward_hook(print, 1).remove", "state.append(1)", "layer.add_module"]
-    file.write_text("def f(layer, weight, optimizer):\n    " + "\n    ".join([statement, *others]), encoding="utf-8")
+    others += ["logger.removeHandler(0)", "logger.addHandler", "stack.pop_all()", "state.callback"]
+    file.write_text("def f(layer, weight, optimizer, logger, stack):\n    " + "\n    ".join([statement, *others]), encoding="utf-8")
     layer = torch.nn.Linear(4, 4)
     root: Any = types.SimpleNamespace(layer=layer, optimizer=torch.optim.SGD([layer.weight]))
+    root.logger, root.stack = logging.Logger("training"), contextlib.ExitStack()
     fill(root)  # a table that is there grows
 
     def keep() -> list[int]:
@@ -241,6 +265,30 @@ def test_tables_of_torch_are_filled_by_its_methods(
 
     holders = search(root, keep, (str(file),))["holders"]
     assert [holder["text"] for holder in holders if label in holder["path"]][:1] == [statement]
+
+
+class Sample:
+    """What a weak dictionary has for a key."""
+
+
+@pytest.mark.parametrize("make", [weakref.WeakKeyDictionary, UserDict, types.SimpleNamespace])
+def test_wrapper_is_filled_like_the_container_in_it(make: Callable[[], Any], tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("def f(t, sample, x):\n    t.features[sample] = (sample, x)\n", encoding="utf-8")
+    root: Any = types.SimpleNamespace(features=make())
+    if make is types.SimpleNamespace:
+        root.features.data = {}
+
+    def keep() -> list[int]:
+        tensors = []
+        for _ in range(STEPS):
+            sample, tensor = Sample(), torch.zeros(2)
+            (root.features.data if make is types.SimpleNamespace else root.features)[sample] = (sample, tensor)
+            tensors.append(tensor._cdata)
+        return tensors
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert (holder["file"] == str(file)) is (make is not types.SimpleNamespace)
 
 
 @pytest.mark.parametrize(("is_replaced", "way"), [(False, ".param_groups"), (True, ".state")])

@@ -60,18 +60,27 @@ class _Match:
     """The expression of what is held; None where the statement does not write it."""
 
 
-_FILLED_BY_TORCH = (
+_FILLED_BY_LIBRARIES = (
     ("_hooks", "register_"),
     ("param_groups", "add_param_group"),
     ("_modules", "add_module"),
     ("_modules", "register_module"),
     ("_parameters", "register_parameter"),
     ("_buffers", "register_buffer"),
+    ("handlers", "addHandler"),
+    ("filters", "addFilter"),
+    ("_exit_callbacks", "callback"),
+    ("_exit_callbacks", "push"),
+    ("_exit_callbacks", "enter_"),
 )
-"""Ends of the names of torch's own containers, and how the methods that fill them begin."""
+"""Ends of the names of containers in torch's objects, in loggers and in exit stacks, and how the methods that fill them
+begin."""
 
 _TABLES_OF_A_MODULE = frozenset({"_buffers", "_parameters", "_modules"})
 """Of `torch.nn.Module`, which puts there what is assigned to an attribute of such a name."""
+
+_WRAPPERS = frozenset({"WeakKeyDictionary", "WeakValueDictionary", "UserDict", "UserList"})
+"""Classes whose objects are used like the container that they keep as `data`."""
 
 
 class Sources:
@@ -92,8 +101,8 @@ class Sources:
 
     def statement_keeping(self, place: Place) -> dict[str, Any]:
         """The likeliest statement that keeps something at a place; empty where none is known."""
-        attribute = _as_attribute(place)
-        found = no_statement() if attribute is None else self._statement_keeping(attribute)
+        other = _as_attribute(place) or _as_wrapper(place)
+        found = no_statement() if other is None else self._statement_keeping(other)
         return found if found["file"] else self._statement_keeping(place)
 
     def _statement_keeping(self, place: Place) -> dict[str, Any]:
@@ -184,7 +193,7 @@ class Sources:
             call = node.value
             method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
             label = place.way[-1].label
-            if call.args and any(label.endswith(end) and method.startswith(verb) for end, verb in _FILLED_BY_TORCH):
+            if call.args and any(label.endswith(end) and method.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES):
                 return _Match(is_proven=False, rank=0, node=node, value=None)
             if isinstance(node, ast.Expr):
                 if _is_written_by(call, place, owner):
@@ -342,6 +351,13 @@ def _as_attribute(place: Place) -> Place | None:
         return None
     way = [*place.way[:-1], Access("attribute", name, table.owners)]
     return Place(way, place.beyond[1:], is_container=False, buffer=place.buffer)
+
+
+def _as_wrapper(place: Place) -> Place | None:
+    """The same place as `features[sample] = ...` writes it, where an object keeps that in a container of its own."""
+    if not place.way or place.way[-1].label != "data" or not place.way[-1].owners & _WRAPPERS:
+        return None
+    return Place(place.way[:-1], place.beyond, place.is_container, place.buffer)
 
 
 def _item_of(place: Place) -> Access:
