@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "harness/base/files.hpp"
 #include "harness/trace/frames.hpp"
@@ -63,15 +65,24 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
   return {};
 }
 
-// Where what grew is a table of hooks, whatever the hooks keep.
-std::string fix_of_hooks(const Finding& finding, const Recording& recording) {
+// Where what grew is a library's table of what was registered, whatever that keeps.
+std::string fix_of_table(const Finding& finding, const Recording& recording) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTables{{
+      {"_hooks", "remove the hook: keep the handle that registering it returns, and call its remove()"},
+      {"_exit_callbacks", "close the stack in each step: with ExitStack() as stack"},
+      {"handlers", "add the handler once, outside of the step, or take it out again with removeHandler()"},
+  }};
   const auto* holder = holder_of(finding, recording);
   if (holder == nullptr) return {};
-  const bool is_table = std::any_of(holder->path.begin(), holder->path.end(), [&](int index) {
+  for (const auto index : holder->path) {
     const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
-    return edge.to == holder->container && edge.label.ends_with("_hooks");
-  });
-  return is_table ? "remove the hook: keep the handle that registering it returns, and call its remove()" : "";
+    if (edge.to != holder->container) continue;
+    for (const auto& [label, advice] : kTables) {
+      const bool is_loggers = label != "handlers" || finding.kept_by.text.find(".addHandler(") != std::string::npos;
+      if (edge.label.ends_with(label) && is_loggers) return std::string(advice);
+    }
+  }
+  return {};
 }
 
 // Of what leads back to itself: torch's own cycles first. The advice on gradients is that of torch's warning.
@@ -130,7 +141,7 @@ std::string fix_by_number(const Finding& finding, const Recording& recording) {
 std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
-  if (auto fix = fix_of_hooks(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
@@ -139,7 +150,9 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
       return with_statement(with_bound("detach what outlives the step", finding, recording),
                             fixed(finding.kept_by, ".detach()"));
     case Kind::detached_activation:
-      return fix_of_container(finding, "keep a summary, move it to the host, or bound what keeps it");
+      return fix_of_container(finding, finding.device == kHost
+                                           ? "keep a summary, or bound what keeps it"
+                                           : "keep a summary, move it to the host, or bound what keeps it");
     case Kind::view_pins_storage:
       return with_statement(with_bound("copy the part that is kept", finding, recording),
                             fixed(finding.kept_by, ".clone()"));

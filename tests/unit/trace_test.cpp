@@ -382,8 +382,9 @@ TEST(FixTest, KeepsToWhatIsDeclared) {
   EXPECT_EQ(fix_for(finding, {}), "");
 }
 
-TEST(FixTest, RemovesHooksWhereTheirTableIsWhatGrew) {
+TEST(FixTest, TakesOutWhatWasRegisteredWhereItsTableIsWhatGrew) {
   Finding finding{.kind = Kind::host_heap, .where = {{"train.py", 7, "step"}}, .holder_index = 0};
+  const auto usual = fix_for({.kind = finding.kind, .where = finding.where}, {});
   const auto fix_of = [&](const std::string& table, int container) {
     Recording recording;
     recording.objects.nodes = {{.type = "Linear", .name = "train.model"}, {.type = "OrderedDict"}, {.type = "list"}};
@@ -392,8 +393,13 @@ TEST(FixTest, RemovesHooksWhereTheirTableIsWhatGrew) {
     return fix_for(finding, recording);
   };
   EXPECT_NE(fix_of("_forward_hooks", 1).find("remove()"), std::string::npos);
-  EXPECT_EQ(fix_of("_forward_hooks", 2), fix_for({.kind = finding.kind, .where = finding.where}, {}));
-  EXPECT_EQ(fix_of("history", 1), fix_for({.kind = finding.kind, .where = finding.where}, {}));
+  EXPECT_EQ(fix_of("_forward_hooks", 2), usual);
+  EXPECT_EQ(fix_of("history", 1), usual);
+  EXPECT_NE(fix_of("_exit_callbacks", 1).find("close the stack"), std::string::npos);
+  EXPECT_EQ(fix_of("handlers", 1), usual);
+  finding.kept_by.text = "log.addHandler(Window())";
+  EXPECT_NE(fix_of("handlers", 1).find("removeHandler()"), std::string::npos);
+  EXPECT_EQ(fix_of("listeners", 1), usual);
 }
 
 TEST(FixTest, BreaksACycleOfTorchsWhereItCloses) {
