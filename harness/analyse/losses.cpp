@@ -37,7 +37,8 @@ std::vector<Loss> losses_of(const Trends& trends, const std::vector<DeviceCapaci
       loss.full_after = std::max<std::int64_t>(1, static_cast<std::int64_t>(free_bytes / loss.bytes_per_step));
     }
     // What graphs, copies and objects take there is not in it before the heap's own trend is known.
-    const bool is_heap_known = trends.heap().is_growing() || trends.heap().is_flat();
+    const auto& heap = trends.heap();
+    const bool is_heap_known = heap.is_growing() || heap.is_flat() || trends.supported_heap().is_growing();
     loss.is_least = device == kHost && !is_heap_known;
     losses.push_back(loss);
   }

@@ -61,6 +61,9 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
     if (type == "generator" || type == "async_generator")
       return "run the generator to its end, or close() and drop it: until then it keeps its variables";
     if (type == "coroutine") return "await or close() the coroutine: until then it keeps its variables";
+    if (type == "_tee_dataobject")
+      return "drop the iterator of tee() that is behind, or take from it too: until then all in between is kept";
+    if (from == holder->container) return {};  // which grew, whoever keeps it
   }
   return {};
 }

@@ -252,7 +252,9 @@ def test_tables_of_libraries_are_filled_by_their_methods(
     file = tmp_path / "training.py"
     others = ["layer.register_forward_hook(print, 1).remove", "state.append(1)", "layer.add_module"]
     others += ["logger.removeHandler(0)", "logger.addHandler", "stack.pop_all()", "state.callback"]
-    file.write_text("def f(layer, weight, optimizer, logger, stack):\n    " + "\n    ".join([statement, *others]), encoding="utf-8")
+    file.write_text(
+        "def f(layer, weight, optimizer, logger, stack):\n    " + "\n    ".join([statement, *others]), encoding="utf-8"
+    )
     layer = torch.nn.Linear(4, 4)
     root: Any = types.SimpleNamespace(layer=layer, optimizer=torch.optim.SGD([layer.weight]))
     root.logger, root.stack = logging.Logger("training"), contextlib.ExitStack()

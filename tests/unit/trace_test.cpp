@@ -418,14 +418,17 @@ TEST(FixTest, BreaksACycleOfTorchsWhereItCloses) {
 
 TEST(FixTest, EndsTheFunctionWhoseVariablesKeepIt) {
   Finding finding{.kind = Kind::detached_activation, .holder_index = 0};
-  const auto fix_behind = [&](const std::string& type) {
+  const auto fix_behind = [&](const std::string& type, const std::string& root = "list") {
     Recording recording;
-    recording.objects.nodes = {{.type = "list", .name = "train.errors"}, {.type = type}, {.type = "Tensor"}};
+    recording.objects.nodes = {{.type = root, .name = "train.errors"}, {.type = type}, {.type = "Tensor"}};
     recording.objects.edges = {{0, 1, EdgeType::index, "0"}, {1, 2, EdgeType::attribute, "x"}};
-    recording.holders = {{.path = {0, 1}, .held = 2}};
+    recording.holders = {{.path = {0, 1}, .held = 2, .container = root == "list" ? 0 : 1}};
     return fix_for(finding, recording);
   };
-  EXPECT_EQ(fix_behind("Batch"), fix_for({.kind = finding.kind}, {}));
+  const auto usual = fix_for({.kind = finding.kind}, {});
+  EXPECT_EQ(fix_behind("Batch"), usual);
+  EXPECT_NE(fix_behind("_tee_dataobject").find("tee()"), std::string::npos);
+  EXPECT_EQ(fix_behind("list", "generator"), usual);  // which grows within it
   EXPECT_NE(fix_behind("traceback").find("with_traceback(None)"), std::string::npos);
   EXPECT_NE(fix_behind("generator").find("close()"), std::string::npos);
   EXPECT_NE(fix_behind("coroutine").find("await"), std::string::npos);
