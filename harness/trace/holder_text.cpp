@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 namespace stepleak {
 namespace {
@@ -71,15 +74,32 @@ std::string text_of(const ObjectGraph& graph, const ObjectEdge& edge, Detail det
 
 std::string arrow_to(const ObjectNode& node) { return node.type.empty() ? "" : " -> " + node.type; }
 
+// What leads on and on the same way, as a linked list or pairs in pairs do, is told once. How far is the run's.
+std::string with_repeats(const std::vector<std::string>& parts, Detail detail) {
+  constexpr std::ptrdiff_t kFewest = 4;
+  std::string text;
+  for (auto part = parts.begin(); part != parts.end();) {
+    const auto end = std::find_if(part, parts.end(), [&](const std::string& other) { return other != *part; });
+    const auto count = end - part;
+    const bool is_folded = count >= kFewest;
+    for (std::ptrdiff_t i = 0; i < (is_folded ? 1 : count); ++i) text += *part;
+    if (is_folded && detail == Detail::full) text += fmt::format(" ({} times)", count);
+    part = end;
+  }
+  return text;
+}
+
 std::string text_of(const ObjectGraph& graph, const Holder& holder, Detail detail) {
   if (holder.held < 0) return "";
   const auto edge_at = [&](int index) -> const ObjectEdge& { return graph.edges.at(static_cast<std::size_t>(index)); };
   const auto& root = node_at(graph, holder.path.empty() ? holder.held : edge_at(holder.path.front()).from);
-  auto text = root.name + text_of(root, detail);
+  std::vector<std::string> parts;
   for (const auto index : holder.path) {
     const auto& edge = edge_at(index);
-    text += text_of(graph, edge, detail) + text_of(node_at(graph, edge.to), detail);
+    auto part = text_of(graph, edge, detail) + text_of(node_at(graph, edge.to), detail);
+    if (!part.empty()) parts.push_back(std::move(part));
   }
+  auto text = root.name + text_of(root, detail) + with_repeats(parts, detail);
   const auto& held = node_at(graph, holder.held);
   if (held.length < 0) text += arrow_to(held);
   if (detail == Detail::full && holder.graph >= 0) text += arrow_to(node_at(graph, holder.graph));

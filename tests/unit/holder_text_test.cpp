@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace stepleak {
 namespace {
 
@@ -37,6 +41,34 @@ TEST(HolderTextTest, PartsAreTheObjectsOfThePathWithoutWhatNoPersonNames) {
     EXPECT_EQ(parts[i].is_container, i == 1);
   }
   EXPECT_TRUE(path_parts(trainer_with_history(), {}).empty());
+}
+
+// Nodes of a linked list, each with its attributes in a dictionary.
+std::pair<ObjectGraph, Holder> linked(int nodes) {
+  ObjectGraph graph{.nodes = {{.type = "Chain", .name = "train.chain"}}};
+  Holder holder;
+  const auto lead_to = [&](const ObjectNode& node, EdgeType type, const std::string& label) {
+    const auto from = static_cast<int>(graph.nodes.size()) - 1;
+    graph.nodes.push_back(node);
+    holder.path.push_back(static_cast<int>(graph.edges.size()));
+    graph.edges.push_back({from, from + 1, type, label});
+    holder.held = from + 1;
+  };
+  for (int i = 0; i < nodes; ++i) {
+    lead_to({}, EdgeType::hidden, "");
+    lead_to({.type = "Node"}, EdgeType::attribute, "next");
+  }
+  lead_to({.type = "Tensor"}, EdgeType::attribute, "loss");
+  return {graph, holder};
+}
+
+TEST(HolderTextTest, TellsOnceWhatLeadsOnAndOnTheSameWay) {
+  const auto [graph, holder] = linked(30);
+  EXPECT_EQ(path_text(graph, holder), "train.chain (Chain) .next (Node) (30 times) .loss -> Tensor");
+  const auto [other_graph, other] = linked(20);
+  EXPECT_EQ(shape_text(graph, holder), shape_text(other_graph, other));
+  const auto [short_graph, few] = linked(3);
+  EXPECT_EQ(path_text(short_graph, few), "train.chain (Chain) .next (Node) .next (Node) .next (Node) .loss -> Tensor");
 }
 
 TEST(HolderTextTest, ShapeLeavesOutLengthsIndicesAndTheGraph) {
