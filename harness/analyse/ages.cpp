@@ -28,6 +28,15 @@ StepRange second_quarter(StepRange steps) {
   return {steps.first + steps.count() / 4, steps.first + steps.count() / 2 - 1};
 }
 
+// Whether the sources of what was recorded clear something in steps.
+bool is_to_be_cleared(const Trace& trace) {
+  const auto& recordings = trace.recordings();
+  return std::any_of(recordings.begin(), recordings.end(), [](const Recording& recording) {
+    return std::any_of(recording.holders.begin(), recording.holders.end(),
+                       [](const Holder& holder) { return holder.structure.type == StructureType::reset; });
+  });
+}
+
 struct OldBlocks {
   std::int64_t were_alive = 0;
   std::int64_t are_alive = 0;
@@ -101,6 +110,17 @@ bool may_have_remainder(const Trace& trace, Device device, StepRange judged) {
   const auto clearings = clearings_of(trace, device, judged);
   const auto* table = trace.cohorts_of(device);
   return clearings.size() == 1 && table != nullptr && blocks_born(*table, {judged.first, clearings.front()}) > 0;
+}
+
+bool is_gathering_again(const Trace& trace, Device device, StepRange judged) {
+  const auto clearings = clearings_of(trace, device, judged);
+  if (clearings.size() != 1 || is_to_be_cleared(trace)) return false;
+  const auto blocks = values_of(trace, {Counter::live_blocks, device}, judged);
+  const auto cleared = blocks.begin() + (clearings.front() - judged.first);
+  const auto lowest = std::min_element(blocks.begin(), cleared);
+  const auto before = (*(cleared - 1) - *lowest) * (blocks.end() - 1 - cleared);
+  const auto since = (blocks.back() - *cleared) * (cleared - lowest);
+  return 2 * since >= before;
 }
 
 }  // namespace stepleak

@@ -37,4 +37,9 @@ namespace stepleak {
 /// what the next clearing takes, or the first remainder.
 [[nodiscard]] bool may_have_remainder(const Trace& trace, Device device, StepRange judged);
 
+/// Whether as much is collected since the only clearing so far as before it, at half the pace at least: the next one
+/// takes it, or there is none, as where what a warm-up gathered is dropped once. Not where the sources of what was
+/// recorded say that steps clear it.
+[[nodiscard]] bool is_gathering_again(const Trace& trace, Device device, StepRange judged);
+
 }  // namespace stepleak

@@ -49,7 +49,7 @@ double noise_of(const std::vector<std::int64_t>& values) {
 // bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
 // replaced at random, it is a level that trembles; only many steps show that it is. Where what was to be cleared was
 // not all cleared, a level that seems flat hides a remainder; after one clearing, as long as there is time for another,
-// that is not known.
+// that is not known. Nor is it whether what gathers again since the only one will be cleared again.
 LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
   LedgerTrend ledger{.name = to_string(key), .trend = trends.of(key)};
   auto& state = ledger.trend.state;
@@ -71,7 +71,8 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
   const bool is_constant = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
   const bool is_last_look = judged.last >= policy.budget_steps;
   if (ledger.trend.is_flat() && !is_constant && std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
-        return has_remainder(trace, device, judged) || (!is_last_look && may_have_remainder(trace, device, judged));
+        return has_remainder(trace, device, judged) || is_gathering_again(trace, device, judged) ||
+               (!is_last_look && may_have_remainder(trace, device, judged));
       })) {
     state = TrendState::undecided;
   }
@@ -106,8 +107,20 @@ bool is_within_a_tooth(const Trace& trace, const SeriesKey& key, const Trends& t
   return static_cast<double>(deepest_fall) >= trend.per_step * static_cast<double>(3 * trend.window);
 }
 
+// Whether twice as many steps have passed since the newest clearing as ever before one (the run may have begun in the
+// middle of a tooth), and as many as a trend alone needs.
+bool is_overdue(const std::vector<std::int64_t>& clearings, StepRange judged, const Policy& policy) {
+  std::int64_t longest = 0;
+  auto before = judged.first - 1;
+  for (const auto step : clearings) {
+    longest = std::max(longest, step - before);
+    before = step;
+  }
+  return judged.last - before >= std::max(2 * longest, policy.leak_steps);
+}
+
 // What speaks against a growth that its trend shows. A list that was cleared once or twice is about to be cleared
-// again: until it is confirmed twice, a tooth is no line.
+// again: until that is overdue and it is confirmed twice, a tooth is no line.
 std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
   constexpr std::size_t kFewTeeth = 2;
   const auto judged = trends.judged();
@@ -116,8 +129,9 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
     // Entries that are replaced by larger ones die, too, and are no more of them.
     const bool are_more = !trends.of({Counter::live_blocks, device}).is_flat();
     if (are_more && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
-    const auto clearings = clearings_of(trace, device, judged).size();
-    if (clearings > 0 && clearings <= kFewTeeth && !is_confirmed_twice(judged, policy)) {
+    const auto clearings = clearings_of(trace, device, judged);
+    const bool is_tooth = !is_confirmed_twice(judged, policy) || !is_overdue(clearings, judged, policy);
+    if (!clearings.empty() && clearings.size() <= kFewTeeth && is_tooth) {
       return "what it consists of has been cleared before";
     }
   }

@@ -86,6 +86,18 @@ SyntheticProgram saw_tooth(std::int64_t teeth, Draws& draws) {
   return {.step = step, .structure = kUnbounded};
 }
 
+// What a warm-up gathered is dropped, and the gathering goes on.
+SyntheticProgram cleared_once(std::int64_t latest, Draws& draws) {
+  const auto bytes = draws.magnitude(kSmallest, 1 << 20);
+  const auto at = draws.between(20, latest);
+  const auto step = [=, kept = std::vector<Block>()](std::int64_t step, SyntheticMemory& memory) mutable {
+    kept.push_back(memory.keep(bytes));
+    if (step != at) return;
+    for (const auto block : std::exchange(kept, {})) memory.drop(block);
+  };
+  return {.step = step, .structure = {.type = StructureType::conditional}};
+}
+
 SyntheticProgram beside_bounded_cache(std::int64_t bound, Draws& draws) {
   const auto bytes = draws.magnitude(kSmallest, 1 << 20);
   const auto cached = draws.magnitude(kSmallest, 1 << 20);
@@ -168,6 +180,9 @@ std::vector<CalibrationCase> leaking_cases() {
     add(
         fmt::format("saw-tooth of {} with a remainder", teeth), [=](Draws& draws) { return saw_tooth(teeth, draws); },
         teeth);
+  }
+  for (const std::int64_t latest : {100, 200}) {
+    add(fmt::format("cleared once by step {}", latest), [=](Draws& draws) { return cleared_once(latest, draws); });
   }
   for (const std::int64_t bound : {40, 300}) {
     add(fmt::format("beside a bounded cache of {}", bound),

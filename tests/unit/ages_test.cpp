@@ -76,6 +76,16 @@ TEST(RemainderTest, IsNotWhatTheNextOneReplaces) {
   EXPECT_FALSE(has_remainder(trace, kHost, {1, 64}));
 }
 
+// Gathers a block a step, drops all at one step, and goes on at another pace.
+Step cleared_once(std::int64_t at, std::int64_t steps_a_block) {
+  return [=, kept = std::vector<Block>()](std::int64_t step, SyntheticMemory& memory) mutable {
+    if (step <= at || step % steps_a_block == 0) kept.push_back(memory.hold(64));
+    if (step != at) return;
+    for (const auto& block : kept) memory.drop(block);
+    kept.clear();
+  };
+}
+
 TEST(RemainderTest, IsNotKnownAfterOneClearingThatSomethingOutlived) {
   const auto leaking = trace_of(saw_tooth(40, 1, 1.0, true), 64);
   EXPECT_TRUE(may_have_remainder(leaking, kHost, all_of(leaking)));
@@ -86,6 +96,28 @@ TEST(RemainderTest, IsNotKnownAfterOneClearingThatSomethingOutlived) {
   const auto after_two = trace_of(saw_tooth(25, 1, 1.0, true), 64);
   EXPECT_FALSE(may_have_remainder(after_two, kHost, all_of(after_two)));
   EXPECT_TRUE(has_remainder(after_two, kHost, all_of(after_two)));
+}
+
+TEST(GatheringTest, GoesOnWhereAClearingWasTheOnlyOne) {
+  const auto goes_on = [](const Step& step) {
+    const auto trace = trace_of(step, 64);
+    return is_gathering_again(trace, kHost, all_of(trace));
+  };
+  EXPECT_TRUE(goes_on(cleared_once(40, 1)));
+  EXPECT_TRUE(goes_on(saw_tooth(40, 1, 1.0)));  // or it will be cleared again
+  EXPECT_FALSE(goes_on(saw_tooth(20, 1, 1.0)));
+  EXPECT_FALSE(goes_on(saw_tooth(80, 1, 1.0)));
+  EXPECT_FALSE(goes_on(cleared_once(40, 1000)));
+  EXPECT_FALSE(goes_on(cleared_once(40, 6)));  // of what trembles, some is gathered in each few steps
+}
+
+// As where the warm-up's losses are dropped once, and a list goes on gathering.
+TEST(GatheringTest, IsALeakWhereNothingIsClearedASecondTime) {
+  EXPECT_EQ(run_synthetic({.step = cleared_once(70, 1)}, {.sources = Sources::none}).verdict, Verdict::leak);
+  EXPECT_EQ(run_synthetic({.step = cleared_once(70, 10'000)}, {.sources = Sources::none}).verdict, Verdict::clean);
+  const auto again = run_synthetic({.step = saw_tooth(70, 1, 1.0)}, {.sources = Sources::none});
+  EXPECT_EQ(again.verdict, Verdict::clean);
+  EXPECT_GT(again.steps, 140);
 }
 
 // Made once at the first step, beside a list that is cleared: known to be no remainder after the second clearing.

@@ -18,6 +18,7 @@ from typing import Any
 
 from stepleak._bounds import Bounds
 from stepleak._keys import AreKeysLost
+from stepleak._latches import is_latched
 from stepleak._objects import (
     all_class_names,
     attributes_of,
@@ -385,7 +386,8 @@ class _Judge:
         emptying = [use for use in removing if self._is_emptying(use)]
         for use in emptying:
             if use in taking:
-                return self._at("reset", use)
+                kind = "conditional" if is_latched(self._code, use.module, use.node) else "reset"
+                return self._at(kind, use)
         return owner_replaced(self._code, [self._slot, *self._upper]) or (
             self._at("uncalled", emptying[0]) if emptying else None
         )
@@ -518,7 +520,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
             is_too_late = code.is_over(use.module, use.node) or places.is_at_end(use.module, use.node)
             if is_gone and is_here and not is_too_late:
-                return at("reset", use)
+                return at("conditional" if is_latched(code, use.module, use.node) else "reset", use)
     return None
 
 

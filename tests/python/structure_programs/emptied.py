@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from structure_programs import Case, appending, in_context, keeper, method
 
 EXPIRING = [
@@ -206,7 +208,83 @@ EXPIRING = [
     ),
 ]
 
+
+def warmed_up(ends: str, further: str = "") -> str:
+    """A program that drops what it gathered where its warm-up ends, and gathers on."""
+    body = textwrap.indent(textwrap.dedent(ends), " " * 8)
+    return f"""
+class Keeper:
+    def __init__(self): self.kept, self.rate, self.is_warm, self.count = [], None, False, 0
+    def finish(self):
+        self.kept = []
+        return 0.1
+    def add(self, x):
+        self.count += 1
+        self.kept.append(x)
+{body}
+{textwrap.indent(textwrap.dedent(further), " " * 4)}
+keeper = Keeper()
+def step(): keeper.add([1])
+"""
+
+
 RESET = [
+    *(
+        Case(name, source, "keeper.kept", kind, line=line)
+        for name, source, kind, line in [
+            (
+                "cleared once, since a result is then known",
+                warmed_up("if self.rate is None and self.count > 500:\n    self.kept.clear()\n    self.rate = len(x)"),
+                "conditional",
+                "self.kept.clear()",
+            ),
+            (
+                "replaced once, by a function whose result ends it",
+                warmed_up("if self.rate is None and self.count > 500:\n    self.rate = self.finish()"),
+                "conditional",
+                "self.kept = []",
+            ),
+            (
+                "replaced once, under a flag",
+                warmed_up("if self.count > 500 and not self.is_warm:\n    self.finish()\n    self.is_warm = True"),
+                "conditional",
+                "self.kept = []",
+            ),
+            (
+                "the flag is taken back",
+                warmed_up(
+                    "if self.count > 500 and not self.is_warm:\n    self.finish()\n    self.is_warm = True\n"
+                    "if self.count % 700 == 0: self.is_warm = False"
+                ),
+                "reset",
+                "self.kept = []",
+            ),
+            (
+                "what is asked for is set elsewhere, too",
+                warmed_up(
+                    "if self.rate is None and self.count > 500:\n    self.rate = self.finish()",
+                    "def restart(self, rate): self.rate = rate",
+                ),
+                "reset",
+                "self.kept = []",
+            ),
+            (
+                "replaced on another way, too",
+                warmed_up(
+                    "if self.rate is None and self.count > 500:\n    self.rate = self.finish()\n"
+                    "if self.count % 700 == 0:\n    self.finish()"
+                ),
+                "reset",
+                "self.kept = []",
+            ),
+            (
+                "the test stays true in its own branch",
+                warmed_up("if self.rate is None and self.count % 500 == 0:\n    self.finish()\n    self.rate = None"),
+                "reset",
+                "self.kept = []",
+            ),
+        ]
+    ),
     Case(
         "emptied under its name",
         keeper(
