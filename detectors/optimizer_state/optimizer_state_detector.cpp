@@ -28,14 +28,16 @@ std::vector<Finding> OptimizerStateDetector::detect(const Evidence& evidence) co
   for (const auto& growth : storage_growths_of(evidence)) {
     std::vector<const Survivor*> held;
     std::size_t known = 0;
+    std::size_t of_optimizer = 0;
     for (const auto* group : {&growth.computed, &growth.fresh, &growth.views}) {
       for (const auto* tensor : *group) {
-        if (tensor->is_optimizer_state) held.push_back(tensor);
+        if (tensor->is_optimizer_state || tensor->holder < 0) held.push_back(tensor);
+        if (tensor->is_optimizer_state) ++of_optimizer;
         if (tensor->holder >= 0) ++known;
       }
     }
     // Siblings are not all searched: those whose holder is known speak for them, and an optimizer must hold most.
-    if (held.empty() || 2 * held.size() < known) continue;
+    if (of_optimizer == 0 || 2 * of_optimizer < known) continue;
     auto finding = storage_finding(evidence.recording, growth, kind(), held);
     lead_to_statement(evidence.recording, held, finding);
     findings.push_back(std::move(finding));

@@ -183,6 +183,31 @@ def test_optimizers_that_are_kept_after_their_tasks_are_named() -> None:
     assert result.findings[0]["kind"] == "optimizer_state", result
 
 
+class Trial:
+    """A model and what trains it."""
+
+    def __init__(self) -> None:
+        self.model = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.ReLU())
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def train(self) -> None:
+        self.model(torch.rand(2, 5)).sum().backward()
+        self.optimizer.step()
+
+
+def test_trials_that_are_kept_are_no_optimizers_state() -> None:
+    finished: list[Trial] = []
+
+    def step() -> None:
+        trial = Trial()
+        trial.train()
+        finished.append(trial)
+
+    finding = stepleak.check(step, device="cpu").findings[0]
+    assert finding["kind"] in ("growth", "detached_activation"), finding
+    assert finding["kept_count"] == finding["explained_steps"]
+
+
 def models_of_trials(models: list[torch.nn.Module]) -> Iterator[None]:
     """Trials of random length and width; the leak is a model a trial."""
     draw = random.Random(0)

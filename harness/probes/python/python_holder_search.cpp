@@ -117,11 +117,17 @@ std::map<std::string, std::set<int>> user_lines(const Recording& recording) {
   return lines;
 }
 
+// To its state or its parameters, not to its hooks. Nor where what grows holds what has an optimizer: finished trials.
 bool leads_through_optimizer(const ObjectGraph& graph, const Holder& holder) {
   const auto is_optimizer = [&](int node) { return graph.nodes.at(static_cast<std::size_t>(node)).is_optimizer; };
-  return is_optimizer(holder.held) || std::any_of(holder.path.begin(), holder.path.end(), [&](int edge) {
-           return is_optimizer(graph.edges.at(static_cast<std::size_t>(edge)).from);
-         });
+  bool is_inside = false;
+  for (const auto index : holder.path) {
+    const auto& edge = graph.edges.at(static_cast<std::size_t>(index));
+    is_inside = is_inside || is_optimizer(edge.from);
+    if (is_inside && edge.type != EdgeType::hidden) return edge.label == "state" || edge.label == "param_groups";
+    if (edge.from == holder.container && !is_optimizer(edge.to)) return false;
+  }
+  return is_inside || is_optimizer(holder.held);
 }
 
 }  // namespace

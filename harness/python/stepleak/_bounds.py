@@ -321,6 +321,28 @@ class Bounds:
             return _is_unique(key) or self._counts_attribute(key.attr, is_once)
         return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
 
+    def holds_once(self, module: Module, test: ast.expr, holds: bool, is_once: IsOnce) -> bool:
+        """Whether it is a test for one value of what is only ever counted up: `count == 70`."""
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        if not isinstance(test.ops[0], ast.Eq if holds else ast.NotEq):
+            return False
+
+        def counts(node: ast.expr) -> bool:
+            if isinstance(node, ast.Attribute):
+                return self._counts_attribute(node.attr, is_once)
+            is_variable = isinstance(node, ast.Name) and not self._is_length(module, node)
+            return is_variable and self._counts(module, node, is_once, 0)  # type: ignore[arg-type]
+
+        def is_fixed(node: ast.expr) -> bool:
+            is_name = isinstance(node, (ast.Name, ast.Attribute))
+            return not is_name or self._is_setting(module, node)  # type: ignore[arg-type]
+
+        sides = (test.left, test.comparators[0])
+        return any(
+            counts(one) and is_fixed(other) and self.number(module, other) > 0 for one, other in (sides, sides[::-1])
+        )
+
     def _is_count(self, node: ast.AST, is_once: IsOnce) -> bool:
         name = last_name(node)
         modules = self._code.mentioning(name)[0] if name else []

@@ -18,7 +18,7 @@ from typing import Any
 
 from stepleak._bounds import Bounds
 from stepleak._keys import AreKeysLost
-from stepleak._latches import is_latched
+from stepleak._latches import Latches
 from stepleak._objects import (
     all_class_names,
     attributes_of,
@@ -224,6 +224,7 @@ class _Judge:
         self._uses = Uses(code, OwnerClasses(code, self._slot.owner), own, methods)
         self._places = Places(code, self._uses, self._slot.is_closure)
         self._bounds = Bounds(code, objects, self._places.is_length)
+        self._latches = Latches(code, self._bounds, self._places.is_once)
         self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
 
     def judged(self) -> Judged:
@@ -386,8 +387,8 @@ class _Judge:
         emptying = [use for use in removing if self._is_emptying(use)]
         for use in emptying:
             if use in taking:
-                kind = "conditional" if is_latched(self._code, use.module, use.node) else "reset"
-                return self._at(kind, use)
+                is_over = self._latches.has(use.module, use.node)
+                return self._at("conditional" if is_over else "reset", use)
         return owner_replaced(self._code, [self._slot, *self._upper]) or (
             self._at("uncalled", emptying[0]) if emptying else None
         )
@@ -520,7 +521,8 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
             is_too_late = code.is_over(use.module, use.node) or places.is_at_end(use.module, use.node)
             if is_gone and is_here and not is_too_late:
-                return at("conditional" if is_latched(code, use.module, use.node) else "reset", use)
+                latches = Latches(code, Bounds(code, [], places.is_length), places.is_once)
+                return at("conditional" if latches.has(use.module, use.node) else "reset", use)
     return None
 
 

@@ -251,6 +251,24 @@ RESET = [
                 "self.kept = []",
             ),
             (
+                "cleared at one count",
+                warmed_up("if self.count == 500: self.kept.clear()"),
+                "conditional",
+                "self.kept.clear()",
+            ),
+            (
+                "the count begins anew",
+                warmed_up("if self.count == 500:\n    self.kept.clear()\n    self.count = 0"),
+                "reset",
+                "self.kept.clear()",
+            ),
+            (
+                "the count that is waited for moves on",
+                warmed_up("if self.count == self.due:\n    self.kept.clear()\n    self.due += 500", "due = 500"),
+                "reset",
+                "self.kept.clear()",
+            ),
+            (
                 "the flag is taken back",
                 warmed_up(
                     "if self.count > 500 and not self.is_warm:\n    self.finish()\n    self.is_warm = True\n"
