@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "harness/probes/step_clock.hpp"
@@ -13,7 +14,13 @@ namespace stepleak {
 
 Observer::Observer(ObserverParts parts) : parts_(std::move(parts)) {
   for (const auto* probe : parts_.probes) key_counts_.push_back(probe->keys().size());
-  row_.resize(keys().size());
+  const auto all = keys();
+  row_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].moment != Moment::before_collection) continue;
+    const auto after = std::find(all.begin(), all.end(), SeriesKey{all[i].counter, all[i].device});
+    if (after != all.end()) twice_.push_back({i, static_cast<std::size_t>(after - all.begin())});
+  }
 }
 
 Observer::~Observer() { detach(); }
@@ -60,8 +67,12 @@ void Observer::end_step(bool is_settled, Trace& trace) {
   std::fill(row_.begin(), row_.end(), kUnread);
   read(Moment::before_collection);
   const bool is_enabled = parts_.collector == nullptr || parts_.collector->is_enabled();
-  if (parts_.collector != nullptr) parts_.collector->collect(is_settled);
+  const bool has_freed = parts_.collector != nullptr && parts_.collector->collect(is_settled);
   read(Moment::after_collection);
+  // Where nothing was collected, what died in between died on another thread.
+  for (const auto& [before, after] : has_freed ? std::span<const ReadTwice>() : std::span<const ReadTwice>(twice_)) {
+    row_[before] = row_[after];
+  }
   trace.add_boundary(row_);
   trace.add_collector_state(is_enabled);
   if (parts_.recorder != nullptr) parts_.recorder->add_row(row_);

@@ -63,8 +63,15 @@ class Observer {
   void record_stacks(bool is_recording);
   void read(Moment moment);
 
+  /// Columns of one ledger, read before and after the collection.
+  struct ReadTwice {
+    std::size_t before;
+    std::size_t after;
+  };
+
   ObserverParts parts_;
   std::vector<std::size_t> key_counts_;
+  std::vector<ReadTwice> twice_;
   std::vector<std::int64_t> row_;
   pid_t attached_in_ = 0;  ///< 0: not attached
   bool is_frozen_ = false;

@@ -11,7 +11,8 @@ class Collector {
   /// Once after the set-up: collects, then sets the old objects apart so that collect() stays cheap.
   virtual void freeze() = 0;
   /// At a boundary; `is_settled`: one where the run is judged. Where not, a collection that takes long may be left out.
-  virtual void collect(bool is_settled) = 0;
+  /// Whether there was any garbage.
+  virtual bool collect(bool is_settled) = 0;
   /// Undoes freeze(), so that holders can be searched among all objects.
   virtual void unfreeze() = 0;
   /// At the end of a run, and of one that failed: what is frozen is what was before the first freeze(). May be called

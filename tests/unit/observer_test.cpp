@@ -42,13 +42,30 @@ class NotingProbe final : public Probe {
 class CountingCollector final : public Collector {
  public:
   void freeze() override { ++frozen; }
-  void collect(bool /*is_settled*/) override { ++collections; }
+  bool collect(bool /*is_settled*/) override {
+    ++collections;
+    return finds_garbage;
+  }
   void unfreeze() override { --frozen; }
   void restore() noexcept override { frozen = 0; }
   [[nodiscard]] bool is_enabled() const override { return collections < 3; }
 
   int frozen = 0;
   int collections = 0;
+  bool finds_garbage = false;
+};
+
+/// Less is alive at the second reading than at the first.
+class ShrinkingProbe final : public Probe {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "shrinking"; }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override {
+    return {{Counter::live_bytes, kHost, Moment::before_collection}, {Counter::live_bytes}};
+  }
+  void read(Moment moment, std::span<std::int64_t> row) override {
+    const bool is_before = moment == Moment::before_collection;
+    row[is_before ? 0 : 1] = is_before ? 100 : 60;
+  }
 };
 
 struct Fixture {
@@ -81,6 +98,22 @@ TEST(ObserverTest, CollectsAtEachBoundaryAndNotesWhereTheCollectorWasSwitchedOff
   run.run_step();
   EXPECT_FALSE(run.trace.is_collector_enabled());
   EXPECT_EQ(run.trace.collector_changes().front().step, 4);
+}
+
+// As where a worker's thread frees while the boundary is read.
+TEST(ObserverTest, TakesNothingForGarbageWhereNoneWasFound) {
+  for (const bool finds_garbage : {false, true}) {
+    ShrinkingProbe probe;
+    CountingCollector collector;
+    collector.finds_garbage = finds_garbage;
+    Observer observer({.probes = {&probe}, .collector = &collector});
+    Trace trace({.has_python = true}, observer.keys());
+    observer.attach();
+    observer.begin_step(1, false);
+    observer.end_step(false, trace);
+    const auto before = trace.ledger({Counter::live_bytes, kHost, Moment::before_collection})->values().front();
+    EXPECT_EQ(before, finds_garbage ? 100 : 60);
+  }
 }
 
 TEST(ObserverTest, UndoesAllThatItAttached) {

@@ -110,24 +110,28 @@ bool PythonCollector::is_due(Clock::time_point now) const {
          now - collected_at_ >= kPartsOfTime * collection_time_ || !is_enabled();
 }
 
-void PythonCollector::collect(bool is_settled) {
+bool PythonCollector::collect(bool is_settled) {
   const py::gil_scoped_acquire gil;
   const auto start = Clock::now();
   note_collections_of_user();
   has_collected_ = is_settled || is_due(start);
-  if (!has_collected_) return;
+  if (!has_collected_) return false;
   const auto work_before = time_of_this_thread();
-  collect_now();
+  const bool has_freed = collect_now();
   collected_at_ = Clock::now();
   collection_time_ = time_of_this_thread() - work_before;
-  if (!is_frozen_ || !is_warming_up(++collections_) || tracked_objects() < kMany) return;
-  set_apart_ += tracked_objects();
-  gc().freeze();
+  if (is_frozen_ && is_warming_up(++collections_) && tracked_objects() >= kMany) {
+    set_apart_ += tracked_objects();
+    gc().freeze();
+  }
+  return has_freed;
 }
 
-void PythonCollector::collect_now() {
-  gc().collect();
+// Whether something was unreachable.
+bool PythonCollector::collect_now() {
+  const auto found = gc().collect();
   seen_ = is_on() ? kNotSeen : collections_in_process();
+  return !py::isinstance<py::int_>(found) || found.cast<std::int64_t>() > 0;
 }
 
 // While it is off, nobody but the user's code and we collect.

@@ -39,7 +39,7 @@ class PythonCollector final : public Collector {
   PythonCollector& operator=(const PythonCollector&) = delete;
 
   void freeze() override;
-  void collect(bool is_settled) override;
+  bool collect(bool is_settled) override;
   void unfreeze() override;
   void restore() noexcept override;
   [[nodiscard]] bool is_enabled() const override;
@@ -56,7 +56,7 @@ class PythonCollector final : public Collector {
   using Clock = std::chrono::steady_clock;
   static constexpr std::int64_t kNotSeen = -1;
 
-  void collect_now();
+  bool collect_now();
   void note_collections_of_user();
   [[nodiscard]] bool is_on() const;
   [[nodiscard]] bool is_due(Clock::time_point now) const;
