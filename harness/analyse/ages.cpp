@@ -92,6 +92,17 @@ std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRa
   return clearings;
 }
 
+std::int64_t drops_like_a_clearing(const Trace& trace, Device device, StepRange judged) {
+  const auto clearings = clearings_of(trace, device, judged);
+  if (clearings.empty()) return 0;
+  const auto blocks = values_of(trace, {Counter::live_blocks, device}, judged);
+  const auto drop_at = [&](std::size_t i) { return blocks[i - 1] - blocks[i]; };
+  const auto first = static_cast<std::size_t>(clearings.front() - judged.first);
+  std::int64_t drops = 0;
+  for (auto i = first; i < blocks.size(); ++i) drops += 2 * drop_at(i) >= drop_at(first) ? 1 : 0;
+  return drops;
+}
+
 bool has_remainder(const Trace& trace, Device device, StepRange judged) {
   const auto clearings = clearings_of(trace, device, judged);
   const auto* table = trace.cohorts_of(device);

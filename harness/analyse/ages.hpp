@@ -28,6 +28,10 @@ namespace stepleak {
 /// at once: a list that is cleared.
 [[nodiscard]] std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged);
 
+/// How often half as many blocks as at the first clearing, or more, were dropped at once, that one included. More often
+/// than there were clearings where what leaks beside the list outweighs what is cleared.
+[[nodiscard]] std::int64_t drops_like_a_clearing(const Trace& trace, Device device, StepRange judged);
+
 /// Whether of both of the last two stretches from one clearing to the next something outlived the last clearing, which
 /// left more blocks than the one before: it should have been cleared too. (Of the newest alone something may wait to be
 /// replaced: an example, a best result. While there were two clearings, that is not known, and the newest counts.)

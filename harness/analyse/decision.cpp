@@ -122,7 +122,7 @@ bool is_overdue(const std::vector<std::int64_t>& clearings, StepRange judged, co
 // What speaks against a growth that its trend shows. A list that was cleared once or twice is about to be cleared
 // again: until that is overdue and it is confirmed twice, a tooth is no line.
 std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
-  constexpr std::size_t kFewTeeth = 2;
+  constexpr std::int64_t kFewTeeth = 2;
   const auto judged = trends.judged();
   if (!trends.of(key).is_growing()) return {};
   for (const auto& device : devices_of(trace, key)) {
@@ -130,8 +130,10 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
     const bool are_more = !trends.of({Counter::live_blocks, device}).is_flat();
     if (are_more && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
     const auto clearings = clearings_of(trace, device, judged);
-    const bool is_tooth = !is_confirmed_twice(judged, policy) || !is_overdue(clearings, judged, policy);
-    if (!clearings.empty() && clearings.size() <= kFewTeeth && is_tooth) {
+    const bool are_few = std::ssize(clearings) <= kFewTeeth;
+    const bool is_awaited =
+        drops_like_a_clearing(trace, device, judged) <= kFewTeeth && !is_overdue(clearings, judged, policy);
+    if (!clearings.empty() && are_few && (is_awaited || !is_confirmed_twice(judged, policy))) {
       return "what it consists of has been cleared before";
     }
   }

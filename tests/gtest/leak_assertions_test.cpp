@@ -152,9 +152,9 @@ TEST(ExpectNoGpuLeakTest, SaysThatCpuMemoryWasJudged) {
 TEST(ExpectNoGpuLeakTest, FailsWhereStepKeepsPlainTensors) {
   Training training;
   const CaughtFailures failures([&] { EXPECT_NO_GPU_LEAK([&] { training.keep_batch(); }); });
-  // 16 x 16 floats a step in a block, and half a kilobyte of heap for the tensor itself.
+  // 16 x 16 floats a step in a block, and half a kilobyte of heap for the tensor itself, once that is known.
   EXPECT_TRUE(says(failures.message(), "1.0 KiB of 1.0 KiB"));
-  EXPECT_TRUE(says(failures.message(), "leaks 1."));
+  EXPECT_TRUE(says(failures.message(), "leaks 1.") || says(failures.message(), "leaks at least 1.0 KiB"));
   EXPECT_TRUE(says(failures.message(), "KiB/step on cpu · growth"));
   EXPECT_TRUE(says(failures.message(), "leak_assertions_test.cpp:"));
   EXPECT_TRUE(says(failures.message(), "keep_batch() {"));
