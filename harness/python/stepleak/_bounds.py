@@ -240,7 +240,7 @@ class Bounds:
 
     def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether what a test guards may cease to run, for all that is known."""
-        return any(may_cease(part) and not self.is_lasting(module, part, is_once) for part in _parts_of(guard))
+        return any(may_cease(part) and not self.is_lasting(module, part, is_once) for part in parts_of(guard))
 
     def ends(self, module: Module, guard: Guard, is_once: IsOnce) -> int | None:
         """The count from which on a test never holds again (`if self.taken < 300`); None where there is none."""
@@ -259,7 +259,7 @@ class Bounds:
         """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
         if guard.is_loop:
             return False
-        return any(self._setting(module, part.test) not in (None, part.holds) for part in _parts_of(guard))
+        return any(self._setting(module, part.test) not in (None, part.holds) for part in parts_of(guard))
 
     def _is_on(self, module: Module, guard: Guard) -> bool:
         """Whether a setting lets a statement run, each time."""
@@ -321,11 +321,12 @@ class Bounds:
             return _is_unique(key) or self._counts_attribute(key.attr, is_once)
         return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
 
-    def holds_once(self, module: Module, test: ast.expr, holds: bool, is_once: IsOnce) -> bool:
+    def holds_once(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether it is a test for one value of what is only ever counted up: `count == 70`."""
+        test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
-        if not isinstance(test.ops[0], ast.Eq if holds else ast.NotEq):
+        if not isinstance(test.ops[0], ast.Eq if guard.holds else ast.NotEq):
             return False
 
         def counts(node: ast.expr) -> bool:
@@ -459,7 +460,7 @@ def may_cease(guard: Guard) -> bool:
 
     What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
     """
-    return not guard.is_loop and not all(_comes_again(part.test) for part in _parts_of(guard))
+    return not guard.is_loop and not all(_comes_again(part.test) for part in parts_of(guard))
 
 
 def _comes_again(test: ast.AST) -> bool:
@@ -469,13 +470,13 @@ def _comes_again(test: ast.AST) -> bool:
     )
 
 
-def _parts_of(guard: Guard) -> list[Guard]:
+def parts_of(guard: Guard) -> list[Guard]:
     """Tests that all hold where a statement runs: `step % 20 == 0` and `self.left > 0` of `a and b`."""
     test = guard.test
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _parts_of(Guard(test.operand, not guard.holds, guard.is_loop))
+        return parts_of(Guard(test.operand, not guard.holds, guard.is_loop))
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == guard.holds:
-        return [part for t in test.values for part in _parts_of(Guard(t, guard.holds, guard.is_loop))]
+        return [part for t in test.values for part in parts_of(Guard(t, guard.holds, guard.is_loop))]
     return [guard]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stepleak._bounds import SET_UP, Bounds, IsOnce
+from stepleak._bounds import SET_UP, Bounds, IsOnce, parts_of
 from stepleak._syntax import Guard, Module
 from stepleak._user_code import UserCode
 
@@ -37,8 +37,8 @@ class Latches:
     def _is_latch(self, module: Module, guard: Guard) -> bool:
         if guard.is_loop:
             return False
-        parts = list(_parts_of(guard.test, guard.holds))
-        if any(self._bounds.holds_once(module, test, holds, self._is_once) for test, holds in parts):
+        parts = parts_of(guard)
+        if any(self._bounds.holds_once(module, part, self._is_once) for part in parts):
             return True
         statement = module.statement(guard.test)
         if not isinstance(statement, ast.If):
@@ -65,20 +65,9 @@ class Latches:
                     yield module, node
 
 
-def _parts_of(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
-    """Tests that all come out so where a statement runs."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _parts_of(test.operand, not holds)
-    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == holds:
-        for part in test.values:
-            yield from _parts_of(part, holds)
-    else:
-        yield test, holds
-
-
-def _asked(part: tuple[ast.expr, bool]) -> tuple[str, object] | None:
+def _asked(part: Guard) -> tuple[str, object] | None:
     """The attribute that a test asks about, and the constant that lets a statement under it run."""
-    test, holds = part
+    test, holds = part.test, part.holds
     if isinstance(test, ast.Attribute):
         return test.attr, holds
     if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Attribute) or len(test.ops) != 1:
