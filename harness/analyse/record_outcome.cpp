@@ -108,11 +108,6 @@ const ObjectNode* container_of(const Recording& recording, const Finding& findin
   return node < 0 ? nullptr : &recording.objects.nodes.at(static_cast<std::size_t>(node));
 }
 
-std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
-  if (structure.type == StructureType::declared) return structure.bound;
-  return container.bound > 0 ? container.bound : structure.type == StructureType::bounded ? structure.bound : -1;
-}
-
 // Whether something empties the container and has not done so yet. What was emptied meanwhile, and grows all the same,
 // keeps a remainder.
 bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {

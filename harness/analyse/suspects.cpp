@@ -21,6 +21,23 @@ bool is_old(const Recording& recording, const Survivor& survivor) {
   return !survivor.is_collected && recording.is_proof(survivor.birth_step);
 }
 
+std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
+  if (structure.type == StructureType::declared) return structure.bound;
+  return container.bound > 0 ? container.bound : structure.type == StructureType::bounded ? structure.bound : -1;
+}
+
+bool is_replacement(const Recording& recording, const Survivor& survivor) {
+  if (survivor.holder < 0) return false;
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+  if (holder.container < 0 || holder.path.empty() || holder.gained_entries > 0 || holder.is_of_sources) return false;
+  // What hangs on an entry may grow.
+  const auto& last = recording.objects.edges.at(static_cast<std::size_t>(holder.path.back()));
+  if (last.from != holder.container) return false;
+  const auto& container = recording.objects.nodes.at(static_cast<std::size_t>(holder.container));
+  const auto bound = bound_of(container, holder.structure);
+  return bound > 0 && container.length >= bound;
+}
+
 std::vector<const Survivor*> survivors_where(const Recording& recording,
                                              const std::function<bool(const Survivor&)>& is_wanted) {
   std::vector<const Survivor*> wanted;
@@ -40,10 +57,17 @@ std::vector<const Survivor*> old_storages(const Recording& recording, Device dev
     const auto [known, is_new] = place_of_storage.try_emplace(survivor.storage, storages.size());
     if (is_new) {
       storages.push_back(&survivor);
-    } else if (storages[known->second]->bytes < survivor.bytes) {
-      storages[known->second] = &survivor;
+    } else {
+      const auto* best = storages[known->second];
+      const bool is_better =
+          best->bytes == survivor.bytes && is_replacement(recording, *best) && !is_replacement(recording, survivor);
+      if (best->bytes < survivor.bytes || is_better) storages[known->second] = &survivor;
     }
   }
+  const auto replacements = std::stable_partition(storages.begin(), storages.end(), [&](const Survivor* survivor) {
+    return !is_replacement(recording, *survivor);
+  });
+  if (replacements != storages.begin()) storages.erase(replacements, storages.end());
   std::stable_sort(storages.begin(), storages.end(),
                    [](const Survivor* a, const Survivor* b) { return a->birth_step < b->birth_step; });
   return storages;

@@ -16,11 +16,20 @@ namespace stepleak {
 /// Whether a survivor was born in a step that is a proof, and no collection of ours freed it.
 [[nodiscard]] bool is_old(const Recording& recording, const Survivor& survivor);
 
+/// The most entries that a container can hold, by its type, by the sources or as the program declares it; -1: not
+/// known.
+[[nodiscard]] std::int64_t bound_of(const ObjectNode& container, const Structure& structure);
+
+/// Whether a survivor took the place of another: it lies in a container that was full before the record pass and after
+/// it. A ring of 16 keeps each of 16 recorded steps, and is no leak.
+[[nodiscard]] bool is_replacement(const Recording& recording, const Survivor& survivor);
+
 /// The survivors that a predicate accepts, in the order of the recording.
 [[nodiscard]] std::vector<const Survivor*> survivors_where(const Recording& recording,
                                                            const std::function<bool(const Survivor&)>& is_wanted);
 
-/// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it.
+/// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it, and of equal
+/// ones one that took nothing's place. Where some did not, those that did are left out.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);
 
 /// Handles of one name, made in the record pass: "private segment", "stream".

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import stepleak
 import torch
 from stepleak._limit import TimeLimit
 from stepleak._way_down import way_down
@@ -169,3 +170,19 @@ serve()
 def test_hooks_that_gather_are_named_before_the_last_few(keeps: str, keeper: str, tmp_path: Path) -> None:
     holders = holders_in(LAYERS.replace("KEEPS", keeps), tmp_path)
     assert {holder["names"][1] for holder in holders} == {keeper}
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["one_storage", "another"])
+def test_a_full_ring_is_not_named_for_the_list_beside_it(is_same: bool) -> None:
+    ring: dict[int, torch.Tensor] = {}
+    window: list[torch.Tensor] = []
+
+    def step(index: int) -> None:
+        loss = torch.rand(8).sum()
+        ring[index % 16] = loss.detach()
+        window.append((loss if is_same else torch.rand(8).sum()).detach())
+
+    result = stepleak.check(step)
+    assert result.verdict == "leak", result.report
+    [finding] = result.findings
+    assert "window" in finding["holder"], result.report

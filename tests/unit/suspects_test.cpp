@@ -54,6 +54,51 @@ TEST(SuspectsTest, KeepsStoragesInTheOrderOfBirthWhateverTheirAddresses) {
   EXPECT_EQ(storages[2]->storage, 0x20U);
 }
 
+// Four steps, of each of which a container keeps one tensor, and a list another or the same one.
+Recording ring_and_list(std::int64_t length, std::int64_t gained, bool is_shared) {
+  Recording recording{.pass = {.first_step = 1, .planned_steps = 4, .young_steps = 0}, .steps = 4};
+  recording.objects.nodes = {{.type = "dict", .name = "ring", .length = length}, {.type = "Tensor"}};
+  recording.objects.edges = {{.from = 0, .to = 1, .type = EdgeType::key, .label = "3"}};
+  recording.holders.push_back({.path = {0},
+                               .held = 1,
+                               .container = 0,
+                               .structure = {.type = StructureType::bounded, .bound = 16},
+                               .gained_entries = gained});
+  const auto keep = [&](std::int64_t step, std::uint64_t storage, int holder) {
+    recording.survivors.push_back(
+        {.type = SurvivorType::tensor, .birth_step = step, .storage = storage, .bytes = 4, .holder = holder});
+  };
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    const auto storage = static_cast<std::uint64_t>(8 * step);
+    keep(step, storage, 0);
+    keep(step, is_shared ? storage : storage + 4, -1);
+  }
+  return recording;
+}
+
+std::vector<int> holders_of(const Recording& recording) {
+  std::vector<int> holders;
+  for (const auto* storage : old_storages(recording, kHost)) holders.push_back(storage->holder);
+  return holders;
+}
+
+TEST(SuspectsTest, LeavesOutWhatTookThePlaceOfAnother) {
+  for (const bool is_shared : {false, true}) {
+    EXPECT_EQ(holders_of(ring_and_list(16, 0, is_shared)), std::vector<int>(4, -1)) << is_shared;
+  }
+}
+
+TEST(SuspectsTest, KeepsWhatAContainerTookThatIsNotFull) {
+  EXPECT_EQ(holders_of(ring_and_list(12, 0, true)), std::vector<int>(4, 0));
+  EXPECT_EQ(holders_of(ring_and_list(16, 4, true)), std::vector<int>(4, 0));
+}
+
+TEST(SuspectsTest, KeepsReplacementsWhereNothingElseStays) {
+  auto recording = ring_and_list(16, 0, true);
+  std::erase_if(recording.survivors, [](const Survivor& survivor) { return survivor.holder < 0; });
+  EXPECT_EQ(holders_of(recording), std::vector<int>(4, 0));
+}
+
 struct GrowthCase {
   double per_step;
   std::int64_t period;
