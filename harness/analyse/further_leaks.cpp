@@ -37,6 +37,29 @@ bool is_named(const Recording& recording, const Holder& holder, const std::vecto
   });
 }
 
+// The one with the same statement: one that fills several containers, each in its turn, is one leak. Null: none.
+Finding* find_same(const Finding& further, std::vector<Finding>& findings) {
+  const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& known) {
+    return further.kept_by.line > 0 && known.kind == further.kind && known.device == further.device &&
+           known.kept_by.line == further.kept_by.line && known.kept_by.file == further.kept_by.file;
+  });
+  return same == findings.end() ? nullptr : &*same;
+}
+
+std::string what_of(const Finding& further) {
+  const auto bytes = format_bytes(further.bytes_per_step);
+  if (further.kind != Kind::host_heap) return fmt::format("{} of tensors a step stay as well", bytes);
+  if (further.bytes_per_step >= kHeapFloorBytes)
+    return fmt::format("{} of host heap outside tensors a step stay as well", bytes);
+  return fmt::format("{:.0f} small python blocks (strings, numbers) a step stay as well", further.count_per_step);
+}
+
+void add_to(Finding& known, const Finding& further) {
+  known.bytes_per_step += further.bytes_per_step;
+  known.count_per_step += further.count_per_step;
+  known.what = what_of(known);
+}
+
 Kind kind_of(const Holder& holder, const Survivor& example) {
   if (holder.graph >= 0) return example.dims == 0 ? Kind::graph_retention : Kind::attached_activation;
   return example.is_computed ? Kind::detached_activation : Kind::growth;
@@ -97,7 +120,7 @@ std::vector<Finding> of_tensors(const Recording& recording, int index) {
     const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
     auto finding = finding_of(recording, index, kind_of(holder, *example_of(there.survivors)), device, rate);
     add_suspects(recording, there.survivors, finding);
-    finding.what = fmt::format("{} of tensors a step stay as well", format_bytes(rate));
+    finding.what = what_of(finding);
     findings.push_back(std::move(finding));
   }
   return findings;
@@ -114,10 +137,8 @@ std::vector<Finding> of_host_memory(const Recording& recording, int index) {
   if (bytes < kHeapFloorBytes) {
     finding.count_per_step = blocks;
     finding.counted = "python blocks";
-    finding.what = fmt::format("{:.0f} small python blocks (strings, numbers) a step stay as well", blocks);
-  } else {
-    finding.what = fmt::format("{} of host heap outside tensors a step stay as well", format_bytes(bytes));
   }
+  finding.what = what_of(finding);
   return {finding};
 }
 
@@ -149,8 +170,14 @@ std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding
     auto found = of_tensors(recording, index);
     if (found.empty()) found = of_host_memory(recording, index);
     for (auto& finding : found) {
+      // The numbers of a finding that was there are of all that grew.
+      if (find_same(finding, findings) != nullptr) continue;
       take_from_first(finding, findings);
-      further.push_back(std::move(finding));
+      if (auto* same = find_same(finding, further)) {
+        add_to(*same, finding);
+      } else {
+        further.push_back(std::move(finding));
+      }
     }
   }
   return further;

@@ -32,13 +32,15 @@ struct Outcome {
   std::vector<Finding> further;
 };
 Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0, bool is_first_known = true,
-                     std::int64_t searched = kRecorded) {
+                     std::int64_t searched = kRecorded, const Statement& first_kept_by = {}) {
+  auto first = list_of(0, StructureType::unbounded);
+  first.kept_by = first_kept_by;
   TraceBuilder builder(kSteps);
   builder.with({Counter::live_bytes}, [&](auto step) { return (kKept + bytes_of_tensors_in_it) * step; })
       .with({Counter::live_blocks}, [](auto step) { return step; })
       .with_object({.type = "list", .name = "train.kept", .length = 40})
       .with_object({.type = "list", .name = "train.records", .length = 40})
-      .with_holder(list_of(0, StructureType::unbounded))
+      .with_holder(first)
       .with_holder(second)
       .with_stack({{"train.py", 3, "step", "", FrameOwner::user}})
       .with_stack({{"train.py", 4, "step", "", FrameOwner::user}});
@@ -99,6 +101,17 @@ TEST(FurtherLeaksTest, SharesTheBytesOfTwoListsOfTensors) {
   EXPECT_NEAR(outcome.findings.front().bytes_per_step, kKept, 1);
   EXPECT_EQ(outcome.further.front().holder, "train.records (list, len 40)");
   EXPECT_NEAR(outcome.further.front().bytes_per_step, 256, 1);
+}
+
+TEST(FurtherLeaksTest, TakesListsThatOneStatementFillsForOneLeak) {
+  const Statement filling{.file = "train.py", .line = 9, .text = "log[name].append(value)"};
+  const Statement another{.file = "train.py", .line = 12, .text = "log[name].append(value)"};
+  auto second = list_of(1, StructureType::unbounded);
+  second.kept_by = filling;
+  const auto same = outcome_with(second, 256, true, kRecorded, filling);
+  EXPECT_TRUE(same.further.empty());
+  EXPECT_NEAR(same.findings.front().bytes_per_step, kKept + 256, 1);
+  EXPECT_EQ(outcome_with(second, 256, true, kRecorded, another).further.size(), 1U);
 }
 
 TEST(FurtherLeaksTest, TakesWhatWasMadeAtOnePlaceForKeptByOne) {
