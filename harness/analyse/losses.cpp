@@ -3,6 +3,7 @@
 #include "harness/analyse/losses.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "harness/analyse/host_growth.hpp"
 
@@ -11,12 +12,40 @@ namespace {
 
 double growth_of(const Trend& trend) { return trend.is_growing() ? trend.per_step : 0; }
 
-double bytes_per_step_of(const Trends& trends, Device device) {
+// Blocks of Python's own allocator (ALIGNMENT and SMALL_REQUEST_THRESHOLD of CPython's Objects/obmalloc.c).
+constexpr double kSmallestPythonBlock = 16;
+constexpr double kLargestPythonBlock = 512;
+
+struct PythonBlocks {
+  double bytes_per_step = 0;
+  bool is_least = false;
+};
+
+PythonBlocks python_blocks_lost(const Evidence& evidence) {
+  const auto blocks = growth_of(evidence.trends.of({Counter::python_blocks}));
+  if (blocks <= 0) return {};
+  double weighed_blocks = 0;
+  double weighed_bytes = 0;
+  std::set<int> seen;
+  for (const auto& holder : evidence.recording.holders) {
+    if (holder.container < 0 || !holder.is_weighed || !seen.insert(holder.container).second) continue;
+    weighed_blocks += static_cast<double>(holder.gained_blocks);
+    weighed_bytes += static_cast<double>(holder.gained_block_bytes);
+  }
+  const auto steps = static_cast<double>(std::max<std::int64_t>(1, evidence.recording.steps));
+  // A list and a dict are weighed as one block, and lie in two.
+  return {
+      .bytes_per_step = std::clamp(weighed_bytes / steps, blocks * kSmallestPythonBlock, blocks * kLargestPythonBlock),
+      .is_least = 2 * weighed_blocks < blocks * steps};
+}
+
+double bytes_per_step_of(const Trends& trends, Device device, const PythonBlocks& blocks) {
   const auto live = growth_of(trends.of({Counter::live_bytes, device}));
   if (device == kHost) {
     const auto heap = std::max(growth_of(trends.heap()), growth_of(trends.supported_heap()));
-    return live + heap + mapped_bytes_lost(trends) + growth_of(trends.of({Counter::pinned_bytes})) +
-           growth_of(trends.of({Counter::shared_bytes}));
+    // The allocator's arenas are mapped: what lies in them is not lost twice.
+    return live + heap + std::max(mapped_bytes_lost(trends), blocks.bytes_per_step) +
+           growth_of(trends.of({Counter::pinned_bytes})) + growth_of(trends.of({Counter::shared_bytes}));
   }
   // Live tensors lie within what is reserved: the larger of both is lost.
   const auto reserved = growth_of(trends.of({Counter::reserved_bytes, device}));
@@ -26,10 +55,12 @@ double bytes_per_step_of(const Trends& trends, Device device) {
 
 }  // namespace
 
-std::vector<Loss> losses_of(const Trends& trends, const std::vector<DeviceCapacity>& capacities) {
+std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCapacity>& capacities) {
+  const auto& trends = evidence.trends;
+  const auto blocks = python_blocks_lost(evidence);
   std::vector<Loss> losses;
   for (const auto& device : trends.devices()) {
-    Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(trends, device)};
+    Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(trends, device, blocks)};
     if (loss.bytes_per_step <= 0) continue;
     for (const auto& capacity : capacities) {
       if (capacity.device != device) continue;
@@ -39,7 +70,7 @@ std::vector<Loss> losses_of(const Trends& trends, const std::vector<DeviceCapaci
     // What graphs, copies and objects take there is not in it before the heap's own trend is known.
     const auto& heap = trends.heap();
     const bool is_heap_known = heap.is_growing() || heap.is_flat() || trends.supported_heap().is_growing();
-    loss.is_least = device == kHost && !is_heap_known;
+    loss.is_least = device == kHost && (!is_heap_known || blocks.is_least);
     losses.push_back(loss);
   }
   std::stable_sort(losses.begin(), losses.end(),

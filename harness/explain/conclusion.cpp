@@ -179,7 +179,7 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
       return reason_of_bound(outcome, record);
     case Outcome::filling:
       if (is_waited_for_in_vain(outcome, record.trace.step_count(), record.policy)) return {};
-      return fmt::format("{} is {}, which did not come to pass in {} steps: let it run longer", outcome.holder,
+      return fmt::format("{} is {}, which has not ended its growth in {} steps: let it run longer", outcome.holder,
                          structure_text(outcome.structure), record.trace.step_count());
     case Outcome::full:
       return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
@@ -244,9 +244,10 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   }
   result.verdict = Verdict::leak;
   const Trends trends(record.trace);
-  result.losses = losses_of(trends, record.capacities);
+  const Evidence evidence{record.trace, trends, recording_after_look(record.trace)};
+  result.losses = losses_of(evidence, record.capacities);
   result.findings = std::move(judgement.findings);
-  add_further_leaks({record.trace, trends, recording_after_look(record.trace)}, result.findings);
+  add_further_leaks(evidence, result.findings);
   if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");
   }

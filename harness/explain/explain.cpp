@@ -65,7 +65,8 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
       return "drop the iterator of tee() that is behind, or take from it too: until then all in between is kept";
     if (from == holder->container) return {};  // which grew, whoever keeps it
   }
-  return {};
+  if (!holder->is_waiting || holder->container >= 0) return {};
+  return "let what waits there end, or wait with a time limit: until then its function keeps its variables";
 }
 
 // Where what grew is a library's table of what was registered, whatever that keeps.
@@ -76,7 +77,9 @@ std::string fix_of_table(const Finding& finding, const Recording& recording) {
       {"handlers", "add the handler once, outside of the step, or take it out again with removeHandler()"},
   }};
   const auto* holder = holder_of(finding, recording);
-  if (holder == nullptr) return {};
+  if (holder == nullptr || holder->container < 0) return {};
+  if (recording.objects.nodes.at(static_cast<std::size_t>(holder->container)).name == "threading._active")
+    return "let each thread that the step starts end, and join() it";
   for (const auto index : holder->path) {
     const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
     if (edge.to != holder->container) continue;

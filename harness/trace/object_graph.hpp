@@ -100,11 +100,12 @@ struct Holder {
   std::int64_t buffer_bytes = 0;
   std::int64_t buffer_growth = 0;
   /// Of a container that grew in the record pass: what it gained then, in entries, in malloc's bytes, in small blocks
-  /// of Python's own allocator, and in torch's events, streams and graphs. More of these where it is not weighed:
-  /// something in it does not say all that it keeps.
+  /// of Python's own allocator and their bytes, and in torch's events, streams and graphs. More of these where it is
+  /// not weighed: something in it does not say all that it keeps.
   std::int64_t gained_entries = 0;
   std::int64_t gained_bytes = 0;
   std::int64_t gained_blocks = 0;
+  std::int64_t gained_block_bytes = 0;
   std::int64_t gained_cuda_objects = 0;
   bool is_weighed = false;
   /// Of a list that was made with all its places: how many have not been taken yet.
@@ -112,6 +113,8 @@ struct Holder {
   /// Whether it was found in the sources of a C++ step: no object was looked at, so that its length is not known, and
   /// what it gained is what was put into it in the recorded steps, an entry a step.
   bool is_of_sources = false;
+  /// Whether the root is a variable of a function that has not ended: of a generator, a coroutine or another thread.
+  bool is_waiting = false;
   /// Whether the sources do more with what the container holds than numbers allow.
   bool are_items_used = false;
 };

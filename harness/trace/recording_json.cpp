@@ -135,10 +135,12 @@ Json holder_to_json(const Holder& holder) {
           {"gained_entries", holder.gained_entries},
           {"gained_bytes", holder.gained_bytes},
           {"gained_blocks", holder.gained_blocks},
+          {"gained_block_bytes", holder.gained_block_bytes},
           {"gained_cuda_objects", holder.gained_cuda_objects},
           {"is_weighed", holder.is_weighed},
           {"free_entries", holder.free_entries},
           {"is_of_sources", holder.is_of_sources},
+          {"is_waiting", holder.is_waiting},
           {"are_items_used", holder.are_items_used}};
 }
 
@@ -157,10 +159,12 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .gained_entries = json.contains("gained_entries") ? count_from(json.at("gained_entries")) : 0,
           .gained_bytes = json.contains("gained_bytes") ? count_from(json.at("gained_bytes")) : 0,
           .gained_blocks = json.contains("gained_blocks") ? count_from(json.at("gained_blocks")) : 0,
+          .gained_block_bytes = json.contains("gained_block_bytes") ? count_from(json.at("gained_block_bytes")) : 0,
           .gained_cuda_objects = json.contains("gained_cuda_objects") ? count_from(json.at("gained_cuda_objects")) : 0,
           .is_weighed = json.contains("is_weighed") && json.at("is_weighed").get<bool>(),
           .free_entries = json.contains("free_entries") ? count_from(json.at("free_entries")) : 0,
           .is_of_sources = json.contains("is_of_sources") && json.at("is_of_sources").get<bool>(),
+          .is_waiting = json.contains("is_waiting") && json.at("is_waiting").get<bool>(),
           .are_items_used = json.contains("are_items_used") && json.at("are_items_used").get<bool>()};
 }
 

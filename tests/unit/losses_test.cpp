@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::int64_t kKibi = 1024;
 
+std::vector<Loss> losses_of(const Trace& trace, const std::vector<DeviceCapacity>& capacities = {}) {
+  const Trends trends(trace);
+  const Recording none;
+  return stepleak::losses_of({trace, trends, trace.recordings().empty() ? none : trace.recording()}, capacities);
+}
+
 TraceBuilder growing(std::int64_t live, std::int64_t heap, std::int64_t shared) {
   TraceBuilder builder(256);
   builder.with({Counter::live_bytes}, [=](auto step) { return live * step; })
@@ -21,10 +27,10 @@ TraceBuilder growing(std::int64_t live, std::int64_t heap, std::int64_t shared) 
 }
 
 TEST(LossesTest, AddWhatGraphsCopiesAndSharedMemoryTakeToTheTensors) {
-  const auto losses = losses_of(Trends(growing(4, 80 * kKibi, 0).build()), {});
+  const auto losses = losses_of(growing(4, 80 * kKibi, 0).build());
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_NEAR(losses.front().bytes_per_step, 4 + 80 * kKibi, kKibi);
-  EXPECT_DOUBLE_EQ(losses_of(Trends(growing(0, 0, 256 * kKibi).build()), {}).front().bytes_per_step, 256 * kKibi);
+  EXPECT_DOUBLE_EQ(losses_of(growing(0, 0, 256 * kKibi).build()).front().bytes_per_step, 256 * kKibi);
 }
 
 TEST(LossesTest, AreOfMappedMemoryWhatIsTouched) {
@@ -33,18 +39,18 @@ TEST(LossesTest, AreOfMappedMemoryWhatIsTouched) {
     builder.with({Counter::live_bytes}, [](auto) { return 0; })
         .with({Counter::mapped_bytes}, [](auto step) { return 256 * kKibi * step; })
         .with({Counter::resident_bytes}, [=](auto step) { return resident * step; });
-    return losses_of(Trends(builder.build()), {});
+    return losses_of(builder.build());
   };
   EXPECT_DOUBLE_EQ(run(8 * kKibi).front().bytes_per_step, 8 * kKibi);
   EXPECT_DOUBLE_EQ(run(0).front().bytes_per_step, 256 * kKibi);
 }
 
-TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(Trends(growing(0, 0, 0).build()), {}).empty()); }
+TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(growing(0, 0, 0).build()).empty()); }
 
 TEST(LossesTest, SayWhenTheMemoryIsFullWhereItsSizeIsKnown) {
-  const Trends trends(growing(kKibi, 0, 0).build());
-  EXPECT_EQ(losses_of(trends, {}).front().full_after, 0);
-  EXPECT_EQ(losses_of(trends, {{kHost, 3000 * kKibi, 1000 * kKibi}}).front().full_after, 2000);
+  const auto trace = growing(kKibi, 0, 0).build();
+  EXPECT_EQ(losses_of(trace).front().full_after, 0);
+  EXPECT_EQ(losses_of(trace, {{kHost, 3000 * kKibi, 1000 * kKibi}}).front().full_after, 2000);
 }
 
 TEST(LossesTest, AreAtLeastSoMuchWhereTheHeapIsNotKnownYet) {
@@ -53,12 +59,46 @@ TEST(LossesTest, AreAtLeastSoMuchWhereTheHeapIsNotKnownYet) {
     builder.with({Counter::live_bytes}, [](auto step) { return 4 * step; }).with({Counter::heap_bytes}, [](auto step) {
       return step >= 8 && step % 4 == 0 ? step * 80 * kKibi : kUnread;
     });
-    return losses_of(Trends(builder.build()), {}).front();
+    return losses_of(builder.build()).front();
   };
   EXPECT_TRUE(loss_at(16).is_least);
   EXPECT_LT(loss_at(16).bytes_per_step, kKibi);
   EXPECT_FALSE(loss_at(256).is_least);
   EXPECT_GT(loss_at(256).bytes_per_step, 70 * kKibi);
+}
+
+// Ten blocks a step of Python's own allocator, of which a container gained some in 18 recorded steps.
+Loss loss_of_blocks(std::int64_t gained_blocks, std::int64_t gained_bytes, std::int64_t arenas = 0) {
+  TraceBuilder builder(256);
+  builder.with({Counter::live_bytes}, [](auto step) { return 4 * step; })
+      .with({Counter::heap_bytes}, [](auto) { return 0; })
+      .with({Counter::mapped_bytes}, [=](auto step) { return arenas * step; })
+      .with({Counter::resident_bytes}, [=](auto step) { return arenas * step; })
+      .with({Counter::python_blocks}, [](auto step) { return 10 * step; })
+      .with_object({.type = "list", .name = "train.kept", .length = 40})
+      .with_holder({.held = 0,
+                    .container = 0,
+                    .gained_blocks = 18 * gained_blocks,
+                    .gained_block_bytes = 18 * gained_bytes,
+                    .is_weighed = true})
+      .recorded(18);
+  return losses_of(builder.build()).front();
+}
+
+TEST(LossesTest, CountSmallBlocksOfPythonsAllocatorAsTheyWereWeighed) {
+  EXPECT_DOUBLE_EQ(loss_of_blocks(6, 700).bytes_per_step, 4 + 700);
+  EXPECT_FALSE(loss_of_blocks(6, 700).is_least);
+}
+
+TEST(LossesTest, AreAtLeastSoMuchWhereMostSuchBlocksWereNotWeighed) {
+  EXPECT_DOUBLE_EQ(loss_of_blocks(4, 400).bytes_per_step, 4 + 400);
+  EXPECT_TRUE(loss_of_blocks(4, 400).is_least);
+  EXPECT_DOUBLE_EQ(loss_of_blocks(0, 0).bytes_per_step, 4 + 10 * 16);
+  EXPECT_TRUE(loss_of_blocks(0, 0).is_least);
+}
+
+TEST(LossesTest, CountTheArenasThatSuchBlocksLieInOnce) {
+  EXPECT_DOUBLE_EQ(loss_of_blocks(6, 700, 8 * kKibi).bytes_per_step, 4 + 8 * kKibi);
 }
 
 }  // namespace

@@ -84,16 +84,19 @@ std::vector<Holder> to_paths(const py::dict& found) {
          .gained_entries = holder["gained_entries"].cast<std::int64_t>(),
          .gained_bytes = holder["gained_bytes"].cast<std::int64_t>(),
          .gained_blocks = holder["gained_blocks"].cast<std::int64_t>(),
+         .gained_block_bytes = holder["gained_block_bytes"].cast<std::int64_t>(),
          .gained_cuda_objects = holder["gained_cuda_objects"].cast<std::int64_t>(),
          .is_weighed = holder["is_weighed"].cast<bool>(),
          .free_entries = holder["free_entries"].cast<std::int64_t>(),
+         .is_waiting = holder["is_waiting"].cast<bool>(),
          .are_items_used = holder["are_items_used"].cast<bool>()});
   }
   return paths;
 }
 
 // Tensors only: nodes and blocks have no Python object of their own.
-// Sinks first: what a graph holds has no Python holder, and that proves nothing. Then the oldest.
+// Sinks first: what a graph holds has no Python holder, and that proves nothing. Then the oldest; but second comes the
+// newest that is a proof: where each is held by the next one, the way to the oldest may be too long to be found.
 std::vector<std::uint64_t> wanted_of(const Recording& recording) {
   std::vector<const Survivor*> tensors;
   for (const auto& survivor : recording.survivors) {
@@ -102,6 +105,12 @@ std::vector<std::uint64_t> wanted_of(const Recording& recording) {
   std::stable_sort(tensors.begin(), tensors.end(), [](const Survivor* a, const Survivor* b) {
     return a->is_sink != b->is_sink ? a->is_sink : a->birth_step < b->birth_step;
   });
+  const auto newest = std::find_if(tensors.rbegin(), tensors.rend(), [&](const Survivor* tensor) {
+    return tensor->is_sink == tensors.front()->is_sink && recording.is_proof(tensor->birth_step);
+  });
+  if (newest != tensors.rend() && newest.base() - tensors.begin() > 2) {
+    std::rotate(tensors.begin() + 1, newest.base() - 1, newest.base());
+  }
   std::vector<std::uint64_t> wanted;
   for (const auto* tensor : tensors) wanted.push_back(tensor->identity);
   return wanted;

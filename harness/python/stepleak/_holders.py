@@ -291,7 +291,7 @@ class _Found:
             "gained_entries": max(0, growth),
             "free_entries": free_places_in(_places_of(chain[-1])) if chain else 0,
         }
-        holder |= {"are_items_used": container.are_items_used}
+        holder |= {"is_waiting": search.waits_at is not None, "are_items_used": container.are_items_used}
         holder |= _gain_of(weight)
         self._holders.append(holder)
 
@@ -358,7 +358,7 @@ class _Found:
         holder |= {"kept_by": statement_closing(objects, way, self._sources)}
         holder |= {"structure": dataclasses.asdict(Structure(structure))}
         holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
-        self._holders.append(holder | {"are_items_used": False} | _gain_of(UNKNOWN))
+        self._holders.append(holder | {"is_waiting": False, "are_items_used": False} | _gain_of(UNKNOWN))
 
     def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:
         """Through a container that grew, where there is a way: one that did not may be a list of what is open now, made
@@ -390,6 +390,7 @@ def _gain_of(weight: Weight) -> dict[str, Any]:
     return {
         "gained_bytes": weight.heap_bytes,
         "gained_blocks": weight.blocks,
+        "gained_block_bytes": weight.block_bytes,
         "gained_cuda_objects": weight.cuda_objects,
         "is_weighed": weight.is_complete,
     }

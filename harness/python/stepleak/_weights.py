@@ -75,6 +75,8 @@ class Weight:
 
     heap_bytes: int = 0
     blocks: int = 0
+    block_bytes: int = 0
+    """Of those blocks."""
     cuda_objects: int = 0
     is_complete: bool = False
 
@@ -100,6 +102,7 @@ def weight_of_gain(container: Any, growth: int, limit: TimeLimit) -> Weight:
     return Weight(
         heap_bytes,
         share(common.blocks, with_newest.blocks),
+        share(common.block_bytes, with_newest.block_bytes),
         share(common.cuda_objects, with_newest.cuda_objects),
         with_newest.is_complete,
     )
@@ -129,6 +132,7 @@ class _Scale:
         self._borrowed: set[int] = set()
         self._heap_bytes = 0
         self._blocks = 0
+        self._block_bytes = 0
         self._cuda_objects = 0
 
     def add(self, items: list[Any]) -> Weight | None:
@@ -160,7 +164,7 @@ class _Scale:
             is_complete = is_complete and _is_known(kind)
             if not is_one_of(kind, _INLINE_TYPES):
                 waiting.extend(_contents_of(item))
-        return Weight(self._heap_bytes, self._blocks, self._cuda_objects, is_complete)
+        return Weight(self._heap_bytes, self._blocks, self._block_bytes, self._cuda_objects, is_complete)
 
     def _add_borrowed(self, tensor: Any) -> None:
         address, size = _tensors.borrowed_memory(tensor)
@@ -176,8 +180,9 @@ class _Scale:
         self._put(2 * 8 * int(read["ndim"].__get__(array)))
 
     def _put(self, size: int, largest_small: int = 0) -> None:
-        if size <= largest_small:
+        if 0 < size <= largest_small:
             self._blocks += 1
+            self._block_bytes += -(-size // _CHUNK) * _CHUNK
         elif size > 0:
             self._heap_bytes += max(2, -(-(size + 8) // _CHUNK)) * _CHUNK
 
