@@ -349,3 +349,28 @@ def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Any) -> None:
     root: Any = types.SimpleNamespace(kept=[])
     holder = holder_of_first(search(root, appended(root.kept), (str(broken), "/nowhere/at_all.py")))
     assert holder["file"] == holder_search.__file__
+
+
+def attempt() -> None:
+    loss = torch.rand(3)
+    raise ValueError(loss.shape)
+
+
+def test_error_is_kept_where_it_is_put_and_not_where_its_variables_are(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("def f(t, x):\n    loss = x\n    t.kept = error\n", encoding="utf-8")
+    root = types.SimpleNamespace(kept=None)
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(2):
+            try:
+                attempt()
+            except ValueError as error:
+                frame = error.__traceback__.tb_next.tb_frame  # type: ignore[union-attr]
+                addresses.append(frame.f_locals["loss"]._cdata)
+                error.__cause__, root.kept = root.kept, error
+        return addresses
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert (holder["file"], holder["text"]) == (str(file), "t.kept = error")

@@ -94,7 +94,7 @@ class Graph:
     ) -> dict[str, Any]:
         node = self._node(objects[0], name)
         container, length, beyond, most = -1, len(way), 0, NEW
-        inside = -1  # of a tuple, which is made anew where it grows
+        inside = -1  # of a tuple, which is made anew where it grows, and of an error, whose traceback keeps the rest
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
@@ -103,7 +103,8 @@ class Graph:
                 node = following
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
-            if is_a(item, tuple) and inside < 0 and not (i > 0 and _is_closure(objects[i - 1], item)):
+            is_closure = i > 0 and _is_closure(objects[i - 1], item)
+            if inside < 0 and ((is_a(item, tuple) and not is_closure) or is_a(item, BaseException)):
                 inside = len(way)
             # The innermost container that was there before, but where one grew: what is put in is often one, too.
             if not is_buffer and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
