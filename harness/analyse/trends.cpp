@@ -193,6 +193,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const auto heap = process_ledger(trace, {Counter::heap_bytes}, SeriesKey{Counter::live_bytes});
   heap_ = process_trend(heap, host, judged);
   supported_heap_ = process_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
+  light_heap_ = process_trend(heap, {.period = period, .floor = kHeapNoiseBytes, .is_exact = false}, judged);
   note_decay(heap, judged);
   // Page-locked memory is mapped, too.
   const SeriesKey pages{Counter::mapped_bytes};

@@ -13,10 +13,11 @@ namespace stepleak {
 
 /// Host heap: healthy steps move it by up to 150 bytes a step once warm (plans, other threads' caches, dictionaries
 /// that grow), and a log of numbers by 33; reported leaks start at 1.4 KB a step.
+inline constexpr double kHeapNoiseBytes = 150;
 inline constexpr double kHeapFloorBytes = 512;
 
-/// With an exact ledger beside it the heap needs less: above the noise of 150 bytes, below the 300 bytes of
-/// the smallest reported leak of hooks and wrappers.
+/// With an exact ledger beside it the heap needs less: above the noise, below the 300 bytes of the smallest reported
+/// leak of hooks and wrappers.
 inline constexpr double kSupportedFloorBytes = 256;
 
 /// Memory mapped past malloc: a page a step, the least that who maps in each step can leave. A warm server's threads
@@ -61,6 +62,8 @@ class Trends {
   [[nodiscard]] bool is_decaying(const SeriesKey& key) const { return decaying_.contains(key); }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
+  /// The same with kHeapNoiseBytes: what grows by more is no noise, though it may be no leak.
+  [[nodiscard]] const Trend& light_heap() const { return light_heap_; }
   /// RSS with kHeapFloorBytes: a witness of a heap that malloc does not tell of.
   [[nodiscard]] const Trend& resident() const { return resident_; }
   /// active - live of a GPU: freed, and waiting for a stream.
@@ -76,6 +79,7 @@ class Trends {
   std::map<Device, Trend> collected_;
   Trend heap_;
   Trend supported_heap_;
+  Trend light_heap_;
   Trend resident_;
   std::set<SeriesKey> decaying_;
 };

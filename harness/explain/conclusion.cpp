@@ -113,14 +113,19 @@ std::int64_t most_entries(const Trace& trace) {
   return most;
 }
 
-// Too light for a leak, as a log of one small record a step is, and never silently so.
+// Too light for a leak, as a log of one small record or line of text a step is, and never silently so.
 std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& trends) {
   const auto objects = host_growth_of(trace, trends).objects;
   const auto rise = objects.per_step * static_cast<double>(trends.judged().count());
-  if (!objects.is_growing() || rise <= static_cast<double>(most_entries(trace))) return {};
-  const auto text = growth_text(objects.per_step, objects.period, "python object");
-  return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count, text.is_one ? "stays" : "stay",
-                      text.every)};
+  if (objects.is_growing() && rise > static_cast<double>(most_entries(trace))) {
+    const auto text = growth_text(objects.per_step, objects.period, "python object");
+    return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count, text.is_one ? "stays" : "stay",
+                        text.every)};
+  }
+  const auto& heap = trends.light_heap();
+  if (!heap.is_growing() || trends.is_decaying({Counter::heap_bytes})) return {};
+  return {fmt::format("the host heap rises by {} a step, too light to be called a leak: a log?",
+                      format_bytes(heap.per_step))};
 }
 
 // Nothing in them is observed: whether what grows there fills something is for the user to find out.
