@@ -26,8 +26,9 @@ std::int64_t storage_bytes(const std::vector<const Survivor*>& survivors) {
 
 void group_survivors(const Recording& recording, StorageGrowth& growth) {
   std::set<std::uint64_t> used;
-  for (const auto* tensor : old_storages(recording, growth.device)) {
-    used.insert(tensor->storage);
+  const auto storages = old_storages(recording, growth.device);
+  for (const auto* tensor : storages) used.insert(tensor->storage);
+  for (const auto* tensor : without_replacements(recording, storages)) {
     if (tensor->is_unreachable || tensor->is_in_cycle) growth.unreachable.push_back(tensor);
     if (tensor->bytes * kPinnedFactor <= tensor->storage_bytes) {
       growth.views.push_back(tensor);

@@ -64,13 +64,16 @@ std::vector<const Survivor*> old_storages(const Recording& recording, Device dev
       if (best->bytes < survivor.bytes || is_better) storages[known->second] = &survivor;
     }
   }
-  const auto replacements = std::stable_partition(storages.begin(), storages.end(), [&](const Survivor* survivor) {
-    return !is_replacement(recording, *survivor);
-  });
-  if (replacements != storages.begin()) storages.erase(replacements, storages.end());
   std::stable_sort(storages.begin(), storages.end(),
                    [](const Survivor* a, const Survivor* b) { return a->birth_step < b->birth_step; });
   return storages;
+}
+
+std::vector<const Survivor*> without_replacements(const Recording& recording, std::vector<const Survivor*> survivors) {
+  const auto is_own = [&](const Survivor* survivor) { return !is_replacement(recording, *survivor); };
+  const auto replacements = std::stable_partition(survivors.begin(), survivors.end(), is_own);
+  if (replacements != survivors.begin()) survivors.erase(replacements, survivors.end());
+  return survivors;
 }
 
 std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name) {

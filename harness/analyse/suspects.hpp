@@ -29,8 +29,12 @@ namespace stepleak {
                                                            const std::function<bool(const Survivor&)>& is_wanted);
 
 /// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it, and of equal
-/// ones one that took nothing's place. Where some did not, those that did are left out.
+/// ones one that took nothing's place.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);
+
+/// Those that took nothing's place; all, where each did.
+[[nodiscard]] std::vector<const Survivor*> without_replacements(const Recording& recording,
+                                                                std::vector<const Survivor*> survivors);
 
 /// Handles of one name, made in the record pass: "private segment", "stream".
 [[nodiscard]] std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name);

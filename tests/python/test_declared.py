@@ -100,7 +100,7 @@ def test_a_declaration_of_one_container_says_nothing_of_another() -> None:
     result = stepleak.check(step)
     assert result.verdict == "leak"
     assert all(finding["structure"]["type"] != "exceeded" for finding in result.findings)
-    assert any(".losses" in finding["holder"] for finding in result.findings)
+    assert any(".losses" in finding["holder"] for finding in result.findings), result.report
 
 
 def test_what_holds_too_much_all_along_is_a_note() -> None:

@@ -78,7 +78,8 @@ Recording ring_and_list(std::int64_t length, std::int64_t gained, bool is_shared
 
 std::vector<int> holders_of(const Recording& recording) {
   std::vector<int> holders;
-  for (const auto* storage : old_storages(recording, kHost)) holders.push_back(storage->holder);
+  const auto storages = without_replacements(recording, old_storages(recording, kHost));
+  for (const auto* storage : storages) holders.push_back(storage->holder);
   return holders;
 }
 
