@@ -119,8 +119,8 @@ std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& tren
   const auto rise = objects.per_step * static_cast<double>(trends.judged().count());
   if (objects.is_growing() && rise > static_cast<double>(most_entries(trace))) {
     const auto text = growth_text(objects.per_step, objects.period, "python object");
-    return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count, text.is_one ? "stays" : "stay",
-                        text.every)};
+    return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count,
+                        text.is_one ? "stays" : "stay", text.every)};
   }
   const auto& heap = trends.light_heap();
   if (!heap.is_growing() || trends.is_decaying({Counter::heap_bytes})) return {};

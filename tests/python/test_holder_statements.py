@@ -309,6 +309,33 @@ def test_parameter_that_its_group_lists_is_not_the_states(is_replaced: bool, way
     assert f".optimizer (SGD) {way}" in holder["path"]
 
 
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["listed", "in_no_group"])
+def test_state_of_a_parameter_that_a_group_lists_is_kept_by_what_adds_the_group(
+    is_replaced: bool, tmp_path: Any
+) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(
+        "class T:\n def __init__(self, o):\n  o.add_param_group({'params': [1]})\n"
+        " def grow(self, o):\n  o.add_param_group({'params': [2]})\n",
+        encoding="utf-8",
+    )
+    root: Any = types.SimpleNamespace(optimizer=torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            parameter, buffer = torch.zeros(2, requires_grad=True), torch.zeros(2)
+            root.optimizer.add_param_group({"params": [parameter]})
+            root.optimizer.state[parameter]["momentum_buffer"] = buffer
+            if is_replaced:
+                root.optimizer.param_groups[-1]["params"] = []
+            addresses.append(buffer._cdata)
+        return addresses
+
+    holder = holder_of_first(search(root, keep, (str(file),)))
+    assert holder["text"] == ("" if is_replaced else "o.add_param_group({'params': [2]})")
+
+
 def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> None:
     file = tmp_path / "training.py"
     file.write_text("def f(t, d, g):\n    t.kept['d'] += d.item()\n    t.kept['g'] += g\n", encoding="utf-8")

@@ -27,7 +27,18 @@ from stepleak._heap import instances_of, untracked_referents
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import CONTAINERS, code_of, container_kind, free_places_in, is_a, items_of, type_name
+from stepleak._objects import (
+    CONTAINERS,
+    code_of,
+    container_kind,
+    free_places_in,
+    groups_of,
+    is_a,
+    is_optimizer,
+    items_of,
+    namespace_of,
+    type_name,
+)
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
@@ -283,6 +294,8 @@ class _Found:
             statement = self._sources.statement_filling(container.fills)
         if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
             statement = making
+        if not statement["file"] and _is_state_of_listed(search.objects):
+            statement = self._sources.statement_adding_groups()
         if not statement["file"] and chain:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
@@ -375,6 +388,19 @@ class _Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _is_state_of_listed(objects: list[Any]) -> bool:
+    """Whether the way leads through an optimizer's state of a parameter that a group of the optimizer lists."""
+    for at, optimizer in enumerate(objects):
+        namespace = namespace_of(optimizer) if is_optimizer(optimizer) else None
+        state = None if namespace is None else dict.get(namespace, "state")
+        # With its namespace between them, or without.
+        for owner, held in zip(objects[at + 1 : at + 3], objects[at + 2 : at + 4], strict=False):
+            if owner is state and is_a(state, dict):
+                parameters = {id(key) for key, value in dict.items(state) if value is held or key is held}
+                return any(id(parameter) in parameters for _, listed in groups_of(namespace) for parameter in listed)
+    return False
 
 
 def _is_gradient(objects: list[Any]) -> bool:

@@ -15,7 +15,7 @@ import sys
 import threading
 import types
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 mro_of = type.__dict__["__mro__"].__get__
@@ -235,3 +235,12 @@ def is_optimizer(item: Any) -> bool:
     """Whether it is one of torch's optimizers."""
     optimizer = dict.get(module_namespace(dict.get(sys.modules, "torch.optim")), "Optimizer")
     return type(optimizer) is type and is_a(item, optimizer)
+
+
+def groups_of(namespace: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """The groups of an optimizer with this namespace, each with the parameters that it lists."""
+    groups = dict.get(namespace, "param_groups")
+    for group in groups if type(groups) is list else ():
+        listed = dict.get(group, "params") if type(group) is dict else None
+        if type(listed) is list:
+            yield group, listed

@@ -20,6 +20,7 @@ from stepleak._frames import Position, ReadLocals, RunningFrames, frame_of, is_o
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import (
     callable_name,
+    groups_of,
     is_a,
     is_one_of,
     is_optimizer,
@@ -290,14 +291,13 @@ def _by_group(objects: list[Any]) -> list[Any]:
         namespace = namespace_of(owner) if is_optimizer(owner) else None
         if namespace is None:
             continue
-        state, groups = dict.get(namespace, "state"), dict.get(namespace, "param_groups")
+        state = dict.get(namespace, "state")
         for i in range(at + 1, min(at + 3, len(objects) - 1)):
-            if objects[i] is not state or type(groups) is not list:
+            if objects[i] is not state:
                 continue
-            for group in groups:
-                listed = dict.get(group, "params") if type(group) is dict else None
-                if type(listed) is list and any(parameter is objects[i + 1] for parameter in listed):
-                    return [*objects[:i], groups, group, listed, *objects[i + 1 :]]
+            for group, listed in groups_of(namespace):
+                if any(parameter is objects[i + 1] for parameter in listed):
+                    return [*objects[:i], dict.get(namespace, "param_groups"), group, listed, *objects[i + 1 :]]
     return objects
 
 

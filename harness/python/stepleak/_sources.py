@@ -161,6 +161,17 @@ class Sources:
         ]
         return _statement(*found[0]) if len(found) == 1 else no_statement()
 
+    def statement_adding_groups(self) -> dict[str, Any]:
+        """The only one outside of constructors that hands an optimizer further parameters."""
+        found = [
+            statement
+            for file, tree in self._trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr) and _adds_group(node.value)
+            if not self.is_in_constructor(statement := _statement(file, node))
+        ]
+        return found[0] if len(found) == 1 else no_statement()
+
     def statement_filling(self, fills: tuple[Use, ...]) -> dict[str, Any]:
         """The one of the uses that fill a container: where there are several, of those in functions of survivors."""
         for found in (fills, [use for use in fills if self._is_of_survivors(use)]):
@@ -276,6 +287,10 @@ def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
             inner = [[target], [node.value]]
         parts += zip(*inner, strict=True)
     return parts
+
+
+def _adds_group(call: ast.expr) -> bool:
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_param_group"
 
 
 def _makes_graphs(call: ast.expr) -> bool:
