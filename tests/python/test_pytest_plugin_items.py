@@ -190,3 +190,44 @@ def test_what_is_expected_to_fail_is_what_pytest_calls_so(pytester: pytest.Pytes
     result.stdout.fnmatch_lines(["*test_leaks XFAIL*", "*test_no_longer_leaks FAILED*", "*test_may_leak XPASS*"])
     result.stdout.no_fnmatch_line("*LEAK*")
     assert 'failures="1" skipped="1"' in (pytester.path / "out.xml").read_text()
+
+
+PATCHES = """
+    import asyncio, os
+    import pytest, torch
+    SETTINGS = {"lr": 1.0}
+    seen = []
+
+    @pytest.fixture
+    def debug(monkeypatch):
+        monkeypatch.setenv("STEPLEAK_TEST_DEBUG", "fixture")
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_patches(debug, monkeypatch):
+        assert SETTINGS["lr"] == 1.0 and os.environ["STEPLEAK_TEST_DEBUG"] == "fixture"
+        for rate in range(8):
+            monkeypatch.setitem(SETTINGS, "lr", str(rate) * 200)
+        monkeypatch.setenv("STEPLEAK_TEST_DEBUG", "body")
+        monkeypatch.chdir("/")
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_patches_and_leaks(monkeypatch):
+        monkeypatch.setitem(SETTINGS, "lr", 2.0)
+        seen.append(torch.ones(64))
+
+    @pytest.mark.no_leak(effort="quick")
+    async def test_awaits(monkeypatch):
+        assert SETTINGS["lr"] == 1.0
+        for rate in range(8):
+            monkeypatch.setitem(SETTINGS, "lr", str(rate) * 200)
+        await asyncio.sleep(0)
+
+    def test_is_left_as_it_was():
+        assert SETTINGS == {"lr": 1.0} and "STEPLEAK_TEST_DEBUG" not in os.environ and os.getcwd() != "/"
+"""
+
+
+def test_what_a_step_patches_is_undone_after_it(pytester: pytest.Pytester) -> None:
+    result = session(pytester, PATCHES)
+    result.stdout.fnmatch_lines_random(["*::test_patches PASSED*", "*::test_patches_and_leaks LEAK*"])
+    result.stdout.fnmatch_lines_random(["*::test_awaits PASSED*", "*::test_is_left_as_it_was PASSED*"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 from unittest import TestCase
@@ -14,6 +15,7 @@ from unittest import TestCase
 import pytest
 
 from stepleak import _pytest_judge
+from stepleak._pytest_patches import StepPatches
 
 _ASKED = pytest.StashKey[dict[str, Any]]()
 """Of a test that is to be judged and has not begun: how."""
@@ -56,7 +58,27 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
         return lambda: item.ihook.pytest_pyfunc_call(pyfuncitem=item)
     # A holder's text begins with these names.
     function, fixtures = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-    return lambda: function(**fixtures)
+    patches = [StepPatches(fixture) for fixture in fixtures.values() if isinstance(fixture, pytest.MonkeyPatch)]
+    if not patches:
+        return lambda: function(**fixtures)
+    if inspect.iscoroutinefunction(function):
+
+        async def awaited() -> None:
+            with contextlib.ExitStack() as undone:
+                for patch in patches:
+                    undone.callback(patch.undo)
+                await function(**fixtures)
+
+        return awaited
+
+    def step() -> None:
+        __tracebackhide__ = True
+        with contextlib.ExitStack() as undone:
+            for patch in patches:
+                undone.callback(patch.undo)
+            function(**fixtures)
+
+    return step
 
 
 def _case_step(item: pytest.Function) -> Callable[[], None]:
