@@ -222,7 +222,8 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     return;
   }
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
-  if (!is_recorded && !record.trace.recordings().empty() && !record.failure) {
+  const bool is_exhausted = record.failure && record.failure->is_out_of_memory;
+  if (!is_recorded && !record.trace.recordings().empty() && !is_exhausted) {
     result.verdict = Verdict::inconclusive;
     // No record pass tells of the newest steps; the last one may still tell what they wait for.
     const Trends trends(record.trace);

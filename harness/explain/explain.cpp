@@ -145,6 +145,9 @@ std::string fix_by_number(const Finding& finding, const Recording& recording) {
 }  // namespace
 
 std::string fix_for(const Finding& finding, const Recording& recording) {
+  // What nothing of a recorded step bears out may have another cause.
+  const bool is_borne_out = finding.kept_count > 0 || finding.has_gained || finding.holder_index >= 0;
+  if (finding.explained_steps > 0 && !is_borne_out && finding.kind == Kind::graph_retention) return {};
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
   if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;

@@ -336,6 +336,10 @@ TEST(FixTest, MendsTheUsersOwnStatement) {
   Finding finding{.kind = Kind::graph_retention};
   finding.kept_by = {"train.py", 45, "self.history.append(loss)", "loss"};
   EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor: self.history.append(loss.item())");
+  finding.explained_steps = 16;
+  EXPECT_EQ(fix_for(finding, {}), "") << "no recorded step bears it out";
+  finding.kept_count = 15;
+  EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor: self.history.append(loss.item())");
   finding.kept_by = {};
   EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor");
 }
