@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -320,3 +322,53 @@ def test_array_of_objects_is_bounded_unless_it_is_made_anew(
     holder = found["holders"][found["holder_of"][module.addresses[0]]]
     assert (holder["structure"]["kind"], holder["structure"]["bound"]) == (kind, bound)
     assert holder["free_entries"] == (40 - STEPS if kind == "bounded" else 0)
+
+
+GROUPS = """
+import torch
+addresses = []
+open_groups = {}
+count = 0
+def step():
+    global count, open_groups
+    REBUILD
+    for _ in range(2):
+        x = torch.ones(1)
+        addresses.append(x._cdata)
+        group = open_groups.setdefault(count, [])
+        group.append(x)
+        if len(group) == 4:
+            open_groups.pop(count)
+    count += 1
+"""
+
+
+@pytest.mark.parametrize("rebuild", ["pass", "open_groups = dict(open_groups)"], ids=["as_it_was", "made_anew"])
+def test_bounded_lists_within_a_dict_that_grows_do_not_bound_it(
+    rebuild: str, load: Callable[[str, str], ModuleType]
+) -> None:
+    from stepleak._holders import HolderSearch
+
+    module = load(GROUPS.replace("REBUILD", rebuild), f"program_{next(_numbers)}")
+    search = HolderSearch(module.step, frame_locals)
+    search.begin()
+    gc.freeze()
+    try:
+        for _ in range(STEPS):
+            module.step()
+        search.end()
+    finally:
+        gc.unfreeze()
+    found = search.search(module.addresses[-1:], {}, STEPS)
+    holder = found["holders"][found["holder_of"][module.addresses[-1]]]
+    container = found["nodes"][holder["container"]]
+    assert (container["type"], holder["structure"]["kind"] == "bounded") == ("dict", False)
+
+
+def test_cache_of_regular_expressions_makes_room(load: Callable[[str, str], ModuleType]) -> None:
+    module = load("def step():\n    pass\n", f"program_{next(_numbers)}")
+    namespace: dict[str, Any] = vars(re)
+    structure = judged([namespace, namespace["_cache"]], sources(module)).structure
+    assert (structure.kind, structure.bound) == ("bounded", namespace["_MAXCACHE"])
+    another = {"_cache": dict(namespace["_cache"])}
+    assert judged([another, another["_cache"]], sources(module)).structure.kind != "bounded"

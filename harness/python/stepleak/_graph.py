@@ -54,11 +54,11 @@ class Graph:
         self._node_of: dict[tuple[int, str], int] = {}
         self._edge_of: dict[tuple[int, int], int] = {}
 
-    def add(self, search: Search, *, is_buffer: bool = False) -> dict[str, Any]:
+    def add(self, search: Search, *, is_buffer: bool = False, within: Any = None) -> dict[str, Any]:
         """Adds a path that was found. Returns it as a `stepleak::HeldPath`.
 
         And the `place` where it is kept, and the `chain` of objects up to its container. A buffer that grew has none:
-        what holds it did not grow.
+        what holds it did not grow. `within`: a container on the way, beyond which none is looked for.
         """
         objects, name = search.objects, search.root_name
         path: list[int] = []
@@ -76,7 +76,7 @@ class Graph:
             else:
                 way.append(Access("other", name))
             self._node(objects[0], name)
-        found = self._walk(objects, "" if search.variable else name, path, way, is_buffer)
+        found = self._walk(objects, "" if search.variable else name, path, way, is_buffer, within)
         beyond = found.pop("beyond")
         chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
         return found | {"chain": chain}
@@ -90,11 +90,12 @@ class Graph:
         return {"path": path, "held": found["held"], "container": -1, "graph": -1}, way
 
     def _walk(
-        self, objects: list[Any], name: str, path: list[int], way: list[Access], is_buffer: bool
+        self, objects: list[Any], name: str, path: list[int], way: list[Access], is_buffer: bool, within: Any = None
     ) -> dict[str, Any]:
         node = self._node(objects[0], name)
         container, length, beyond, most = -1, len(way), 0, NEW
         inside = -1  # of a tuple, which is made anew where it grows, and of an error, whose traceback keeps the rest
+        is_sought = not is_buffer
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
@@ -107,8 +108,9 @@ class Graph:
             if inside < 0 and ((is_a(item, tuple) and not is_closure) or is_a(item, BaseException)):
                 inside = len(way)
             # The innermost container that was there before, but where one grew: what is put in is often one, too.
-            if not is_buffer and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
+            if is_sought and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:
                 container, length, beyond, most = node, len(way), len(objects) - 1 - i, growth
+            is_sought = is_sought and (within is None or item is not within)
         if container < 0:
             length = len(way) if inside < 0 else inside
         return {

@@ -249,10 +249,18 @@ class _Found:
             "gradient": self._gradient,
         }
 
-    def add(self, paths: Paths, search: Search, buffer: Buffer | None = None, weight: Weight = UNKNOWN) -> None:
+    def add(
+        self,
+        paths: Paths,
+        search: Search,
+        buffer: Buffer | None = None,
+        weight: Weight = UNKNOWN,
+        within: Any = None,
+    ) -> None:
+        """`within`: a container on the way, beyond which none is taken for what keeps it."""
         if search.end is not End.FOUND:
             return
-        holder = self._graph.add(search, is_buffer=buffer is not None)
+        holder = self._graph.add(search, is_buffer=buffer is not None, within=within)
         place, chain = holder.pop("place"), holder.pop("chain")
         function = search.root_name.removeprefix("local of ") if search.variable else ""
         life = Life(search.variable, function, None)
@@ -267,6 +275,10 @@ class _Found:
         growth = self._growth(chain[-1]) if chain else NEW
         container = judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
         structure = container.structure
+        if structure.kind == "bounded" and (around := self._around(chain)) is not None:
+            # Of ever more bounded ones what they are in is what grows.
+            self.add(paths, search, buffer, within=around)
+            return
         if not chain and holder["graph"] >= 0:
             structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
@@ -307,6 +319,16 @@ class _Found:
         holder |= {"is_waiting": search.waits_at is not None, "are_items_used": container.are_items_used}
         holder |= _gain_of(weight)
         self._holders.append(holder)
+
+    def _around(self, chain: list[Any]) -> Any:
+        """The nearest container around the last one that grew as well, or was made anew as that was."""
+        is_new = self._growth(chain[-1]) == NEW
+        for owner, item in reversed(list(zip([None, *chain], chain[:-1], strict=False))):
+            if container_kind(item) is None or (owner is not None and namespace_of(owner) is item):
+                continue
+            if (growth := self._growth(item)) > 0 or (is_new and growth == NEW):
+                return item
+        return None
 
     def add_buffer(self, paths: Paths, buffer: Buffer) -> None:
         """The way to what the collector does not track leads through its owner."""

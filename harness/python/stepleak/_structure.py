@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import queue
+import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from stepleak._objects import (
     full_type_name,
     is_a,
     is_one_of,
+    module_namespace,
     namespace_of,
     type_name,
 )
@@ -45,6 +47,8 @@ _QUEUES = frozenset(
     {"queue.Queue", "queue.LifoQueue", "queue.PriorityQueue", "_queue.SimpleQueue"}
     | {"asyncio.queues.Queue", "asyncio.queues.LifoQueue", "asyncio.queues.PriorityQueue"}
 )
+_LIBRARY_CACHES = (("re", "_cache", "_MAXCACHE"), ("re", "_cache2", "_MAXCACHE2"))
+"""Module, name and bound of caches of Python's own modules, which make room in a way that no method shows."""
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _WEAK = frozenset({"WeakValueDictionary", "WeakKeyDictionary", "WeakSet"})
 
@@ -130,6 +134,8 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
         return Structure("unbounded") if is_in_vain and _is_never_cleared(sources) else known
     if bound_of(container) >= 0:
         return Structure("bounded", bound_of(container))
+    if (size := _library_bound(container)) >= 0:
+        return Structure("bounded", size)
     if all_class_names(owner) & _WEAK:
         return UNKNOWN
     if is_a(owner, queue.Queue) or all_class_names(owner) & {"Queue"}:
@@ -138,6 +144,16 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
             return Structure("bounded", sizes[0])
         return None if _is_queue(owner) else UNKNOWN
     return None
+
+
+def _library_bound(container: Any) -> int:
+    """Of a cache of Python's own modules; -1 of everything else."""
+    for module, name, bound in _LIBRARY_CACHES:
+        namespace = module_namespace(dict.get(sys.modules, module))
+        size = dict.get(namespace, bound)
+        if container is dict.get(namespace, name) and type(size) is int:
+            return size
+    return -1
 
 
 def _cache_of(objects: list[Any]) -> Any:
