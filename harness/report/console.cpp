@@ -118,8 +118,10 @@ std::string loss_of(const Result& result) {
                         format_bytes(loss.bytes_per_step), to_string(loss.device));
   }
   if (!text.empty()) return text;
+  // No ledger's own trend is known: the finding is of a part.
   const auto& finding = result.findings.front();
-  return fmt::format("{} on {}", rate_of(finding), to_string(finding.device));
+  return fmt::format("{}{} on {}", finding.bytes_per_step > 0 ? "at least " : "", rate_of(finding),
+                     to_string(finding.device));
 }
 
 // Two digits: it is an estimate.

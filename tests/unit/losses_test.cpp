@@ -67,6 +67,12 @@ TEST(LossesTest, AreAtLeastSoMuchWhereTheHeapIsNotKnownYet) {
   EXPECT_GT(loss_at(256).bytes_per_step, 70 * kKibi);
 }
 
+TEST(LossesTest, AreAtLeastSoMuchWhereTheHeapMayHideMoreBelowItsFloor) {
+  EXPECT_TRUE(losses_of(growing(500, 100, 0).build()).front().is_least);
+  EXPECT_FALSE(losses_of(growing(500, kKibi, 0).build()).front().is_least);
+  EXPECT_FALSE(losses_of(growing(600, 100, 0).build()).front().is_least);
+}
+
 // Ten blocks a step of Python's own allocator, of which a container gained some in 18 recorded steps.
 Loss loss_of_blocks(std::int64_t gained_blocks, std::int64_t gained_bytes, std::int64_t arenas = 0) {
   TraceBuilder builder(256);
