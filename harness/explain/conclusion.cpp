@@ -224,20 +224,22 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
   const bool is_exhausted = record.failure && record.failure->is_out_of_memory;
   if (!is_recorded && !record.trace.recordings().empty() && !is_exhausted) {
-    result.verdict = Verdict::inconclusive;
     // No record pass tells of the newest steps; the last one may still tell what they wait for.
     const Trends trends(record.trace);
     const Evidence evidence{record.trace, trends, record.trace.recording()};
     const auto findings = findings_of(evidence, detectors);
     result.reason = reason_to_wait(outcome_of(evidence, findings), record);
-    if (result.reason.empty()) {
+    if (result.reason.empty() && !record.failure) {
       result.reason = fmt::format(
           "after {} steps it still grows, as when a record pass proved nothing, and none is left to record: let it run "
           "longer",
           record.trace.step_count());
     }
-    result.notes = notes_of_growth(findings);
-    return;
+    if (!result.reason.empty()) {
+      result.verdict = Verdict::inconclusive;
+      result.notes = notes_of_growth(findings);
+      return;
+    }
   }
   const auto last_to_record = record.policy.last_to_record();
   const auto judged = judged_steps(record.trace);

@@ -65,7 +65,8 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
       return "drop the iterator of tee() that is behind, or take from it too: until then all in between is kept";
     if (from == holder->container) return {};  // which grew, whoever keeps it
   }
-  if (!holder->is_waiting || holder->container >= 0) return {};
+  // One variable that gathers, or sums up, is another thing.
+  if (!holder->is_waiting || holder->path.size() != 1 || holder->graph >= 0) return {};
   return "let what waits there end, or wait with a time limit: until then its function keeps its variables";
 }
 

@@ -274,6 +274,16 @@ TEST(SessionTest, IsInconclusiveWhereTheLineThatEmptiesTheContainerIsYetToCome) 
   }
 }
 
+TEST(SessionTest, HearsTheLastRecordPassWhereAStepFailsAsTheNextOneBegins) {
+  const auto failing_at_386 = [](StructureType type) {
+    KeepingProbe probe(1);
+    ContainerSearch search(type);
+    return result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, failing_in_step(386, "no more"));
+  };
+  EXPECT_EQ(failing_at_386(StructureType::keyed).verdict, Verdict::failure);
+  EXPECT_EQ(failing_at_386(StructureType::unknown).verdict, Verdict::leak);
+}
+
 TEST(SessionTest, WaitsForALineThatMayTakeSomethingOutAndCallsALeakWhatItDoesNotKeepSmall) {
   EXPECT_EQ(result_with(StructureType::conditional, 280).verdict, Verdict::clean);
   const auto result = result_with(StructureType::conditional, kForEver);
