@@ -58,7 +58,8 @@ TEST(ConsoleTest, BreaksATableBetweenWordsBelowItsFirst) {
 
 TEST(ConsoleTest, LeadsFromALeakToItsLine) {
   const auto text = to_console(result_of(Verdict::leak));
-  EXPECT_NE(text.find("train.py:step leaks at least 10.0 KiB/step on cpu · graph_retention"), std::string::npos) << text;
+  EXPECT_NE(text.find("train.py:step leaks at least 10.0 KiB/step on cpu · graph_retention"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("train.py:41 in step      loss = f(x)"), std::string::npos) << text;
 }
 
