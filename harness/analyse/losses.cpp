@@ -69,9 +69,9 @@ std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCa
     }
     // What graphs, copies and objects take there is not in it before the heap's own trend is known.
     const auto& heap = trends.heap();
-    const bool is_heap_known = heap.is_growing() || heap.is_flat() || trends.supported_heap().is_growing();
-    // Nor what lies below its floor, where that may be more than all that was seen.
     const bool is_heap_in_it = heap.is_growing() || trends.supported_heap().is_growing();
+    const bool is_heap_known = is_heap_in_it || heap.is_flat();
+    // Nor what lies below its floor, where that may be more than all that was seen.
     const bool is_slight = !is_heap_in_it && loss.bytes_per_step < kHeapFloorBytes;
     loss.is_least = device == kHost && (!is_heap_known || blocks.is_least || is_slight);
     losses.push_back(loss);

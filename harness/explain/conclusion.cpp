@@ -45,14 +45,15 @@ void add_further_leaks(const Evidence& evidence, std::vector<Finding>& findings)
   }
 }
 
+bool is_exhausted(const RunRecord& record) { return record.failure && record.failure->is_out_of_memory; }
+
 // A run that ended before its budget is judged by what it has; only memory that ran out is a proof of its own.
 Judgement judge_to_the_end(const RunRecord& record, const std::vector<const Detector*>& detectors) {
   auto policy = record.policy;
-  const bool is_exhausted = record.failure && record.failure->is_out_of_memory;
   // A cache that fills would have been allowed more steps; this device has no room for them.
-  if (is_exhausted && record.trace.step_count() >= policy.clean_steps) policy.leak_steps = policy.clean_steps;
+  if (is_exhausted(record) && record.trace.step_count() >= policy.clean_steps) policy.leak_steps = policy.clean_steps;
   auto judgement = judge(record.trace, policy, detectors);
-  if (judgement.decision.next != Next::more_steps || !is_exhausted) return judgement;
+  if (judgement.decision.next != Next::more_steps || !is_exhausted(record)) return judgement;
   auto trace = record.trace;
   trace.add_look(trace.looks().empty() ? std::vector<CohortTable>() : trace.looks().back().cohorts);
   auto at_the_end = judge(trace, policy, detectors);
@@ -222,8 +223,7 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     return;
   }
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
-  const bool is_exhausted = record.failure && record.failure->is_out_of_memory;
-  if (!is_recorded && !record.trace.recordings().empty() && !is_exhausted) {
+  if (!is_recorded && !record.trace.recordings().empty() && !is_exhausted(record)) {
     // No record pass tells of the newest steps; the last one may still tell what they wait for.
     const Trends trends(record.trace);
     const Evidence evidence{record.trace, trends, record.trace.recording()};

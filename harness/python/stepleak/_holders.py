@@ -34,9 +34,9 @@ from stepleak._objects import (
     free_places_in,
     groups_of,
     is_a,
-    is_optimizer,
     items_of,
     namespace_of,
+    optimizers_states,
     type_name,
 )
 from stepleak._paths import End, Paths, Search
@@ -414,14 +414,11 @@ class _Found:
 
 def _is_state_of_listed(objects: list[Any]) -> bool:
     """Whether the way leads through an optimizer's state of a parameter that a group of the optimizer lists."""
-    for at, optimizer in enumerate(objects):
-        namespace = namespace_of(optimizer) if is_optimizer(optimizer) else None
-        state = None if namespace is None else dict.get(namespace, "state")
-        # With its namespace between them, or without.
-        for owner, held in zip(objects[at + 1 : at + 3], objects[at + 2 : at + 4], strict=False):
-            if owner is state and is_a(state, dict):
-                parameters = {id(key) for key, value in dict.items(state) if value is held or key is held}
-                return any(id(parameter) in parameters for _, listed in groups_of(namespace) for parameter in listed)
+    for namespace, at in optimizers_states(objects):
+        state, held = objects[at], objects[at + 1]
+        if is_a(state, dict):
+            parameters = {id(key) for key, value in dict.items(state) if value is held or key is held}
+            return any(id(parameter) in parameters for _, listed in groups_of(namespace) for parameter in listed)
     return False
 
 

@@ -237,6 +237,17 @@ def is_optimizer(item: Any) -> bool:
     return type(optimizer) is type and is_a(item, optimizer)
 
 
+def optimizers_states(objects: list[Any]) -> Iterator[tuple[Any, int]]:
+    """Where a way leads through the states of optimizers: the optimizer's namespace, and the place of its states."""
+    for at, owner in enumerate(objects):
+        namespace = namespace_of(owner) if is_optimizer(owner) else None
+        if namespace is None:
+            continue
+        state = dict.get(namespace, "state")
+        # With the namespace between them, or without.
+        yield from ((namespace, i) for i in range(at + 1, min(at + 3, len(objects) - 1)) if objects[i] is state)
+
+
 def groups_of(namespace: Any) -> Iterator[tuple[Any, list[Any]]]:
     """The groups of an optimizer with this namespace, each with the parameters that it lists."""
     groups = dict.get(namespace, "param_groups")

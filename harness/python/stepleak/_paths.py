@@ -23,9 +23,9 @@ from stepleak._objects import (
     groups_of,
     is_a,
     is_one_of,
-    is_optimizer,
     module_namespace,
     namespace_of,
+    optimizers_states,
     referents_of,
     type_name,
 )
@@ -287,17 +287,10 @@ def _without_tables_of_threads(objects: list[Any]) -> list[Any]:
 
 def _by_group(objects: list[Any]) -> list[Any]:
     """The same way, but to a parameter by its optimizer's group, whose state is nearer, and follows what is added."""
-    for at, owner in enumerate(objects):
-        namespace = namespace_of(owner) if is_optimizer(owner) else None
-        if namespace is None:
-            continue
-        state = dict.get(namespace, "state")
-        for i in range(at + 1, min(at + 3, len(objects) - 1)):
-            if objects[i] is not state:
-                continue
-            for group, listed in groups_of(namespace):
-                if any(parameter is objects[i + 1] for parameter in listed):
-                    return [*objects[:i], dict.get(namespace, "param_groups"), group, listed, *objects[i + 1 :]]
+    for namespace, at in optimizers_states(objects):
+        for group, listed in groups_of(namespace):
+            if any(parameter is objects[at + 1] for parameter in listed):
+                return [*objects[:at], dict.get(namespace, "param_groups"), group, listed, *objects[at + 1 :]]
     return objects
 
 

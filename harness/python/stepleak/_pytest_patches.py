@@ -7,6 +7,9 @@ pytest keeps each change until then: in a test that is repeated they would pile 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import pytest
 
 
@@ -28,3 +31,13 @@ class StepPatches:
         if self._path is None:
             of_step._savesyspath, patch._savesyspath = patch._savesyspath, None
         of_step.undo()
+
+
+@contextlib.contextmanager
+def undone(patches: list[StepPatches]) -> Iterator[None]:
+    """A step within this: what it patches is undone, however it ends."""
+    try:
+        yield
+    finally:
+        for patch in reversed(patches):
+            patch.undo()

@@ -15,7 +15,7 @@ from unittest import TestCase
 import pytest
 
 from stepleak import _pytest_judge
-from stepleak._pytest_patches import StepPatches
+from stepleak._pytest_patches import StepPatches, undone
 
 _ASKED = pytest.StashKey[dict[str, Any]]()
 """Of a test that is to be judged and has not begun: how."""
@@ -64,18 +64,14 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
     if inspect.iscoroutinefunction(function):
 
         async def awaited() -> None:
-            with contextlib.ExitStack() as undone:
-                for patch in patches:
-                    undone.callback(patch.undo)
+            with undone(patches):
                 await function(**fixtures)
 
         return awaited
 
     def step() -> None:
         __tracebackhide__ = True
-        with contextlib.ExitStack() as undone:
-            for patch in patches:
-                undone.callback(patch.undo)
+        with undone(patches):
             function(**fixtures)
 
     return step
