@@ -244,6 +244,14 @@ bool is_spreading(const Recording& recording, const Finding& finding) {
                                           [](const Survivor* segment) { return segment->name == "first segment"; });
 }
 
+// Whether the better part of the Python objects that the recorded steps left were garbage, to which only led what had
+// been set apart from the collector: the root that a tree had at the beginning leads to all later ones.
+bool is_withheld(const Evidence& evidence) {
+  const auto& objects = evidence.trends.of({Counter::python_objects});
+  return objects.is_growing() && 2 * static_cast<double>(evidence.recording.set_apart_garbage) >=
+                                     objects.per_step * static_cast<double>(evidence.recording.steps);
+}
+
 }  // namespace
 
 bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
@@ -280,6 +288,7 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   });
   if (has_stopped(evidence) && !is_heap_proven) return {.type = Type::contradicted};
   if (is_any_proven) return {.type = Type::proven};
+  if (is_withheld(evidence)) return {.type = Type::withheld};
   RecordOutcome latest;
   bool is_any_left = findings.empty();
   for (const auto& finding : findings) {

@@ -22,6 +22,7 @@ struct RecordOutcome {
     filling,       ///< it went on, in one that something bounds or empties, at a time that is not known
     full,          ///< it went on in bytes alone, in one that holds as many as it may: their sizes vary
     caching,       ///< it went on in what a library keeps for each new shape
+    withheld,      ///< it went on in garbage that the collector was kept from, by what had been set apart from it
     spreading,     ///< it went on in what the caching allocator keeps for each new CUDA stream
   };
   Type type = Type::open;

@@ -79,6 +79,11 @@ std::vector<std::string> notes_of_fills(const Trace& trace) {
     for (const auto& node : recording.objects.nodes) bound = std::max(bound, node.bound);
     for (const auto& holder : recording.holders) bound = std::max(bound, holder.structure.bound);
   }
+  // No container was run full: the judging began anew.
+  if (bound <= 0) {
+    return {fmt::format("judged from step {} on: what grew before was garbage that Python's collector was kept from",
+                        judged_from(trace))};
+  }
   if (trace.passes().back().type == PassType::fill) {
     return {fmt::format("settled while a container bounded at {} was run full", bound)};
   }
@@ -200,6 +205,9 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
           "what grows is reserved for CUDA streams that are used for the first time, which did not end in {} steps: "
           "make a stream once and keep it, or let it run longer (torch hands out 32 in turn)",
           record.trace.step_count());
+    case Outcome::withheld:
+      return "what grew was garbage of Python's, which the collector was kept from while the steps ran: let it run "
+             "longer";
     case Outcome::open:
     case Outcome::proven:
     case Outcome::contradicted:

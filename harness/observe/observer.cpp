@@ -96,12 +96,9 @@ void Observer::begin_record(const Pass& pass) {
 
 Recording Observer::end_record(const Pass& pass, std::int64_t steps) {
   record_stacks(false);
-  // What had been set apart may be garbage by now, and with it all that it leads to.
-  if (std::exchange(is_frozen_, false)) {
-    parts_.collector->unfreeze();
-    parts_.collector->collect(/*is_settled=*/true);
-  }
   Recording recording{.pass = pass, .steps = steps};
+  // What had been set apart may be garbage by now, and with it all that it leads to.
+  if (std::exchange(is_frozen_, false)) recording.set_apart_garbage = parts_.collector->collect_all();
   for (auto* probe : parts_.probes) probe->end_record(recording);
   return recording;
 }
@@ -110,6 +107,10 @@ void Observer::freeze_again() {
   if (parts_.collector == nullptr || is_frozen_) return;
   parts_.collector->freeze();
   is_frozen_ = true;
+}
+
+void Observer::stop_freezing() {
+  if (parts_.collector != nullptr) parts_.collector->stop_freezing();
 }
 
 Recording Observer::live_blocks() {

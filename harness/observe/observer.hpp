@@ -56,6 +56,8 @@ class Observer {
   /// stay thawed, so that holders can be searched; freeze_again() before the next step.
   [[nodiscard]] Recording end_record(const Pass& pass, std::int64_t steps);
   void freeze_again();
+  /// From now on nothing is set apart, and each collection is of all objects.
+  void stop_freezing();
   /// After a step that ran out of memory: every live block.
   [[nodiscard]] Recording live_blocks();
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 namespace stepleak {
 
 /// Forces a collection of cyclic garbage at a boundary. Without Python there is none to force.
@@ -15,6 +17,11 @@ class Collector {
   virtual bool collect(bool is_settled) = 0;
   /// Undoes freeze(), so that holders can be searched among all objects.
   virtual void unfreeze() = 0;
+  /// Undoes freeze() and collects. How many of the objects that were born since were garbage: what had been set apart
+  /// had kept them.
+  virtual std::int64_t collect_all() = 0;
+  /// From now on freeze() does nothing, and each collection is of all objects.
+  virtual void stop_freezing() = 0;
   /// At the end of a run, and of one that failed: what is frozen is what was before the first freeze(). May be called
   /// twice.
   virtual void restore() noexcept = 0;

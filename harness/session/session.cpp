@@ -124,7 +124,9 @@ Next Session::look(bool is_late) {
 Next Session::end_pass() {
   if (is_in_record_) {
     end_record();
-    return follow(move_after(judge(trace_, policy_, parts_.detectors)));
+    const auto judgement = judge(trace_, policy_, parts_.detectors);
+    if (judgement.outcome.type == Outcome::withheld) observer_.stop_freezing();
+    return follow(move_after(judgement));
   }
   return follow({.next = steps_left() > 0 ? Next::go_on : Next::stop});
 }
@@ -157,6 +159,10 @@ Move Session::move_after(const Judgement& judgement) const {
     case Outcome::caching:
     case Outcome::spreading:
       return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+    case Outcome::withheld:
+      // The steps before do not count.
+      if (steps_left() < 1) return {.next = Next::stop};
+      return {Next::fill, {.type = PassType::fill, .planned_steps = 1}};
     case Outcome::open:
       if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
       break;

@@ -21,6 +21,9 @@ struct Recording {
   std::vector<std::vector<Frame>> stacks;
   ObjectGraph objects;  ///< what the search for holders saw of the program
   std::vector<Holder> holders;
+  /// Python objects that were born in it and were garbage, which only a collection of all objects could free: what had
+  /// been set apart from the collector led to them.
+  std::int64_t set_apart_garbage = 0;
   std::vector<std::string> notes;  ///< what of it could not be had: "the search for holders failed: ..."
 
   [[nodiscard]] bool is_empty() const { return steps == 0; }

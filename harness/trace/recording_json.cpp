@@ -199,15 +199,18 @@ Json recording_to_json(const Recording& recording) {
           {"where", stacks_to_json(recording.stacks)},
           {"objects", graph_to_json(recording.objects)},
           {"holders", std::move(holders)},
+          {"set_apart_garbage", recording.set_apart_garbage},
           {"notes", recording.notes}};
 }
 
 Recording recording_from_json(const Json& json) {
-  Recording recording{.pass = pass_from_json(json.at("pass")),
-                      .steps = count_from(json.at("steps")),
-                      .stacks = stacks_from_json(json.at("where")),
-                      .objects = graph_from_json(json.at("objects")),
-                      .notes = json.at("notes").get<std::vector<std::string>>()};
+  Recording recording{
+      .pass = pass_from_json(json.at("pass")),
+      .steps = count_from(json.at("steps")),
+      .stacks = stacks_from_json(json.at("where")),
+      .objects = graph_from_json(json.at("objects")),
+      .set_apart_garbage = json.contains("set_apart_garbage") ? count_from(json["set_apart_garbage"]) : 0,
+      .notes = json.at("notes").get<std::vector<std::string>>()};
   for (const auto& holder : json.at("holders")) {
     recording.holders.push_back(holder_from_json(holder, recording.objects));
   }

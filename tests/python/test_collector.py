@@ -109,3 +109,41 @@ def test_a_thawed_object_is_collected_as_before() -> None:
     ran = f"{code}\n{made}\n{RUNS['check']}\ndel c; gc.collect(); print(before, before if alive() is None else -1)"
     before, after = frozen_after(ran)
     assert after == before
+
+
+# --- set apart --------------------------------------------------------------------------------------------------------
+
+
+class Node:
+    """Of a tree: each knows the one above it."""
+
+    def __init__(self, above: Node | None = None) -> None:
+        self.above = above
+        self.below: list[Node] = []
+        self.state = bytearray(2000)
+
+
+class Search:
+    """At each step one of two children is the next root."""
+
+    def __init__(self, *, forgets: bool) -> None:
+        self.root = Node()
+        self.forgets = forgets
+
+    def __call__(self) -> None:
+        self.root.below = [Node(self.root), Node(self.root)]
+        self.root = self.root.below[0]
+        if self.forgets:
+            self.root.above = None
+
+
+def test_garbage_that_hangs_on_what_was_set_apart_is_none_of_the_programs() -> None:
+    result = stepleak.check(Search(forgets=True), device="cpu")
+    assert result.is_clean, result.report
+    assert "garbage that Python's collector was kept from" in result.report
+
+
+def test_what_the_root_of_a_tree_leads_to_is_a_leak() -> None:
+    result = stepleak.check(Search(forgets=False), device="cpu")
+    assert result.verdict == "leak", result.report
+    assert ".root (Node)" in result.findings[0]["holder"]

@@ -46,6 +46,11 @@ class TraceBuilder {
     objects_.nodes.push_back(object);
     return *this;
   }
+  /// Objects that were born in the record pass, and that only a collection of all objects could free.
+  TraceBuilder& with_set_apart_garbage(std::int64_t objects) {
+    set_apart_garbage_ = objects;
+    return *this;
+  }
   /// What is alive at the look before the record pass, by birth step.
   TraceBuilder& with_cohorts(CohortTable table) {
     cohorts_.push_back(std::move(table));
@@ -76,7 +81,8 @@ class TraceBuilder {
                          .survivors = survivors_,
                          .stacks = stacks_,
                          .objects = objects_,
-                         .holders = holders_});
+                         .holders = holders_,
+                         .set_apart_garbage = set_apart_garbage_});
     return trace;
   }
 
@@ -98,6 +104,7 @@ class TraceBuilder {
   std::vector<Survivor> survivors_;
   std::vector<std::vector<Frame>> stacks_;
   ObjectGraph objects_;
+  std::int64_t set_apart_garbage_ = 0;
   std::vector<Holder> holders_;
   std::vector<CohortTable> cohorts_;
 };

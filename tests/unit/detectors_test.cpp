@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/record_outcome.hpp"
 #include "tests/support/analysed.hpp"
@@ -314,6 +315,30 @@ TEST(HostHeapDetectorTest, NamesNoContainerThatIsKnownToHaveGainedLess) {
   const auto finding = with_weighed(light, light);
   EXPECT_EQ(finding.holder, "");
   EXPECT_FALSE(is_proven(finding));
+}
+
+TEST(HostHeapDetectorTest, NamesAContainerThatGainedAPartAndProvesNothingByIt) {
+  // What a library takes for each entry is not known.
+  const auto finding = with_weighed({.gained_bytes = 32 * kRecorded, .is_weighed = true},
+                                    {.gained_bytes = 700 * kRecorded, .is_weighed = true});
+  EXPECT_EQ(finding.holder, "train.arrays (list, len 40)");
+  EXPECT_FALSE(is_proven(finding));
+}
+
+// Objects of Python's that stay of every step, eight each, and so many of the recorded ones that were garbage.
+RecordOutcome::Type outcome_of_garbage(std::int64_t objects) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return 1000000 + 2048 * step; })
+      .with({Counter::python_objects}, [](auto step) { return 8 * step; })
+      .with_set_apart_garbage(objects)
+      .recorded(kRecorded);
+  return Analysed(builder.build()).outcome(HostHeapDetector()).type;
+}
+
+TEST(RecordOutcomeTest, IsWithheldWhereWhatStayedWasGarbageOfWhatHadBeenSetApart) {
+  EXPECT_EQ(outcome_of_garbage(8 * kRecorded), RecordOutcome::Type::withheld);
+  EXPECT_EQ(outcome_of_garbage(3 * kRecorded), RecordOutcome::Type::open);
 }
 
 // A log of numbers, in a process whose heap moves by as much beside it.

@@ -47,12 +47,20 @@ class CountingCollector final : public Collector {
     return finds_garbage;
   }
   void unfreeze() override { --frozen; }
+  std::int64_t collect_all() override {
+    --frozen;
+    ++collections;
+    return garbage;
+  }
+  void stop_freezing() override { freezes = false; }
   void restore() noexcept override { frozen = 0; }
   [[nodiscard]] bool is_enabled() const override { return collections < 3; }
 
   int frozen = 0;
   int collections = 0;
   bool finds_garbage = false;
+  std::int64_t garbage = 0;
+  bool freezes = true;
 };
 
 /// Less is alive at the second reading than at the first.
@@ -158,6 +166,23 @@ TEST(ObserverTest, LeavesTheCollectorThawedAfterARecordPassUntilItGoesOn) {
   EXPECT_EQ(run.collector.frozen, 1);
   run.observer.freeze_again();
   EXPECT_EQ(run.collector.frozen, 1);
+}
+
+TEST(ObserverTest, SaysHowMuchOfARecordPassOnlyACollectionOfAllObjectsFreed) {
+  Fixture run;
+  run.observer.attach();
+  run.collector.garbage = 7;
+  run.observer.begin_record({.type = PassType::record});
+  run.run_step(true, true);
+  EXPECT_EQ(run.observer.end_record({.type = PassType::record, .planned_steps = 1}, 1).set_apart_garbage, 7);
+}
+
+TEST(ObserverTest, SetsNothingApartAnyMoreWhereThatIsAskedFor) {
+  Fixture run;
+  run.observer.attach();
+  EXPECT_TRUE(run.collector.freezes);
+  run.observer.stop_freezing();
+  EXPECT_FALSE(run.collector.freezes);
 }
 
 TEST(ObserverTest, RecordsStacksWhereAskedAndNotAfterASettledBoundary) {

@@ -5,8 +5,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 namespace py = pybind11;
 
@@ -33,6 +35,17 @@ const Gc& gc() {
 }
 
 std::int64_t tracked_objects() { return PyList_GET_SIZE(gc().objects().ptr()); }
+
+// Without a reference to any: what is held is no garbage.
+std::vector<const void*> tracked_addresses() {
+  const auto objects = gc().objects();
+  std::vector<const void*> addresses;
+  addresses.reserve(static_cast<std::size_t>(PyList_GET_SIZE(objects.ptr())));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects.ptr()); ++i) {
+    addresses.push_back(PyList_GET_ITEM(objects.ptr(), i));
+  }
+  return addresses;
+}
 
 // Since the process began, of all generations, whoever asked for them.
 std::int64_t collections_in_process() {
@@ -97,6 +110,7 @@ void PythonCollector::restore() noexcept {
 }
 
 void PythonCollector::freeze() {
+  if (counted_from_) return;
   const py::gil_scoped_acquire gil;
   if (undo_ == Undo::restore && !frozen_before_) frozen_before_.emplace();
   collect_now();
@@ -148,6 +162,25 @@ void PythonCollector::unfreeze() {
   is_frozen_ = is_ours_in_force = false;
 }
 
+std::int64_t PythonCollector::collect_all() {
+  const py::gil_scoped_acquire gil;
+  const auto before = is_frozen_ ? tracked_addresses() : std::vector<const void*>();
+  unfreeze();
+  collect_now();
+  has_collected_ = true;
+  auto after = tracked_addresses();
+  std::sort(after.begin(), after.end());
+  return std::count_if(before.begin(), before.end(),
+                       [&](const void* object) { return !std::binary_search(after.begin(), after.end(), object); });
+}
+
+void PythonCollector::stop_freezing() {
+  if (counted_from_) return;
+  const py::gil_scoped_acquire gil;
+  unfreeze();
+  counted_from_ = tracked_objects();
+}
+
 bool PythonCollector::is_enabled() const { return is_on() || collects_itself_; }
 
 bool PythonCollector::is_on() const {
@@ -159,6 +192,7 @@ bool PythonCollector::is_on() const {
 
 std::int64_t PythonCollector::objects() const {
   const py::gil_scoped_acquire gil;
+  if (counted_from_) return set_apart_ + tracked_objects() - *counted_from_;
   return set_apart_ + (is_frozen_ ? tracked_objects() : 0);
 }
 

@@ -41,6 +41,8 @@ class PythonCollector final : public Collector {
   void freeze() override;
   bool collect(bool is_settled) override;
   void unfreeze() override;
+  std::int64_t collect_all() override;
+  void stop_freezing() override;
   void restore() noexcept override;
   [[nodiscard]] bool is_enabled() const override;
 
@@ -72,6 +74,8 @@ class PythonCollector final : public Collector {
   Clock::time_point collected_at_;     ///< the end of the newest one
   Clock::duration collection_time_{};  ///< that its thread worked for it
   std::int64_t set_apart_ = 0;         ///< of objects(): what a later freeze() set apart
+  /// After stop_freezing(): all tracked objects when it was called.
+  std::optional<std::int64_t> counted_from_;
 };
 
 }  // namespace stepleak
