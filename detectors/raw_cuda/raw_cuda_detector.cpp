@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/gains.hpp"
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
@@ -39,13 +40,13 @@ bool is_in_most_steps(const Recording& recording, const std::vector<const Surviv
 
 // The first container that gained the better part of so many objects a step.
 void set_holder_of_objects(const Recording& recording, double per_step, Finding& finding) {
-  const auto found = std::find_if(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
-    const auto gained = static_cast<double>(holder.gained_cuda_objects);
-    return holder.container >= 0 && gained > 0 && 2 * gained >= per_step * static_cast<double>(recording.steps);
-  });
-  if (found == recording.holders.end()) return;
-  set_holder(recording, static_cast<int>(found - recording.holders.begin()), finding);
-  finding.has_gained = true;
+  for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
+    const auto gained = static_cast<double>(gain_together(recording, index).cuda_objects);
+    if (gained <= 0 || 2 * gained < per_step * static_cast<double>(recording.steps)) continue;
+    set_holder(recording, index, finding);
+    finding.has_gained = true;
+    return;
+  }
 }
 
 // The driver's, for each of them.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/analyse/gains.hpp"
 #include "harness/analyse/host_growth.hpp"
 
 namespace stepleak {
@@ -28,7 +29,7 @@ PythonBlocks python_blocks_lost(const Evidence& evidence) {
   double weighed_bytes = 0;
   std::set<int> seen;
   for (const auto& holder : evidence.recording.holders) {
-    if (holder.container < 0 || !holder.is_weighed || !seen.insert(holder.container).second) continue;
+    if (!is_of_growth(holder) || !holder.is_weighed || !seen.insert(grown_of(holder)).second) continue;
     weighed_blocks += static_cast<double>(holder.gained_blocks);
     weighed_bytes += static_cast<double>(holder.gained_block_bytes);
   }

@@ -79,6 +79,7 @@ Next Session::end_step() {
   const bool is_last = is_late || step == (is_screen ? next_look_ : pass.first_step + pass.planned_steps - 1);
   const bool is_look = step == next_look_ && pass.type != PassType::record;
   observer_.end_step(is_last || is_look, trace_);
+  if (is_in_record_ && !is_last && step == pass.first_step + pass.planned_steps / 2 - 1) be_halfway();
   if (is_screen) return is_last ? look(is_late) : Next::go_on;
   // A cache of few keys comes to rest long before it is full.
   if (is_look && look_for_clean()) return follow({.next = Next::stop});
@@ -237,6 +238,12 @@ void Session::begin_record(const Pass& pass) {
   observer_.begin_record(pass);
   trace_.begin_pass(pass);
   is_in_record_ = true;
+}
+
+void Session::be_halfway() {
+  aside([&] {
+    for (auto* search : parts_.holder_searches) attempt([&] { search->halfway(); }, record_notes_);
+  });
 }
 
 void Session::end_record(bool has_loop_ended) {

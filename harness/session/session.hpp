@@ -77,6 +77,7 @@ class Session {
   [[nodiscard]] Move move_after(const Judgement& judgement) const;
   [[nodiscard]] std::int64_t steps_left() const { return parts_.policy.budget_steps - trace_.step_count(); }
   void begin_record(const Pass& pass);
+  void be_halfway();
   void end_record(bool has_loop_ended = false);
   void explain(Recording& recording) const;
   /// Judges the steps so far, as a look does that is kept only where they are clean.

@@ -69,7 +69,9 @@ def as_text(found: dict[str, Any], holder: dict[str, Any]) -> dict[str, Any]:
     held, container = nodes[holder["held"]], nodes[holder["container"]] if holder["container"] >= 0 else {}
     root = nodes[edges[0]["from"] if edges else holder["held"]]
     path = root["name"] + node_text(root) + "".join(edge_text(e) + node_text(nodes[e["to"]]) for e in edges)
-    arrows = ([held] if held["length"] < 0 else []) + ([nodes[holder["graph"]]] if holder["graph"] >= 0 else [])
+    arrows = ([held] if held["length"] < 0 and held["type"] else []) + (
+        [nodes[holder["graph"]]] if holder["graph"] >= 0 else []
+    )
     return {
         "path": path + "".join(f" -> {node['type']}" for node in arrows),
         "container_type": container.get("type", ""),

@@ -116,6 +116,17 @@ std::vector<std::uint64_t> wanted_of(const Recording& recording) {
   return wanted;
 }
 
+// Of memory that no operator was seen to return: a tensor that a function of C++ made has it, or none.
+py::tuple blocks_of(const Recording& recording) {
+  py::list blocks;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type == SurvivorType::block && recording.is_proof(survivor.birth_step)) {
+      blocks.append(survivor.identity);
+    }
+  }
+  return blocks;
+}
+
 std::map<std::string, std::set<int>> user_lines(const Recording& recording) {
   std::map<std::string, std::set<int>> lines;
   for (const auto& stack : recording.stacks) {
@@ -181,6 +192,11 @@ void PythonHolderSearch::begin() {
   state_->search.attr("begin")(seconds_for_a_search(ends_at_));
 }
 
+void PythonHolderSearch::halfway() {
+  const py::gil_scoped_acquire gil;
+  state_->search.attr("halfway")();
+}
+
 void PythonHolderSearch::end() {
   const py::gil_scoped_acquire gil;
   state_->search.attr("end")();
@@ -192,9 +208,9 @@ void PythonHolderSearch::search(Recording& recording) {
   const bool are_graphs_cyclic =
       std::any_of(recording.survivors.begin(), recording.survivors.end(),
                   [](const Survivor& survivor) { return survivor.type == SurvivorType::node && survivor.is_in_cycle; });
-  const py::dict found =
-      state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
-                                    seconds_for_a_search(ends_at_), py::arg("are_graphs_cyclic") = are_graphs_cyclic);
+  const py::dict found = state_->search.attr("search")(
+      wanted_of(recording), user_lines(recording), recording.steps, seconds_for_a_search(ends_at_),
+      py::arg("are_graphs_cyclic") = are_graphs_cyclic, py::arg("blocks") = blocks_of(recording));
   for (const auto& note : found["notes"]) recording.notes.push_back(text_of(note));
   recording.objects = to_graph(found);
   recording.holders = to_paths(found);
@@ -204,7 +220,7 @@ void PythonHolderSearch::search(Recording& recording) {
   const auto gradient = found["gradient"].cast<int>();
   for (auto& survivor : recording.survivors) {
     if (survivor.type == SurvivorType::node && survivor.is_in_cycle) survivor.holder = gradient;
-    if (survivor.type != SurvivorType::tensor) continue;
+    if (survivor.type != SurvivorType::tensor && survivor.type != SurvivorType::block) continue;
     if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
       survivor.holder = holder->second;
     survivor.is_optimizer_state =

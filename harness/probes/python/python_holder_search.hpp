@@ -24,6 +24,7 @@ class PythonHolderSearch final : public HolderSearch {
   PythonHolderSearch(const PythonHolderSearch&) = delete;
   PythonHolderSearch& operator=(const PythonHolderSearch&) = delete;
   void begin() override;
+  void halfway() override;
   void end() override;
   /// Leaves the collector unfrozen.
   void search(Recording& recording) override;

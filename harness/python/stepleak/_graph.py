@@ -54,11 +54,12 @@ class Graph:
         self._node_of: dict[tuple[int, str], int] = {}
         self._edge_of: dict[tuple[int, int], int] = {}
 
-    def add(self, search: Search, *, is_buffer: bool = False, within: Any = None) -> dict[str, Any]:
+    def add(self, search: Search, *, is_whole: bool = False, within: Any = None) -> dict[str, Any]:
         """Adds a path that was found. Returns it as a `stepleak::HeldPath`.
 
-        And the `place` where it is kept, and the `chain` of objects up to its container. A buffer that grew has none:
-        what holds it did not grow. `within`: a container on the way, beyond which none is looked for.
+        And the `place` where it is kept, and the `chain` of objects up to its container. `is_whole`: what is held grew
+        itself, as a buffer does and what a chain begins with, so that there is no container. `within`: a container on
+        the way, beyond which none is looked for.
         """
         objects, name = search.objects, search.root_name
         path: list[int] = []
@@ -76,7 +77,7 @@ class Graph:
             else:
                 way.append(Access("other", name))
             self._node(objects[0], name)
-        found = self._walk(objects, "" if search.variable else name, path, way, is_buffer, within)
+        found = self._walk(objects, "" if search.variable else name, path, way, is_whole, within)
         beyond = found.pop("beyond")
         chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
         return found | {"chain": chain}
@@ -86,16 +87,16 @@ class Graph:
         path: list[int] = []
         way = [Access("other", "")]
         self._node(objects[0], CYCLE)
-        found = self._walk(objects, CYCLE, path, way, is_buffer=True)
+        found = self._walk(objects, CYCLE, path, way, is_whole=True)
         return {"path": path, "held": found["held"], "container": -1, "graph": -1}, way
 
     def _walk(
-        self, objects: list[Any], name: str, path: list[int], way: list[Access], is_buffer: bool, within: Any = None
+        self, objects: list[Any], name: str, path: list[int], way: list[Access], is_whole: bool, within: Any = None
     ) -> dict[str, Any]:
         node = self._node(objects[0], name)
         container, length, beyond, most = -1, len(way), 0, NEW
         inside = -1  # of a tuple, which is made anew where it grows, and of an error, whose traceback keeps the rest
-        is_sought = not is_buffer
+        is_sought = not is_whole
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
@@ -118,7 +119,7 @@ class Graph:
             "held": node,
             "container": container,
             "graph": self._autograd_node(objects[-1]),
-            "place": Place(way[:length], way[length:], container >= 0, type(objects[-1]) if is_buffer else None),
+            "place": Place(way[:length], way[length:], container >= 0),
             "beyond": beyond,
         }
 
@@ -230,7 +231,7 @@ def _label_of_plain(parent: Any, child: Any) -> Edge | None:
     """Of the steps that a person does not see."""
     kind = type(parent)
     is_hidden = (
-        is_one_of(kind, (types.CellType, contextvars.ContextVar))
+        is_one_of(kind, (types.CellType, types.MappingProxyType, contextvars.ContextVar))
         or (kind is types.FunctionType and bool(_variables_in(parent, child)))
         or (kind is types.MethodType and parent.__self__ is child)
     )

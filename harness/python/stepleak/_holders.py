@@ -12,12 +12,14 @@ import contextlib
 import dataclasses
 import gc
 import math
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from stepleak import _declared, _tensors
 from stepleak._accumulated import accumulated
+from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
 from stepleak._cycles import Ways, statement_closing
 from stepleak._folders import user_folders
@@ -40,13 +42,13 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._paths import End, Paths, Search
-from stepleak._sources import Sources
+from stepleak._sources import Access, Place, Sources
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, caching_line, judged
 from stepleak._unseen import array_types, is_array_of_objects, length_of, lengths_of, places_of
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
-from stepleak._weights import UNKNOWN, Weight, weight_of_gain
+from stepleak._weights import UNKNOWN, Weight, weight_of_born, weight_of_gain
 
 _MOST_TENSORS = 24
 """Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
@@ -58,13 +60,15 @@ _MOST_ASKED = 16
 """Containers that grew, of which one may keep what something else has in use."""
 _FEWEST_ENTRIES = 2
 """Of a container that grew, where what it gained can be weighed."""
+_FEWEST_LINKS = 3
+"""Of one type, on one way."""
 
 
 class HolderSearch:
-    """One search around one record pass: `begin()` before it, `end()` and `search()` after it.
+    """One search around one record pass: `begin()` before it, `halfway()` in it, `end()` and `search()` after it.
 
     The caller sees to it that no object is frozen at `begin()` and `search()`, since frozen ones are not searched, and
-    that all which were there before the pass are at `end()`.
+    that all which were there before the pass are at `halfway()` and `end()`.
     `read_locals`: names and values of a frame's variables.
     """
 
@@ -72,8 +76,7 @@ class HolderSearch:
         self._root = root
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
-        self._born: set[int] | None = None
-        """The `id` of every object that was born in the pass and lives; None where that is not known."""
+        self._births = Births()
         self._buffers = Buffers(read_locals)
         self._doubtful: set[int] = set()
         """The `id` of each container that something may keep small, as the search before found."""
@@ -85,7 +88,7 @@ class HolderSearch:
 
         Of none, if it takes longer.
         """
-        self._lengths, self._born, self._contents = {}, None, {}
+        self._lengths, self._births, self._contents = {}, Births(), {}
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
@@ -97,10 +100,13 @@ class HolderSearch:
                         self._contents[id(container)] = set(map(id, items_of(container)))
             self._lengths = lengths
 
+    def halfway(self) -> None:
+        """Remembers what was born in the first half of the steps."""
+        self._births.halfway()
+
     def end(self) -> None:
         """Remembers what was born meanwhile: a container may have the `id` of another that is gone."""
-        if gc.get_freeze_count() > 0:
-            self._born = set(map(id, gc.get_objects()))
+        self._births.end()
 
     def search(
         self,
@@ -110,6 +116,7 @@ class HolderSearch:
         seconds: float = math.inf,
         *,
         are_graphs_cyclic: bool = False,
+        blocks: tuple[int, ...] = (),
     ) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
@@ -117,9 +124,10 @@ class HolderSearch:
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
         leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `held` (addresses of
         those that some Python object refers to) and `notes`; where it takes longer, what was found.
-        `wanted`: the likeliest first. `lines`: source files to search for the keeping statement, with the lines
-        that the survivors' stacks name in them. `are_graphs_cyclic`: whether autograd nodes survived that lead back to
-        themselves.
+        `wanted`: the likeliest first. `blocks`: addresses of memory of which it is not known which tensors use it:
+        where some do, these are searched for after the others, and are in `holder_of` by this address. `lines`: source
+        files to search for the keeping statement, with the lines that the survivors' stacks name in them.
+        `are_graphs_cyclic`: whether autograd nodes survived that lead back to themselves.
         """
         limit = TimeLimit(seconds)
         objects = gc.get_objects()
@@ -130,6 +138,8 @@ class HolderSearch:
             for part in limit.parts(objects):
                 tensors.update((_tensors.address_of(o), o) for o in _tensors.tensors_among(part))
                 grown_by_id.update((id(o), o) for o, length in _containers(part) if self._has_grown(o, length, most))
+            tensors |= self._using(set(blocks), list(tensors.values()))
+            wanted = [*wanted, *(memory for memory in blocks if memory in tensors)]
         part = ()
         was_seen = not limit.is_over
         # What grew most first: the collector's own order follows addresses in places.
@@ -142,16 +152,21 @@ class HolderSearch:
             self._weigh(grown[:_MOST_WEIGHED], weights, limit)
         any_grown = grown[:_MOST_ASKED]
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
-        grown = [o for o in grown if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete]
+        # A thread has a stack, whatever else it keeps.
+        grown = [
+            o
+            for o in grown
+            if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete or _is_of(o, threading.Thread)
+        ]
         grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
         # Who keeps what weak references name is another one.
-        grown = [o for o in grown[:_MOST_ASKED] if not _is_of_weak_references(o)] or grown
+        grown = [o for o in grown[:_MOST_ASKED] if not _is_of(o, weakref.ReferenceType)] or grown
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry, limit=limit)
         found = _Found(
-            self._growth, self._has_taken, self._born, any_grown, Sources(all_lines), code, self._read_locals, limit
+            self._growth, self._has_taken, self._births, any_grown, Sources(all_lines), code, self._read_locals, limit
         )
         ours = [
             tensors,
@@ -161,7 +176,8 @@ class HolderSearch:
             *buffers,
             *map(vars, buffers),
             self._lengths,
-            self._born,
+            self._births,
+            self._births.__dict__,
             self._contents,
             self.__dict__,
             wanted,
@@ -172,17 +188,22 @@ class HolderSearch:
         held = {a for a in wanted if (_tensors.is_held(tensors, a) if a in tensors else not was_seen)}
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
-            for index in range(min(len(grown), _MOST_SEARCHES)):
-                found.add(paths, paths.to(grown[index]), weight=weights.get(id(grown[index]), UNKNOWN))
+            found.add_grown(paths, grown, weights)
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
+            found.add_lasting(paths, any_grown, steps)
             if are_graphs_cyclic:
                 found.add_gradient(paths, tensors)
         # Megabytes, which are not the program's.
-        self._lengths, self._born, self._contents = {}, None, {}
+        self._lengths, self._births, self._contents = {}, Births(), {}
         self._doubtful = found.doubtful
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
+
+    def _using(self, blocks: set[int], tensors: list[Any]) -> dict[int, Any]:
+        """By the address of memory, a tensor that was born in the pass and has it."""
+        known = ((_tensors.memory_of(tensor), tensor) for tensor in tensors if id(tensor) in self._births.all)
+        return {memory: tensor for memory, tensor in known if memory in blocks}
 
     def _has_taken(self, container: Any) -> bool:
         """Whether something was taken out of a container that was doubtful, which grew all the same."""
@@ -191,7 +212,7 @@ class HolderSearch:
     def _weigh(self, grown: list[Any], weights: dict[int, Weight], limit: TimeLimit) -> None:
         """What each gained, by its `id`. Not in the search, whose variables would be references that nobody sees."""
         for container in grown:
-            weights[id(container)] = weight_of_gain(container, self._growth(container), limit)
+            weights[id(container)] = weight_of_gain(container, self._growth(container), limit, self._births.all)
 
     def _has_grown(self, container: Any, length: int, most: int) -> bool:
         if length - self._lengths.get(id(container), length) < _FEWEST_ENTRIES or container is self._lengths:
@@ -200,7 +221,7 @@ class HolderSearch:
 
     def _growth(self, container: Any) -> int:
         """Entries more than before; NEW of one that was not there."""
-        before = None if id(container) in (self._born or ()) else self._lengths.get(id(container))
+        before = None if id(container) in self._births.all else self._lengths.get(id(container))
         length = length_of(container)
         if before is None or (is_array_of_objects(container) and length != before):
             return NEW
@@ -214,7 +235,7 @@ class _Found:
         self,
         growth: Callable[[Any], int],
         has_taken: Callable[[Any], bool],
-        born: set[int] | None,
+        births: Births,
         grown: list[Any],
         sources: Sources,
         code: UserCode,
@@ -225,7 +246,7 @@ class _Found:
         self.doubtful: set[int] = set()
         self._growth = growth
         self._has_taken = has_taken
-        self._born = born
+        self._births = births
         self._limit = limit
         self._graph = Graph(read_locals, growth)
         self._sources = sources
@@ -256,12 +277,24 @@ class _Found:
         buffer: Buffer | None = None,
         weight: Weight = UNKNOWN,
         within: Any = None,
+        *,
+        is_link: bool = False,
     ) -> None:
-        """`within`: a container on the way, beyond which none is taken for what keeps it."""
+        """`within`: a container on the way, beyond which none is taken for what keeps it. `is_link`: whether what is
+        held keeps all that was born before it."""
         if search.end is not End.FOUND:
             return
-        holder = self._graph.add(search, is_buffer=buffer is not None, within=within)
+        links = self._links_in(search)
+        is_link = is_link or links >= 0
+        holder = self._graph.add(search, is_whole=is_link or buffer is not None, within=within)
         place, chain = holder.pop("place"), holder.pop("chain")
+        if buffer is not None:
+            place = dataclasses.replace(place, buffer=type(buffer.item))
+        elif links >= 0:
+            to_first = dataclasses.replace(search, objects=search.objects[: links + 1])
+            place = _without_items(self._graph.add(to_first, is_whole=True)["place"])
+        elif is_link:
+            place = _as_link(place, search.objects[-1])
         function = search.root_name.removeprefix("local of ") if search.variable else ""
         life = Life(search.variable, function, None)
         if search.variable:
@@ -286,7 +319,7 @@ class _Found:
         if structure.kind == "keyed" and growth == 0 and holder["graph"] >= 0:
             # No key came: what grows is the graph of an item that is made of itself.
             structure = UNKNOWN_STRUCTURE
-        if structure.kind == "unknown" and chain and are_keys_old(chain[-1], max(0, growth), self._born):
+        if structure.kind == "unknown" and chain and are_keys_old(chain[-1], max(0, growth), self._births.all):
             structure = Structure("keyed")
         if structure.kind == "conditional" and chain:
             self.doubtful.add(id(chain[-1]))
@@ -298,7 +331,14 @@ class _Found:
         declared = _declared.of(chain[-1]) if chain else None
         if declared is not None:
             structure = _structure_of(declared, length_of(chain[-1]))
-        statement = self._sources.statement_keeping(place)
+        statement = self._sources.statement_keeping(place, is_later=is_link)
+        if is_link and not statement["file"] and place.way[-1].kind == "attribute":
+            # One link is put behind another, whichever way leads to that: `self.tail.next = node`.
+            behind = dataclasses.replace(place, way=place.way[-1:])
+            statement = self._sources.statement_keeping(behind, is_later=True)
+        if is_link:
+            # What it assigns is a link, and not what was found in one.
+            statement |= {"expression": ""}
         if search.waits_at is not None and not chain:
             # Each has a function of its own, which does not go on.
             statement = self._sources.statement_at(*search.waits_at)
@@ -307,7 +347,9 @@ class _Found:
         if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
             statement = making
         if not statement["file"] and _is_state_of_listed(search.objects):
-            statement = self._sources.statement_adding_groups()
+            statement = self._sources.statement_calling("add_param_group")
+        if not statement["file"] and chain and _is_of(chain[-1], threading.Thread):
+            statement = self._sources.statement_calling("ThreadPoolExecutor")
         if not statement["file"] and chain:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
@@ -319,6 +361,46 @@ class _Found:
         holder |= {"is_waiting": search.waits_at is not None, "are_items_used": container.are_items_used}
         holder |= _gain_of(weight)
         self._holders.append(holder)
+
+    def _links_in(self, search: Search) -> int:
+        """Where on the way the links of a chain begin that were born while steps were recorded, and lie in no container
+        that grew; -1 where none do.
+        """
+        born = [at for at, item in enumerate(search.objects) if id(item) in self._births.all]
+        kinds = [id(type(search.objects[at])) for at in born]
+        first = next((at for at, kind in zip(born, kinds, strict=True) if kinds.count(kind) >= _FEWEST_LINKS), -1)
+        return -1 if any(self._growth(item) > 0 for item in search.objects) else first
+
+    def add_grown(self, paths: Paths, grown: list[Any], weights: dict[int, Weight]) -> None:
+        """Those that gained most, and with each the others that lie in the same container: a list for each layer.
+
+        No variable of ours may hold one while a path is searched.
+        """
+        known: set[int] = set()
+        searches = 0
+        for index in range(len(grown)):
+            if id(grown[index]) in known or searches == _MOST_SEARCHES:
+                continue
+            searches += 1
+            search = paths.to(grown[index])
+            self.add(paths, search, weight=weights.get(id(grown[index]), UNKNOWN))
+            for at in _siblings(search, grown):
+                if id(grown[at]) not in known:
+                    known.add(id(grown[at]))
+                    beside = dataclasses.replace(search, objects=[*search.objects[:-1], grown[at]])
+                    self.add(paths, beside, weight=weights.get(id(grown[at]), UNKNOWN))
+
+    def add_lasting(self, paths: Paths, grown: list[Any], steps: int) -> None:
+        """What steps left that nothing found so far leads to: links of a chain, leaves of a tree, tuples."""
+        fewest = max(1, steps // 4)
+        references = [container for container in grown if _is_of(container, weakref.ReferenceType)]
+        known = self._births.reached_from([*references, *paths.passed()], self._limit)
+        if not self._births.are_lasting(known, fewest, self._limit):
+            return
+        found = paths.to_entry(self._births, known, fewest, self._code.namespaces())
+        if found is not None:
+            search, born = found
+            self.add(paths, search, weight=weight_of_born(born, self._limit, self._births.all), is_link=True)
 
     def _around(self, chain: list[Any]) -> Any:
         """The nearest container around the last one that grew as well, or was made anew as that was."""
@@ -412,6 +494,35 @@ class _Found:
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
 
 
+def _as_link(place: Place, last: Any) -> Place:
+    """What hangs on a container was put in there."""
+    if (kind := container_kind(last)) is None:
+        return place
+    return dataclasses.replace(place, beyond=[Access("key" if kind is dict else "index", "")], is_container=True)
+
+
+def _without_items(place: Place) -> Place:
+    """The container of what is an item of one, and else the place itself."""
+    way = list(place.way)
+    while len(way) > 1 and way[-1].kind in ("index", "key"):
+        way.pop()
+    if len(way) == len(place.way):
+        return place
+    return dataclasses.replace(place, way=way, beyond=[Access("index", "")], is_container=True)
+
+
+def _siblings(search: Search, grown: list[Any]) -> list[int]:
+    """Places of those that lie in the same container as what was found."""
+    if search.end is not End.FOUND or len(search.objects) < 2:
+        return []
+    around, found = search.objects[-2:]
+    is_namespace = len(search.objects) > 2 and namespace_of(search.objects[-3]) is around
+    if is_namespace or (search.is_namespace and len(search.objects) == 2):
+        return []
+    held = set(map(id, items_of(around))) - {id(found)}
+    return [at for at in range(len(grown)) if id(grown[at]) in held]
+
+
 def _is_state_of_listed(objects: list[Any]) -> bool:
     """Whether the way leads through an optimizer's state of a parameter that a group of the optimizer lists."""
     for namespace, at in optimizers_states(objects):
@@ -451,10 +562,10 @@ def _containers(objects: tuple[Any, ...]) -> Iterable[tuple[Any, int]]:
     return zip(found, lengths_of(found), strict=True)
 
 
-def _is_of_weak_references(container: Any) -> bool:
-    """By its newest item."""
+def _is_of(container: Any, kind: type) -> bool:
+    """What a container holds, by its newest item."""
     items = items_of(container)
-    return bool(items) and is_a(items[-1], weakref.ReferenceType)
+    return bool(items) and is_a(items[-1], kind)
 
 
 def _places_of(container: Any) -> list[Any]:

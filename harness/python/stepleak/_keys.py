@@ -45,13 +45,13 @@ def are_keys_lost(container: Any, growth: int, paths: Paths, ours: list[Any]) ->
         return False
 
 
-def are_keys_old(container: Any, growth: int, born: set[int] | None) -> bool:
+def are_keys_old(container: Any, growth: int, born: frozenset[int]) -> bool:
     """Whether what a dict gained are entries for objects that were there before: it ends with these, as the state of an
     optimizer does for parameters that come to be trained one after another.
 
-    `born`: the `id` of every object that was not; None where that is not known.
+    `born`: the `id` of every object that was not; empty where that is not known.
     """
-    if born is None or container_kind(container) is not dict:
+    if not born or container_kind(container) is not dict:
         return False
     newest = _newest_keys(container, growth)
     return bool(newest) and all(_equals_only_itself(key) and id(key) not in born for key in newest)

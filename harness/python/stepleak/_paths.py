@@ -16,7 +16,18 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepleak._frames import Position, ReadLocals, RunningFrames, frame_of, is_ours, name_in, position_of
+from stepleak._births import Births
+from stepleak._entries import Entries
+from stepleak._frames import (
+    Position,
+    ReadLocals,
+    RunningFrames,
+    frame_of,
+    is_ours,
+    name_in,
+    position_of,
+    running_frames,
+)
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import (
     callable_name,
@@ -123,6 +134,35 @@ class Paths:
             return Search(End.UNKNOWN)
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
+
+    def passed(self) -> list[Any]:
+        """The objects on all ways that were found."""
+        return [item for known in self._known for item in known.objects]
+
+    def to_entry(
+        self, births: Births, known: set[int], fewest: int, namespaces: list[Any]
+    ) -> tuple[Search, list[Any]] | None:
+        """The way to what leads to most of what was born and is not known, and the objects of it below that. Raises
+        OutOfTimeError. `namespaces`: those of the user's modules, which are searched first.
+        """
+        ignored = self._ignored | {id(namespaces), id(known), id(births), id(births.__dict__)}
+        entries = Entries(births, known, ignored, self._limit)
+        variables = [value for frame in running_frames() for _, value in self._read_locals(frame)]
+        for roots in (
+            [self._root, *namespaces, *(v for v in variables if id(v) in self._frames.names)],
+            [module_namespace(module) for name, module in list(dict.items(sys.modules)) if _is_foreign(name)],
+        ):
+            entries.search([root for root in roots if root is not None])
+            if (best := entries.best(fewest)) is not None:
+                return self._from_root(best.objects), best.children
+        return None
+
+    def _from_root(self, objects: list[Any]) -> Search:
+        root = objects[0]
+        if id(root) in self._roots:
+            return Search(End.FOUND, self._roots[id(root)], _as_written(objects), is_namespace=root is not self._root)
+        function, name = self._frames.names[id(root)]
+        return Search(End.FOUND, f"local of {function}", _as_written(objects), variable=name)
 
     def is_lost_without(self, targets: list[Any], at: int, holders: list[Any]) -> bool:
         """Whether nothing but these holders leads to `targets[at]`: all that refers to it was seen. Raises
@@ -234,6 +274,10 @@ class Paths:
             return Search(End.UNKNOWN)
         root_name = f"local of {frame.f_code.co_name}"
         return Search(End.FOUND, root_name, objects, variable=name, waits_at=position_of(frame))
+
+
+def _is_foreign(module: Any) -> bool:
+    return type(module) is str and module.partition(".")[0] != "stepleak"
 
 
 def with_unseen_references(objects: list[Any], limit: TimeLimit) -> list[Any]:

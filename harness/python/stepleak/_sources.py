@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._objects import key_text
-from stepleak._syntax import FUNCTIONS, SCOPES, first_line
+from stepleak._syntax import FUNCTIONS, SCOPES, called_name, first_line
 from stepleak._uses import Use
 
 
@@ -72,15 +72,35 @@ _FILLED_BY_LIBRARIES = (
     ("_exit_callbacks", "callback"),
     ("_exit_callbacks", "push"),
     ("_exit_callbacks", "enter_"),
+    ("filters", "filterwarnings"),
+    ("filters", "simplefilter"),
+    ("_registry", "finalize"),
+    ("registry", "register"),
+    ("_scheduled", "call_"),
+    ("_callbacks", "add_done_callback"),
+    ("_active", "start"),
+    ("_waiters", "wait"),
+    ("_waiters", "acquire"),
 )
-"""Ends of the names of containers in torch's objects, in loggers and in exit stacks, and how the methods that fill them
+"""Ends of the names of containers in objects of torch and of Python's own library, and how the functions that fill them
 begin."""
 
 _TABLES_OF_A_MODULE = frozenset({"_buffers", "_parameters", "_modules"})
 """Of `torch.nn.Module`, which puts there what is assigned to an attribute of such a name."""
 
-_WRAPPERS = frozenset({"WeakKeyDictionary", "WeakValueDictionary", "UserDict", "UserList"})
-"""Classes whose objects are used like the container that they keep as `data`."""
+_CONSTRUCTORS = ("__init__", "__post_init__")
+
+_WRAPPERS = {
+    "data": frozenset({"WeakKeyDictionary", "WeakValueDictionary", "UserDict", "UserList"}),
+    "_modules": frozenset({"ModuleList", "ModuleDict", "Sequential"}),
+    "_parameters": frozenset({"ParameterList", "ParameterDict"}),
+}
+"""Classes whose objects are used like the container that they keep as an attribute of this name."""
+
+
+_UNPROVEN = 5
+"""By how much a statement ranks behind all those that lead to the very place, where two ways are written."""
+_LAST_RANK = 99
 
 
 class Sources:
@@ -99,14 +119,16 @@ class Sources:
             except (OSError, SyntaxError, ValueError):
                 continue
 
-    def statement_keeping(self, place: Place) -> dict[str, Any]:
-        """The likeliest statement that keeps something at a place; empty where none is known."""
-        other = _as_attribute(place) or _as_wrapper(place)
-        found = no_statement() if other is None else self._statement_keeping(other)
-        return found if found["file"] else self._statement_keeping(place)
+    def statement_keeping(self, place: Place, *, is_later: bool = False) -> dict[str, Any]:
+        """The likeliest statement that keeps something at a place; empty where none is known. `is_later`: none of a
+        constructor, where what was kept first is made.
+        """
+        ways = [_as_attribute(place) or _as_wrapper(place), place]
+        found = [self._statement_keeping(way, is_later) for way in ways if way is not None]
+        return min(found, key=lambda ranked: ranked[0])[1]
 
-    def _statement_keeping(self, place: Place) -> dict[str, Any]:
-        """Of one way to write the place.
+    def _statement_keeping(self, place: Place, is_later: bool) -> tuple[int, dict[str, Any]]:
+        """Of one way to write the place, with its rank.
 
         Inside a function, or inside a loop of a script's top level: what runs once keeps one thing.
 
@@ -119,20 +141,25 @@ class Sources:
         others: list[tuple[int, int, str, _Match]] = []
         for file, tree in self._trees.items():
             for function, owner in [*_functions(tree), *((loop, "") for loop in _top_level_loops(tree))]:
+                if is_later and owner and getattr(function, "name", "") in _CONSTRUCTORS:
+                    continue
                 body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
                 is_elsewhere = not any(line in body for line in self._lines[file])
                 for node in ast.walk(function):
-                    match = self._match(node, place, owner)
+                    match = None if node is function else self._match(node, place, owner)
                     if match is not None and not _is_taken_back(node, function):
                         distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
                         (proven if match.is_proven else others).append((match.rank, distance, file, match))
+        # Of statements of which each may mean another object, one that runs again is meant.
+        if len(_nodes_of(others)) > 1:
+            others = [found for found in others if not self.is_in_constructor(_statement(found[2], found[3].node))]
         if proven:
-            _, _, file, match = min(proven, key=lambda found: found[:2])
-        elif len({id(found[3].node) for found in others}) == 1:
-            _, _, file, match = others[0]
+            rank, _, file, match = min(proven, key=lambda found: found[:2])
+        elif len(_nodes_of(others)) == 1:
+            rank, _, file, match = others[0]
         else:
-            return no_statement()
-        return _statement(file, match.node, match.value)
+            return _LAST_RANK, no_statement()
+        return rank + (0 if match.is_proven else _UNPROVEN), _statement(file, match.node, match.value)
 
     def is_in_constructor(self, statement: dict[str, Any]) -> bool:
         """Whether a statement that was found is one of `__init__`, or of what dataclasses have in its place."""
@@ -142,7 +169,7 @@ class Sources:
             for function, owner in _functions(self._trees[statement["file"]])
             if owner and function.lineno <= line <= (function.end_lineno or line)
         ]
-        return bool(around) and around[-1].name in ("__init__", "__post_init__")
+        return bool(around) and around[-1].name in _CONSTRUCTORS
 
     def statement_at(self, file: str, line: int) -> dict[str, Any]:
         """The innermost statement at a line; of a function, its decorators belong to it."""
@@ -161,13 +188,13 @@ class Sources:
         ]
         return _statement(*found[0]) if len(found) == 1 else no_statement()
 
-    def statement_adding_groups(self) -> dict[str, Any]:
-        """The only one outside of constructors that hands an optimizer further parameters."""
+    def statement_calling(self, name: str) -> dict[str, Any]:
+        """The only one that may run again and again, and calls something of this name."""
         found = [
             statement
             for file, tree in self._trees.items()
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Expr) and _adds_group(node.value)
+            for node in _repeated(tree)
+            if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and node.value and called_name(node.value) == name
             if not self.is_in_constructor(statement := _statement(file, node))
         ]
         return found[0] if len(found) == 1 else no_statement()
@@ -200,12 +227,12 @@ class Sources:
     def _match(self, node: ast.AST, place: Place, owner: str) -> _Match | None:
         if isinstance(node, ast.Lambda):
             node = self._body(node)
-        if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
-            call = node.value
-            method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            label = place.way[-1].label
-            if call.args and any(label.endswith(end) and method.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES):
+        if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (call := _call_in(node.value)) is not None:
+            method = called_name(call)
+            if _is_filling(place, method):
                 return _Match(is_proven=False, rank=0, node=node, value=None)
+            if _is_set_by(call, place, owner):
+                return _Match(is_proven=True, rank=1, node=node, value=None)
             if isinstance(node, ast.Expr):
                 if _is_written_by(call, place, owner):
                     return _Match(is_proven=True, rank=1, node=node, value=None)
@@ -214,6 +241,9 @@ class Sources:
                 is_proven = _leads_to(call.func.value, place.way, owner)  # type: ignore[attr-defined]
                 value = _held_in(call.args[-1], place.beyond[1:]) if method in self._ADDING_ONE else None
                 return self._found(node, call.func.value, place, is_proven, 0, value)  # type: ignore[attr-defined]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            is_filling = any(_is_filling(place, called_name(call)) for call in node.decorator_list)
+            return _Match(is_proven=False, rank=0, node=node, value=None) if is_filling else None
         if isinstance(node, ast.AugAssign):
             return self._match_assignment(node, node.target, node.value, place, owner, 1)
         if isinstance(node, ast.Assign):
@@ -224,8 +254,10 @@ class Sources:
     def _match_part(
         self, node: ast.Assign, target: ast.expr, value: ast.expr, place: Place, owner: str
     ) -> _Match | None:
-        # A literal or a constructor is how an empty container is made, unless it takes over what was in the old one.
-        if isinstance(value, (ast.List, ast.Dict, ast.Constant)) and not _takes_over(value, place.way, owner):
+        # A literal or a constructor is how an empty container is made, unless it takes over what was in the old one, or
+        # is an item of it.
+        is_literal = isinstance(value, (ast.List, ast.Dict, ast.Constant))
+        if is_literal and not _is_item(target, place, owner) and not _takes_over(value, place.way, owner):
             return None
         return self._match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
 
@@ -240,7 +272,7 @@ class Sources:
     ) -> _Match | None:
         # An item of the container is kept there, and so is what takes the place of a tensor; to assign the container
         # itself is mostly how it is made.
-        is_item = bool(place.beyond) and _leads_to(target, [*place.way, _item_of(place)], owner)
+        is_item = _is_item(target, place, owner)
         is_whole = _leads_to(target, place.way, owner)
         # What a buffer grows by is put behind what it holds; else it is made anew.
         if place.buffer is not None and rank > 1 and not _mentions(assigned, place.way, owner):
@@ -261,6 +293,30 @@ class Sources:
         return _Match(is_proven=False, rank=rank, node=node, value=value)
 
 
+def _is_set_by(call: ast.Call, place: Place, owner: str) -> bool:
+    """Whether a call gives a context variable another value, which no attribute shows."""
+    is_set = isinstance(call.func, ast.Attribute) and call.func.attr == "set" and bool(call.args)
+    if not is_set or isinstance(call.args[0], ast.Constant):
+        return False
+    return _leads_to(call.func.value, place.way, owner)  # type: ignore[attr-defined]
+
+
+def _is_filling(place: Place, called: str) -> bool:
+    """Whether a function of this name puts something into a library's container."""
+    label = place.way[-1].label
+    return any(label.endswith(end) and called.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES)
+
+
+def _nodes_of(found: list[tuple[int, int, str, _Match]]) -> set[int]:
+    return {id(match.node) for _, _, _, match in found}
+
+
+def _call_in(value: ast.expr | None) -> ast.Call | None:
+    """What a statement calls, or awaits the call of."""
+    value = value.value if isinstance(value, ast.Await) else value
+    return value if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)) else None
+
+
 def no_statement() -> dict[str, Any]:
     """A `stepleak::Statement` that stands nowhere."""
     return {"file": "", "line": 0, "text": "", "expression": ""}
@@ -270,11 +326,17 @@ def _statement(file: str, node: ast.stmt, value: ast.expr | None = None) -> dict
     """A `stepleak::Statement`; `value`: the expression of what is held, where it is written."""
     text = ast.unparse(node).splitlines()[0]
     expression = "" if value is None else _expression_in(node, value, text)
-    return {"file": file, "line": node.lineno, "text": text, "expression": expression}
+    return {"file": file, "line": _first_line(node), "text": text, "expression": expression}
 
 
 def _first_line(node: ast.stmt) -> int:
     return first_line(node) if isinstance(node, FUNCTIONS) else node.lineno
+
+
+def _repeated(tree: ast.Module) -> list[ast.AST]:
+    """What lies in functions, and in loops outside of them."""
+    around = [*(function for function, _ in _functions(tree)), *_top_level_loops(tree)]
+    return list({id(node): node for outer in around for node in ast.walk(outer)}.values())
 
 
 def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
@@ -287,10 +349,6 @@ def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
             inner = [[target], [node.value]]
         parts += zip(*inner, strict=True)
     return parts
-
-
-def _adds_group(call: ast.expr) -> bool:
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_param_group"
 
 
 def _makes_graphs(call: ast.expr) -> bool:
@@ -370,15 +428,20 @@ def _as_attribute(place: Place) -> Place | None:
 
 def _as_wrapper(place: Place) -> Place | None:
     """The same place as `features[sample] = ...` writes it, where an object keeps that in a container of its own."""
-    if not place.way or place.way[-1].label != "data" or not place.way[-1].owners & _WRAPPERS:
+    if not place.way or not place.way[-1].owners & _WRAPPERS.get(place.way[-1].label, frozenset()):
         return None
     return Place(place.way[:-1], place.beyond, place.is_container, place.buffer)
 
 
-def _item_of(place: Place) -> Access:
-    """Where in its container something is held: of a list's many items the one that was found stands for all."""
-    item = place.beyond[0]
-    return Access("any_index", "") if item.kind == "index" else item
+def _is_item(target: ast.expr, place: Place, owner: str) -> bool:
+    """Whether a target is where in its container something is held: of a list's many items the one that was found
+    stands for all, and of a container that grew any.
+    """
+    if not place.beyond and not place.is_container:
+        return False
+    item = place.beyond[0] if place.beyond else Access("index", "")
+    item = Access("any_index", "") if item.kind == "index" else item
+    return _leads_to(target, [*place.way, item], owner)
 
 
 def _leads_to(node: ast.expr, way: list[Access], owner: str) -> bool:

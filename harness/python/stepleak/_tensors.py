@@ -99,6 +99,15 @@ def borrowed_memory(tensor: Any) -> tuple[int, int]:
             return 0, 0
 
 
+def memory_of(tensor: Any) -> int:
+    """The address of its storage's memory, on whichever device; 0 where it has none."""
+    with DisableTorchFunction():
+        try:
+            return int(TensorBase.untyped_storage(tensor).data_ptr())
+        except (NotImplementedError, RuntimeError):  # as above
+            return 0
+
+
 def name_of(tensor: Any, held: Any) -> str | None:
     """The attribute of a tensor that is what it holds: its gradient, a table of its hooks.
 

@@ -87,6 +87,11 @@ class UserCode:
         name = os.path.realpath(name)
         return self._module(name) if self._texts.get(name) is not None else None
 
+    def namespaces(self) -> list[dict[str, Any]]:
+        """Of the user's modules that are loaded."""
+        self._read_all()
+        return [namespace for namespace in self._namespaces.values() if namespace]
+
     def is_entry(self, module: Module, function: Function) -> bool:
         """Whether it is the function that is called as the step, or runs now."""
         return _place_in(module, function) in self._entered

@@ -53,7 +53,7 @@ _SIZES: dict[type, Any] = {
     kind: kind.__sizeof__  # type: ignore[attr-defined]
     for kind in (
         *(str, bytes, bytearray, int, list, tuple, dict, set, frozenset, deque, OrderedDict, io.BytesIO, io.StringIO),
-        *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType),
+        *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, type),
     )
 }
 _PLAIN_TYPES = frozenset(
@@ -84,12 +84,15 @@ class Weight:
 UNKNOWN = Weight()
 
 
-def weight_of_gain(container: Any, growth: int, limit: TimeLimit) -> Weight:
-    """What the newest `growth` entries weigh, by some of them. Raises OutOfTimeError."""
+def weight_of_gain(container: Any, growth: int, limit: TimeLimit, born: frozenset[int] = frozenset()) -> Weight:
+    """What the newest `growth` entries weigh, by some of them. Raises OutOfTimeError.
+
+    `born`: the `id` of each object that may be one of theirs alone, where that is known; a class is by that only.
+    """
     newest, older = _newest_entries(container, min(growth, _MOST_ENTRIES))
     if older is None and not all(is_one_of(type(part), _INLINE_TYPES) for entry in newest for part in entry):
         return UNKNOWN
-    scale = _Scale(container, limit)
+    scale = _Scale(id(container), limit, born)
     common = scale.add(older or [])
     with_newest = scale.add([part for entry in newest for part in entry])
     if not newest or common is None or with_newest is None:
@@ -108,6 +111,11 @@ def weight_of_gain(container: Any, growth: int, limit: TimeLimit) -> Weight:
     )
 
 
+def weight_of_born(items: list[Any], limit: TimeLimit, born: frozenset[int]) -> Weight:
+    """What objects weigh with all that they lead to, of what was born. Raises OutOfTimeError."""
+    return _Scale(0, limit, born, is_born_only=True).add(items) or UNKNOWN
+
+
 def _newest_entries(container: Any, count: int) -> tuple[list[list[Any]], list[Any] | None]:
     """The parts of the last `count` entries, and of the one before them. A set does not tell which is which."""
     kind = container_kind(container)
@@ -124,9 +132,11 @@ def _newest_entries(container: Any, count: int) -> tuple[list[list[Any]], list[A
 class _Scale:
     """Weighs each object once, and the container itself not at all."""
 
-    def __init__(self, container: Any, limit: TimeLimit) -> None:
+    def __init__(self, container: int, limit: TimeLimit, born: frozenset[int], *, is_born_only: bool = False) -> None:
         self._limit = limit
-        self._seen = {id(container)}
+        self._born = born
+        self._is_born_only = is_born_only
+        self._seen = {container}
         # No such block where PYTHONMALLOC has all of them come from malloc, as the command line does.
         self._largest_small = _LARGEST_SMALL if sys.getallocatedblocks() > 0 else 0
         self._borrowed: set[int] = set()
@@ -149,7 +159,8 @@ class _Scale:
             if len(self._seen) % _AT_ONCE == 0:
                 self._limit.check()
             kind = type(item)
-            if issubclass(kind, _SHARED_TYPES):
+            is_born = id(item) in self._born
+            if not is_born and (issubclass(kind, _SHARED_TYPES) or (self._is_born_only and gc.is_tracked(item))):
                 continue
             if _tensors.is_tensor(item):
                 self._add_borrowed(item)
@@ -161,7 +172,7 @@ class _Scale:
                 self._add_buffers(item)
             self._cuda_objects += _tensors.keeps_cuda_object(kind)
             self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
-            is_complete = is_complete and _is_known(kind)
+            is_complete = is_complete and (issubclass(kind, type) or _is_known(kind))
             if not is_one_of(kind, _INLINE_TYPES):
                 waiting.extend(_contents_of(item))
         return Weight(self._heap_bytes, self._blocks, self._block_bytes, self._cuda_objects, is_complete)

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Objects that were born in recorded steps and live: what the two halves of the steps left."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter, deque
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from stepleak._limit import TimeLimit
+from stepleak._unseen import contents_of
+
+_MOST_BORN = 100_000
+"""Objects of the recorded steps: of more a search would take seconds."""
+
+
+class Births:
+    """What lives of the recorded steps, by `id`, and what of it lived after half of them already."""
+
+    def __init__(self) -> None:
+        self.all: frozenset[int] = frozenset()
+        self._early: frozenset[int] = frozenset()
+
+    def halfway(self) -> None:
+        """After half of the steps."""
+        self._early = _not_frozen()
+
+    def end(self) -> None:
+        """After the last of them."""
+        self.all = _not_frozen()
+
+    def are_lasting(self, but: set[int], fewest: int, limit: TimeLimit) -> bool:
+        """Whether there is a type of which both halves of the steps left so many objects, `but` for those of an `id`.
+
+        What only the last step uses is of one half, and so is what the first one made for all. Raises OutOfTimeError.
+        """
+        if not self._early or len(self.all) > _MOST_BORN:
+            return False
+        early: Counter[int] = Counter()
+        late: Counter[int] = Counter()
+        for part in limit.parts(gc.get_objects()):
+            for item in part:
+                if id(item) in self.all and id(item) not in but:
+                    # By the `id` of its type, which a metaclass may hash.
+                    (early if id(item) in self._early else late)[id(type(item))] += 1
+        return any(count >= fewest and late[kind] >= fewest for kind, count in early.items())
+
+    def reached_from(self, items: Iterable[Any], limit: TimeLimit, but: Collection[int] = ()) -> set[int]:
+        """What was born and these lead to, over nothing but what was born, and not over those of an `id`; by `id`.
+        Raises OutOfTimeError.
+        """
+        reached: set[int] = set()
+        waiting = deque(items)
+        while waiting:
+            if len(reached) % 256 == 0:
+                limit.check()
+            for held in contents_of(waiting.popleft()):
+                if id(held) in self.all and id(held) not in reached and id(held) not in but:
+                    reached.add(id(held))
+                    waiting.append(held)
+        return reached
+
+
+def _not_frozen() -> frozenset[int]:
+    """Of what the collector tracks; nothing where it has set nothing apart, since what was born is not known then."""
+    return frozenset(map(id, gc.get_objects())) if gc.get_freeze_count() > 0 else frozenset()

@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What steps leave in no container that grows: chains, trees, tuples; and what only seems to be left."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+import chain_programs
+import numpy as np
+import pytest
+import torch
+from chain_programs import CURRENT, Program
+from holder_search import STEPS, as_text, search
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
+
+
+def found_after(root: Any, step: Callable[[int], None], blocks: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+    """The holders after so many steps, half of them before `halfway()`."""
+    holders = HolderSearch(root, frame_locals)
+    holders.begin()
+    gc.freeze()
+    try:
+        for i in range(STEPS):
+            if i == STEPS // 2:
+                holders.halfway()
+            step(i)
+        gc.collect()
+        holders.end()
+    finally:
+        gc.unfreeze()
+    found = holders.search([], {chain_programs.__file__: set()}, STEPS, blocks=blocks)
+    return [as_text(found, holder) | {"gained_bytes": holder["gained_bytes"]} for holder in found["holders"]]
+
+
+@pytest.mark.parametrize(
+    ("step", "path", "text"),
+    [
+        ("put_before", ".newest (Link) -> Link", "self.newest = Link(value, self.newest)"),
+        ("put_behind", ".first (Link) .other (Link) -> Link", "self.last.other = link"),
+        ("put_below", ".leaves (dict, len 2)", ""),
+        ("put_aside", ".history", "self.history = (*self.history, payload())"),
+        ("set_context", "CURRENT (ContextVar) (Link) -> Link", "CURRENT.set(Link(payload(), CURRENT.get()))"),
+    ],
+)
+def test_what_no_container_gained_is_found_from_the_roots(step: str, path: str, text: str) -> None:
+    program = Program()
+    token = CURRENT.set(None)
+    try:
+        holders = found_after(program.put_before, getattr(program, step))
+    finally:
+        CURRENT.reset(token)
+    found = [h for h in holders if h["gained_bytes"] >= STEPS * 1000]
+    assert [h["path"].endswith(path) for h in found] == [True], holders
+    assert text in ("", found[0]["text"])
+
+
+def test_what_the_last_step_holds_is_not_left() -> None:
+    program = Program()
+    assert found_after(program.put_before, program.load) == []
+
+
+def test_a_chain_that_is_let_go_is_not_left() -> None:
+    program = Program()
+
+    def step(i: int) -> None:
+        program.put_before(i)
+        if i == STEPS - 1:
+            program.newest = None
+
+    assert found_after(program.put_before, step) == []
+
+
+def test_lists_of_one_dict_are_found_with_each_other() -> None:
+    root: Any = types.SimpleNamespace(series={name: [0.5] for name in "abcdef"})
+
+    def step(i: int) -> None:
+        for numbers in root.series.values():
+            numbers.append(np.full(100, i))
+
+    paths = [h["path"] for h in found_after(root, step)]
+    assert len({path.rpartition(".series")[2] for path in paths}) == len(root.series)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_who_uses_a_block_is_found_by_its_memory(is_kept: bool) -> None:
+    root: Any = types.SimpleNamespace(states={})
+    blocks: list[int] = []
+
+    def step(i: int) -> None:
+        state = torch.get_rng_state()
+        blocks.append(state.untyped_storage().data_ptr())
+        if is_kept:
+            root.states[i] = {"state": state}
+
+    holders = HolderSearch(root, frame_locals)
+    holders.begin()
+    gc.freeze()
+    try:
+        for i in range(STEPS):
+            step(i)
+        holders.end()
+    finally:
+        gc.unfreeze()
+    found = holders.search([], {}, STEPS, blocks=tuple(blocks))
+    assert (blocks[0] in found["holder_of"]) == is_kept
+    if is_kept:
+        path = as_text(found, found["holders"][found["holder_of"][blocks[0]]])["path"]
+        assert path.endswith(".state -> Tensor")
+
+
+def test_links_of_a_chain_are_kept_by_what_puts_one_before_another() -> None:
+    program = Program()
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            program.put_tensor_before(torch.zeros(4))
+            addresses.append(program.newest.value._cdata)
+        return addresses
+
+    found = search(program.put_before, keep, (chain_programs.__file__,))
+    holder = found["holders"][found["holder_of"][found["addresses"][0]]]
+    assert holder["text"].startswith("self.newest = Link(")
+    assert holder["expression"] == ""
