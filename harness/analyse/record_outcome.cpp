@@ -308,7 +308,9 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
     if (is_to_be_waited_for || outcome.full_at >= latest.full_at) latest = outcome;
     if (is_to_be_waited_for) break;
   }
-  return is_any_left ? latest : RecordOutcome{.type = Type::contradicted};
+  if (is_any_left) return latest;
+  const auto nodes_added = is_graph_of_the_step(evidence) ? evidence.trends.of({Counter::live_nodes}).per_step : 0;
+  return {.type = Type::contradicted, .nodes_added = nodes_added};
 }
 
 }  // namespace stepleak

@@ -225,9 +225,16 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   }
   if (judgement.outcome.type == Outcome::contradicted) {
     result.verdict = Verdict::inconclusive;
-    result.reason =
-        fmt::format("it grew up to step {}, and nothing stayed of the steps that were recorded: let it run longer",
-                    judged_steps(record.trace).last);
+    const auto nodes = judgement.outcome.nodes_added;
+    result.reason = nodes > 0 ? fmt::format(
+                                    "each step computes more than the one before, by {:.2g} autograd nodes, and keeps "
+                                    "no more than its own graph: something that it calls gets longer (a wrapper on a "
+                                    "wrapper, one more layer or hook, a sequence); let it run longer to see an end",
+                                    nodes)
+                              : fmt::format(
+                                    "it grew up to step {}, and nothing stayed of the steps that were recorded: let "
+                                    "it run longer",
+                                    judged_steps(record.trace).last);
     return;
   }
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
