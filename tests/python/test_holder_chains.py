@@ -19,7 +19,7 @@ from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
 
 
-def found_after(root: Any, step: Callable[[int], None], blocks: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+def found_after(root: Any, step: Callable[[int], None], blocks: frozenset[int] = frozenset()) -> list[dict[str, Any]]:
     """The holders after so many steps, half of them before `halfway()`."""
     holders = HolderSearch(root, frame_locals)
     holders.begin()
@@ -106,7 +106,7 @@ def test_who_uses_a_block_is_found_by_its_memory(is_kept: bool) -> None:
         holders.end()
     finally:
         gc.unfreeze()
-    found = holders.search([], {}, STEPS, blocks=tuple(blocks))
+    found = holders.search([], {}, STEPS, blocks=set(blocks))
     assert (blocks[0] in found["holder_of"]) == is_kept
     if is_kept:
         path = as_text(found, found["holders"][found["holder_of"][blocks[0]]])["path"]

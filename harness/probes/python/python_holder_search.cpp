@@ -117,13 +117,13 @@ std::vector<std::uint64_t> wanted_of(const Recording& recording) {
 }
 
 // Of memory that no operator was seen to return: a tensor that a function of C++ made has it, or none.
-py::tuple blocks_of(const Recording& recording) {
-  py::list blocks;
+std::set<std::uint64_t> blocks_of(const Recording& recording) {
+  std::set<std::uint64_t> blocks;
   for (const auto& survivor : recording.survivors) {
-    if (survivor.type == SurvivorType::block && recording.is_proof(survivor.birth_step)) {
-      blocks.append(survivor.identity);
-    }
+    const bool is_old_block = survivor.type == SurvivorType::block && recording.is_proof(survivor.birth_step);
+    if (is_old_block) blocks.insert(survivor.identity);
   }
+  for (const auto& survivor : recording.survivors) blocks.erase(survivor.storage);
   return blocks;
 }
 

@@ -14,7 +14,7 @@ import gc
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from stepleak import _declared, _tensors
@@ -116,7 +116,7 @@ class HolderSearch:
         seconds: float = math.inf,
         *,
         are_graphs_cyclic: bool = False,
-        blocks: tuple[int, ...] = (),
+        blocks: Collection[int] = (),
     ) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
@@ -138,7 +138,7 @@ class HolderSearch:
             for part in limit.parts(objects):
                 tensors.update((_tensors.address_of(o), o) for o in _tensors.tensors_among(part))
                 grown_by_id.update((id(o), o) for o, length in _containers(part) if self._has_grown(o, length, most))
-            tensors |= self._using(set(blocks), list(tensors.values()))
+            tensors |= self._using(blocks, list(tensors.values()))
             wanted = [*wanted, *(memory for memory in blocks if memory in tensors)]
         part = ()
         was_seen = not limit.is_over
@@ -200,7 +200,7 @@ class HolderSearch:
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
 
-    def _using(self, blocks: set[int], tensors: list[Any]) -> dict[int, Any]:
+    def _using(self, blocks: Collection[int], tensors: list[Any]) -> dict[int, Any]:
         """By the address of memory, a tensor that was born in the pass and has it."""
         known = ((_tensors.memory_of(tensor), tensor) for tensor in tensors if id(tensor) in self._births.all)
         return {memory: tensor for memory, tensor in known if memory in blocks}
