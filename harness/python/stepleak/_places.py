@@ -287,7 +287,7 @@ class Places:
             if not guard.is_loop:
                 return False
             tests = {n for n in ast.walk(guard.test) if n in self._uses.denoting or self.is_length(use.module, n)}
-            if tests:
+            if tests and not _filters(guard.test):
                 return True
         return False
 
@@ -306,11 +306,13 @@ class Places:
             return True
         if not isinstance(key, ast.Name):
             return False
+        tests: list[ast.expr] = [guard.test for guard in module.guards(node) if not guard.is_loop]
         for outer, field in module.around(node):
             if isinstance(outer, (ast.For, ast.AsyncFor)) and field == "body":
+                tests += _filters(outer.iter)
                 targets = {n.id for n in ast.walk(outer.target) if isinstance(n, ast.Name)}
                 if key.id in targets and any(n in self._uses.denoting for n in ast.walk(outer.iter)):
-                    return True
+                    return not tests or not all(map(_is_by_name, tests))
         return False
 
     def is_uncalled(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
@@ -734,3 +736,17 @@ def _is_atexit(function: ast.expr) -> bool:
 
 def _is_none(value: ast.expr | None) -> bool:
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _filters(items: ast.expr) -> list[ast.expr]:
+    """The tests by which a loop chooses among items: `[k for k in cache if k in done]`."""
+    return [test for part in ast.walk(items) if isinstance(part, ast.comprehension) for test in part.ifs]
+
+
+def _is_by_name(test: ast.expr) -> bool:
+    """Whether an item is chosen by what it is, and not by its age, which every item comes to."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_by_name, test.values)) if isinstance(test.op, ast.Or) else any(map(_is_by_name, test.values))
+    if isinstance(test, ast.Compare):
+        return all(isinstance(op, (ast.Eq, ast.Is, ast.In)) for op in test.ops)
+    return called_name(test) in ("startswith", "endswith", "isinstance", "fnmatch", "match")

@@ -181,6 +181,38 @@ EXPIRING = [
         line="del self.kept[t]",
     ),
     Case(
+        "what is too old is chosen and deleted",
+        keeper(
+            "def add(self, x):\n    self.kept[time.time()] = x\n    for t in [t for t in self.kept if t < time.time() - 60]:\n        del self.kept[t]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "expiring",
+        line="del self.kept[t]",
+    ),
+    Case(
+        "what has a name is chosen and deleted",
+        keeper(
+            "def add(self, x):\n    self.kept[time.time(), 1] = x\n    for t in [t for t in self.kept if t[0] == self.count]:\n        del self.kept[t]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "conditional",
+        -1,
+        "del self.kept[t]",
+    ),
+    Case(
+        "what has a name is deleted where it is met",
+        keeper(
+            "def add(self, x):\n    self.kept[time.time(), 1] = x\n    for t in list(self.kept):\n        if t[0] in (1, 2) or t[0] == self.count:\n            del self.kept[t]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "conditional",
+        -1,
+        "del self.kept[t]",
+    ),
+    Case(
         "the oldest goes once its time has come",
         keeper(appending("if time.time() > CAPACITY ** 9:\n    self.kept.pop(0)")),
         "keeper.kept",
