@@ -42,11 +42,12 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._paths import End, Paths, Search
-from stepleak._sources import Access, Place, Sources
+from stepleak._sources import Access, Place, Sources, no_statement
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, caching_line, judged
 from stepleak._unseen import array_types, is_array_of_objects, length_of, lengths_of, places_of
 from stepleak._user_code import UserCode
+from stepleak._uses import Use
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_born, weight_of_gain
 
@@ -331,27 +332,11 @@ class _Found:
         declared = _declared.of(chain[-1]) if chain else None
         if declared is not None:
             structure = _structure_of(declared, length_of(chain[-1]))
-        statement = self._sources.statement_keeping(place, is_later=is_link)
-        if is_link and not statement["file"] and place.way[-1].kind == "attribute":
-            # One link is put behind another, whichever way leads to that: `self.tail.next = node`.
-            behind = dataclasses.replace(place, way=place.way[-1:])
-            statement = self._sources.statement_keeping(behind, is_later=True)
-        if is_link:
-            # What it assigns is a link, and not what was found in one.
-            statement |= {"expression": ""}
-        if search.waits_at is not None and not chain:
-            # Each has a function of its own, which does not go on.
-            statement = self._sources.statement_at(*search.waits_at)
-        if not statement["file"]:
-            statement = self._sources.statement_filling(container.fills)
-        if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
-            statement = making
-        if not statement["file"] and _is_state_of_listed(search.objects):
-            statement = self._sources.statement_calling("add_param_group")
-        if not statement["file"] and chain and _is_of(chain[-1], threading.Thread):
-            statement = self._sources.statement_calling("ThreadPoolExecutor")
-        if not statement["file"] and chain:
-            statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
+        try:
+            statement = self._statement_keeping(search, place, chain, container.fills, is_link=is_link)
+        except Exception:
+            # Source that nobody thought of must not lose the holder itself.
+            statement = no_statement()
         holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": buffer.size if buffer else 0, "buffer_growth": buffer.growth if buffer else 0}
         holder |= {
@@ -361,6 +346,33 @@ class _Found:
         holder |= {"is_waiting": search.waits_at is not None, "are_items_used": container.are_items_used}
         holder |= _gain_of(weight)
         self._holders.append(holder)
+
+    def _statement_keeping(
+        self, search: Search, place: Place, chain: list[Any], fills: tuple[Use, ...], *, is_link: bool
+    ) -> dict[str, Any]:
+        if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
+            return making
+        if search.waits_at is not None and not chain:
+            # Each has a function of its own, which does not go on.
+            return self._sources.statement_at(*search.waits_at)
+        statement = self._statement_of_link(place) if is_link else self._sources.statement_keeping(place)
+        if not statement["file"]:
+            statement = self._sources.statement_filling(fills)
+        if not statement["file"] and _is_state_of_listed(search.objects):
+            statement = self._sources.statement_calling("add_param_group")
+        if not statement["file"] and chain and _is_of(chain[-1], threading.Thread):
+            statement = self._sources.statement_calling("ThreadPoolExecutor")
+        if not statement["file"] and chain:
+            statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
+        return statement
+
+    def _statement_of_link(self, place: Place) -> dict[str, Any]:
+        statement = self._sources.statement_keeping(place, is_later=True)
+        if not statement["file"] and place.way[-1].kind == "attribute":
+            # One link is put behind another, whichever way leads to that: `self.tail.next = node`.
+            statement = self._sources.statement_keeping(dataclasses.replace(place, way=place.way[-1:]), is_later=True)
+        # What it assigns is a link, and not what was found in one.
+        return statement | {"expression": ""}
 
     def _links_in(self, search: Search) -> int:
         """Where on the way the links of a chain begin that were born while steps were recorded, and lie in no container

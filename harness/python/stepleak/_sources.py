@@ -428,7 +428,7 @@ def _as_attribute(place: Place) -> Place | None:
 
 def _as_wrapper(place: Place) -> Place | None:
     """The same place as `features[sample] = ...` writes it, where an object keeps that in a container of its own."""
-    if not place.way or not place.way[-1].owners & _WRAPPERS.get(place.way[-1].label, frozenset()):
+    if len(place.way) < 2 or not place.way[-1].owners & _WRAPPERS.get(place.way[-1].label, frozenset()):
         return None
     return Place(place.way[:-1], place.beyond, place.is_container, place.buffer)
 
