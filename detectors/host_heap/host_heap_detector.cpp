@@ -96,7 +96,7 @@ int holder_of_growth(const Recording& recording, const HostGrowth& growth, doubl
   const auto container = first_with(kBetterPart);
   if (container >= 0) return container;
   const auto unweighed =
-      first_where([](const Holder& holder, int) { return holder.container >= 0 && !holder.is_weighed; });
+      first_where([](const Holder& holder, int) { return is_of_growth(holder) && !holder.is_weighed; });
   return unweighed >= 0 ? unweighed : first_with(kNamedPart);
 }
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import contextvars
+import io
+import weakref
 from typing import Any
 
 
@@ -40,6 +42,9 @@ class Program:
         self.leaves: dict[str, Any] = {"left": Leaf(payload()), "right": Leaf(payload())}
         self.history: tuple[Any, ...] = ()
         self.batch: Any = None
+        self.by_name: weakref.WeakValueDictionary[int, Link] = weakref.WeakValueDictionary()
+        self.recent: list[Link] = []
+        self.opened: list[Any] = []
 
     def put_before(self, _: int) -> None:
         value = payload()
@@ -65,6 +70,15 @@ class Program:
 
     def set_context(self, _: int) -> None:
         CURRENT.set(Link(payload(), CURRENT.get()))
+
+    def put_in_both(self, i: int) -> None:
+        link = Link(payload())
+        self.by_name[i] = link
+        self.recent = [*self.recent, link]
+
+    def open_now_and_then(self, i: int) -> None:
+        if i % 4 == 0:
+            self.opened.append(io.BufferedReader(io.BytesIO(bytes(5000))))  # type: ignore[arg-type]
 
     def load(self, _: int) -> None:
         self.batch = [Link(payload()) for _ in range(24)]

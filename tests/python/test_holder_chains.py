@@ -59,6 +59,19 @@ def test_what_no_container_gained_is_found_from_the_roots(step: str, path: str, 
     assert text in ("", found[0]["text"])
 
 
+def test_weak_references_keep_nothing_of_what_another_list_is_made_anew_of() -> None:
+    program = Program()
+    paths = [holder["path"] for holder in found_after(program.put_before, program.put_in_both)]
+    assert any(path.endswith(f".recent (list, len {STEPS})") for path in paths), paths
+    assert not any(".by_name" in path for path in paths)
+
+
+def test_what_two_steps_left_is_named_where_nothing_else_is_known() -> None:
+    program = Program()
+    paths = [holder["path"] for holder in found_after(program.put_before, program.open_now_and_then)]
+    assert [path.rpartition(" .")[2] for path in paths] == ["opened (list, len 2)"]
+
+
 def test_what_the_last_step_holds_is_not_left() -> None:
     program = Program()
     assert found_after(program.put_before, program.load) == []

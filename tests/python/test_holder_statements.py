@@ -16,6 +16,7 @@ import holder_search
 import pytest
 import torch
 from holder_search import STEPS, appended, holder_of_first, search
+from stepleak._sources import Access, Place, Sources
 
 
 def told_of(file: Any, holder: dict[str, Any]) -> tuple[str, str, int]:
@@ -401,3 +402,66 @@ def test_error_is_kept_where_it_is_put_and_not_where_its_variables_are(tmp_path:
 
     holder = holder_of_first(search(root, keep, (str(file),)))
     assert (holder["file"], holder["text"]) == (str(file), "t.kept = error")
+
+
+def statements_at(place: Place, source: str, tmp_path: Any) -> str:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    text: str = Sources({str(file): set()}).statement_keeping(place)["text"]
+    return text
+
+
+def at(*labels: str, owners: frozenset[str] = frozenset(), beyond: bool = False) -> Place:
+    """Of a container behind attributes, the last of which is one of an object of such classes."""
+    way = [Access("variable", labels[0]), *(Access("attribute", label, owners) for label in labels[1:])]
+    return Place(way, [Access("key", "'x'")] if beyond else [], is_container=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "text"),
+    [
+        (at("encode", "registry"), "def f(t):\n    @encode.register(t)\n    def _(x): ...\n", "@encode.register(t)"),
+        (at("encode", "registry"), "@encode.register(dict)\ndef _(x): ...\n", ""),
+        (at("encode", "registry"), "def f(t):\n    @encode.dispatch(t)\n    def _(x): ...\n", ""),
+        (
+            at("s", "_exit_callbacks"),
+            "def f(s):\n    a = s.enter_context(1)\n    b = s.push(2)\n",
+            "a = s.enter_context(1)",
+        ),
+        (at("s", "_exit_callbacks"), "def f(s):\n    s.push(1)\ndef g(s):\n    s.push(2)\n", ""),
+        (at("p", "_hooks"), "def f(p):\n    return p.register_hook(g)\n", "return p.register_hook(g)"),
+        (at("e", "_waiters"), "async def f(e):\n    await e.wait()\n", "await e.wait()"),
+        (at("kept"), "def f(k):\n    kept[k, 1] += 1\n", "kept[k, 1] += 1"),
+        (at("kept"), "def f(k):\n    kept['one'] += 1\n", ""),
+        (at("kept"), "def f(k):\n    kept[k] = {'a': 1}\n", "kept[k] = {'a': 1}"),
+        (at("kept"), "def f(k):\n    global kept\n    kept = {'a': 1}\n", ""),
+        (
+            at("net", "layers", "_modules", owners=frozenset({"ModuleList"})),
+            "def f(net):\n    net.layers.append(g())\n",
+            "net.layers.append(g())",
+        ),
+        (
+            at("net", "layers", "_modules", owners=frozenset({"Net"})),
+            "def f(net):\n    net.layers.append(g())\n",
+            "",
+        ),
+        (Place([Access("attribute", "_modules", frozenset({"ModuleList"}))], [], True), "def f(x):\n    x.g()\n", ""),
+    ],
+)
+def test_statement_that_fills_a_container_of_a_library(place: Place, source: str, text: str, tmp_path: Any) -> None:
+    assert statements_at(place, source, tmp_path) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [("Span(current.get())", "current.set(Span(current.get()))"), ("None", "")])
+def test_statement_that_sets_a_context_variable(value: str, text: str, tmp_path: Any) -> None:
+    place = Place([Access("variable", "current")], [], is_container=False)
+    assert statements_at(place, f"def f():\n    current.set({value})\n", tmp_path) == text
+
+
+def test_statement_of_a_wrapper_is_that_of_its_own_items_where_a_class_writes_them(tmp_path: Any) -> None:
+    source = (
+        "class Store(UserDict):\n    def touch(self, k):\n        self.data[k] = {'a': 1}\n"
+        "class Server:\n    def __init__(self):\n        self.store = Store()\n"
+    )
+    place = at("server", "store", "data", owners=frozenset({"Store", "UserDict"}), beyond=True)
+    assert statements_at(place, source, tmp_path) == "self.data[k] = {'a': 1}"

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from stepleak._limit import TimeLimit
+from stepleak._objects import is_a
 from stepleak._unseen import contents_of
 
+_referent_of: Any = weakref.ReferenceType.__call__
 _MOST_BORN = 100_000
 """Objects of the recorded steps: of more a search would take seconds."""
 
@@ -31,6 +34,14 @@ class Births:
         """After the last of them."""
         self.all = _not_frozen()
 
+    def is_shadow(self, item: Any) -> bool:
+        """Whether it is a weak reference to what was born with it, or where that is not known to what lives: it goes
+        with that."""
+        if not is_a(item, weakref.ReferenceType):
+            return False
+        referent = _referent_of(item)
+        return referent is not None and (not self.all or id(referent) in self.all)
+
     def are_lasting(self, but: set[int], fewest: int, limit: TimeLimit) -> bool:
         """Whether there is a type of which both halves of the steps left so many objects, `but` for those of an `id`.
 
@@ -42,7 +53,7 @@ class Births:
         late: Counter[int] = Counter()
         for part in limit.parts(gc.get_objects()):
             for item in part:
-                if id(item) in self.all and id(item) not in but:
+                if id(item) in self.all and id(item) not in but and not self.is_shadow(item):
                     # By the `id` of its type, which a metaclass may hash.
                     (early if id(item) in self._early else late)[id(type(item))] += 1
         return any(count >= fewest and late[kind] >= fewest for kind, count in early.items())

@@ -61,7 +61,8 @@ class Entries:
                     continue
                 self._parents[id(child)] = parent
                 if id(child) in self._births.all:
-                    self._hanging.append(child)
+                    if not self._births.is_shadow(child):
+                        self._hanging.append(child)
                 else:
                     waiting.append(child)
 

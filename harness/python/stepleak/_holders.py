@@ -13,7 +13,6 @@ import dataclasses
 import gc
 import math
 import threading
-import weakref
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
@@ -161,7 +160,7 @@ class HolderSearch:
         ]
         grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
         # Who keeps what weak references name is another one.
-        grown = [o for o in grown[:_MOST_ASKED] if not _is_of(o, weakref.ReferenceType)] or grown
+        grown = [o for o in grown[:_MOST_ASKED] if not self._is_of_shadows(o)]
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
@@ -192,7 +191,7 @@ class HolderSearch:
             found.add_grown(paths, grown, weights)
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
-            found.add_lasting(paths, any_grown, steps)
+            found.add_lasting(paths, steps)
             if are_graphs_cyclic:
                 found.add_gradient(paths, tensors)
         # Megabytes, which are not the program's.
@@ -205,6 +204,11 @@ class HolderSearch:
         """By the address of memory, a tensor that was born in the pass and has it."""
         known = ((_tensors.memory_of(tensor), tensor) for tensor in tensors if id(tensor) in self._births.all)
         return {memory: tensor for memory, tensor in known if memory in blocks}
+
+    def _is_of_shadows(self, container: Any) -> bool:
+        """Whether it has weak references to what is kept elsewhere, by its newest item."""
+        items = items_of(container)
+        return bool(items) and self._births.is_shadow(items[-1])
 
     def _has_taken(self, container: Any) -> bool:
         """Whether something was taken out of a container that was doubtful, which grew all the same."""
@@ -402,11 +406,11 @@ class _Found:
                     beside = dataclasses.replace(search, objects=[*search.objects[:-1], grown[at]])
                     self.add(paths, beside, weight=weights.get(id(grown[at]), UNKNOWN))
 
-    def add_lasting(self, paths: Paths, grown: list[Any], steps: int) -> None:
+    def add_lasting(self, paths: Paths, steps: int) -> None:
         """What steps left that nothing found so far leads to: links of a chain, leaves of a tree, tuples."""
-        fewest = max(1, steps // 4)
-        references = [container for container in grown if _is_of(container, weakref.ReferenceType)]
-        known = self._births.reached_from([*references, *paths.passed()], self._limit)
+        # Where nothing is known yet, what some steps left now and then is better than nothing.
+        fewest = max(1, steps // 4) if self._holders else 1
+        known = self._births.reached_from(paths.passed(), self._limit)
         if not self._births.are_lasting(known, fewest, self._limit):
             return
         found = paths.to_entry(self._births, known, fewest, self._code.namespaces())

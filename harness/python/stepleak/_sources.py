@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stepleak._folders import PACKAGE_FOLDERS
 from stepleak._objects import key_text
 from stepleak._syntax import FUNCTIONS, SCOPES, called_name, first_line
 from stepleak._uses import Use
@@ -58,6 +59,8 @@ class _Match:
     node: ast.stmt
     value: ast.expr | None
     """The expression of what is held; None where the statement does not write it."""
+    is_registering: bool = False
+    """Whether it calls a function of a library that fills a container of its."""
 
 
 _FILLED_BY_LIBRARIES = (
@@ -74,6 +77,8 @@ _FILLED_BY_LIBRARIES = (
     ("_exit_callbacks", "enter_"),
     ("filters", "filterwarnings"),
     ("filters", "simplefilter"),
+    ("__warningregistry__", "warn"),
+    ("_modules", "register_parametrization"),
     ("_registry", "finalize"),
     ("registry", "register"),
     ("_scheduled", "call_"),
@@ -150,12 +155,13 @@ class Sources:
                     if match is not None and not _is_taken_back(node, function):
                         distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
                         (proven if match.is_proven else others).append((match.rank, distance, file, match))
-        # Of statements of which each may mean another object, one that runs again is meant.
+        # Of statements of which each may mean another object, one that runs again is meant, and none of a package's.
         if len(_nodes_of(others)) > 1:
             others = [found for found in others if not self.is_in_constructor(_statement(found[2], found[3].node))]
+            others = [found for found in others if not _is_installed(found[2])] or others
         if proven:
             rank, _, file, match = min(proven, key=lambda found: found[:2])
-        elif len(_nodes_of(others)) == 1:
+        elif len(_nodes_of(others)) == 1 or _is_registered_in_one(others, self._trees):
             rank, _, file, match = others[0]
         else:
             return _LAST_RANK, no_statement()
@@ -230,7 +236,7 @@ class Sources:
         if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (call := _call_in(node.value)) is not None:
             method = called_name(call)
             if _is_filling(place, method):
-                return _Match(is_proven=False, rank=0, node=node, value=None)
+                return _registering(node)
             if _is_set_by(call, place, owner):
                 return _Match(is_proven=True, rank=1, node=node, value=None)
             if isinstance(node, ast.Expr):
@@ -243,7 +249,7 @@ class Sources:
                 return self._found(node, call.func.value, place, is_proven, 0, value)  # type: ignore[attr-defined]
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             is_filling = any(_is_filling(place, called_name(call)) for call in node.decorator_list)
-            return _Match(is_proven=False, rank=0, node=node, value=None) if is_filling else None
+            return _registering(node) if is_filling else None
         if isinstance(node, ast.AugAssign):
             return self._match_assignment(node, node.target, node.value, place, owner, 1)
         if isinstance(node, ast.Assign):
@@ -307,8 +313,26 @@ def _is_filling(place: Place, called: str) -> bool:
     return any(label.endswith(end) and called.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES)
 
 
+def _is_installed(file: str) -> bool:
+    return any(folder in Path(file).parts for folder in PACKAGE_FOLDERS)
+
+
 def _nodes_of(found: list[tuple[int, int, str, _Match]]) -> set[int]:
     return {id(match.node) for _, _, _, match in found}
+
+
+def _registering(node: ast.stmt) -> _Match:
+    return _Match(is_proven=False, rank=0, node=node, value=None, is_registering=True)
+
+
+def _is_registered_in_one(found: list[tuple[int, int, str, _Match]], trees: dict[str, ast.Module]) -> bool:
+    """Whether all are calls of one function that hand something to a library: they do the same."""
+    functions: set[tuple[str, int]] = set()
+    for _, _, file, match in found:
+        line = match.node.lineno
+        around = [f.lineno for f, _ in _functions(trees[file]) if f.lineno <= line <= (f.end_lineno or line)]
+        functions.add((file, max(around, default=0)))
+    return len(functions) == 1 and all(match.is_registering for _, _, _, match in found)
 
 
 def _call_in(value: ast.expr | None) -> ast.Call | None:
