@@ -295,6 +295,17 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   return decision;
 }
 
+namespace {
+
+// Whether none of the last values is as low as one of as many before them.
+bool is_rising(const std::vector<std::int64_t>& values, std::vector<std::int64_t>::const_iterator settled) {
+  const auto count = values.end() - settled;
+  if (settled - values.begin() < count) return false;
+  return *std::min_element(settled, values.end()) > *std::max_element(settled - count, settled);
+}
+
+}  // namespace
+
 std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange judged) {
   std::map<std::string, std::int64_t> levels;
   for (const auto& ledger : trace.ledgers()) {
@@ -305,6 +316,8 @@ std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange 
     const auto values = values_of(trace, key, judged);
     if (values.empty()) continue;
     const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);
+    // A few objects a step are no leak, and how many there are is a matter of how many steps a clean run took.
+    if (key.counter == Counter::python_objects && is_rising(values, settled)) continue;
     // A peak is gated by its highest value, a level by the one that it always comes back to.
     levels[to_string(key)] = key.counter == Counter::peak_bytes
                                  ? *std::max_element(settled, values.end())

@@ -258,6 +258,16 @@ TEST(SteadyLevelTest, IsNoneOfObjectsThatARecordPassHasSetApart) {
   EXPECT_FALSE(steady_levels(builder.recorded(16).build(), {1, 192}).contains("python_objects@cpu"));
 }
 
+TEST(SteadyLevelTest, IsNoneOfObjectsThatBecomeMoreWithEachStep) {
+  const auto has_level = [](std::int64_t every) {
+    const auto trace =
+        TraceBuilder(192).with({Counter::python_objects}, [=](auto step) { return 400 + step / every; }).build();
+    return steady_levels(trace, {1, 192}).contains("python_objects@cpu");
+  };
+  EXPECT_FALSE(has_level(1));
+  EXPECT_TRUE(has_level(100));
+}
+
 TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
   const Finding narrow{.kind = Kind::graph_retention, .accounts_for = {kNodes, kBytes}};
   const Finding wide{.kind = Kind::growth, .accounts_for = {kBytes}};
