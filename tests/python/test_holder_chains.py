@@ -140,3 +140,35 @@ def test_links_of_a_chain_are_kept_by_what_puts_one_before_another() -> None:
     holder = found["holders"][found["holder_of"][found["addresses"][0]]]
     assert holder["text"].startswith("self.newest = Link(")
     assert holder["expression"] == ""
+
+
+class Touchy:
+    """Says where it is asked anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+    def __len__(self) -> int:
+        raise AssertionError
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_search_from_the_roots_asks_nothing_and_leaves_functions_as_they_are() -> None:
+    program = Program()
+
+    def plain() -> None:
+        """Has no `__dict__` until somebody asks for it."""
+
+    def has_dict() -> bool:
+        shared = (plain.__globals__, plain.__builtins__)  # type: ignore[attr-defined]
+        return any(type(held) is dict and not any(held is one for one in shared) for held in gc.get_referents(plain))
+
+    program.batch = [Touchy(), plain]
+    assert not has_dict()
+    holders = found_after(program.put_before, program.put_before)
+    assert any(holder["path"].endswith(".newest (Link) -> Link") for holder in holders)
+    assert not has_dict()

@@ -16,7 +16,7 @@ from typing import Any
 from stepleak._births import Births
 from stepleak._limit import TimeLimit
 from stepleak._objects import is_a
-from stepleak._unseen import contents_of
+from stepleak._unseen import own_contents_of
 
 _BEYOND: tuple[type, ...] = (types.ModuleType, types.CodeType, types.FrameType)
 """What leads to the program and is kept by all of it."""
@@ -56,7 +56,7 @@ class Entries:
             if len(self._parents) % 256 == 0:
                 self._limit.check()
             parent = waiting.popleft()
-            for child in _contents_of(parent):
+            for child in own_contents_of(parent):
                 if id(child) in self._parents or id(child) in self._ignored or _is_beyond(child):
                     continue
                 self._parents[id(child)] = parent
@@ -102,13 +102,6 @@ class Entries:
         while (parent := self._parents[id(way[-1])]) is not None:
             way.append(parent)
         return way[::-1]
-
-
-def _contents_of(item: Any) -> list[Any]:
-    """Of a function what it alone keeps."""
-    if type(item) is types.FunctionType:
-        return [held for held in (item.__closure__, item.__defaults__, item.__kwdefaults__, item.__dict__) if held]
-    return contents_of(item)
 
 
 def _is_beyond(item: Any) -> bool:

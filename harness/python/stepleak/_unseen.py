@@ -13,6 +13,7 @@ import contextvars
 import gc
 import io
 import sys
+import types
 from typing import Any
 
 from stepleak._heap import lengths_of as container_lengths_of
@@ -84,6 +85,14 @@ def contents_of(item: Any) -> list[Any]:
         return [held for held in referents_of(item) if not is_own_buffer(item, held)]
     base, items = base_of(item), places_of(item)
     return items if base is None else [*items, base]
+
+
+def own_contents_of(item: Any) -> list[Any]:
+    """The same, but of a function not its module."""
+    if type(item) is types.FunctionType:
+        shared = (id(item.__globals__), id(item.__builtins__))  # type: ignore[attr-defined]
+        return [held for held in contents_of(item) if id(held) not in shared]
+    return contents_of(item)
 
 
 def context_variables() -> dict[int, list[Any]]:

@@ -27,7 +27,7 @@ from typing import Any
 from stepleak import _tensors
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, container_kind, is_one_of, mro_of, name_of
-from stepleak._unseen import array_type, base_of, contents_of
+from stepleak._unseen import array_type, base_of, own_contents_of
 
 _LARGEST_SMALL = 512
 """What is larger comes from malloc: SMALL_REQUEST_THRESHOLD of CPython's Objects/obmalloc.c."""
@@ -174,7 +174,7 @@ class _Scale:
             self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
             is_complete = is_complete and (issubclass(kind, type) or _is_known(kind))
             if not is_one_of(kind, _INLINE_TYPES):
-                waiting.extend(_contents_of(item))
+                waiting.extend(own_contents_of(item))
         return Weight(self._heap_bytes, self._blocks, self._block_bytes, self._cuda_objects, is_complete)
 
     def _add_borrowed(self, tensor: Any) -> None:
@@ -196,14 +196,6 @@ class _Scale:
             self._block_bytes += -(-size // _CHUNK) * _CHUNK
         elif size > 0:
             self._heap_bytes += max(2, -(-(size + 8) // _CHUNK)) * _CHUNK
-
-
-def _contents_of(item: Any) -> list[Any]:
-    """Of a function not its module."""
-    if type(item) is types.FunctionType:
-        shared = (id(item.__globals__), id(item.__builtins__))  # type: ignore[attr-defined]
-        return [held for held in contents_of(item) if id(held) not in shared]
-    return contents_of(item)
 
 
 def _size_of(item: Any) -> int:
