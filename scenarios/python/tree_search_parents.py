@@ -49,7 +49,7 @@ class Planner:
 
 @leak(
     kind=("growth", "detached_activation"),
-    report="a search tree whose chosen child still knows its parent",
+    report="opendilab/LightZero#492",
     line="self.root = best",
     holder=".root",
 )
@@ -58,7 +58,7 @@ def tree_search_parents(device: str) -> Callable[[], None]:
     return Planner(device, forgets_the_past=False).step
 
 
-@clean(report="a search tree whose chosen child still knows its parent")
+@clean(report="opendilab/LightZero#492")
 def tree_search_parents_clean(device: str) -> Callable[[], None]:
     """What is not below the new root are cycles, which the collector frees. The first root leads to all later ones."""
     return Planner(device, forgets_the_past=True).step
