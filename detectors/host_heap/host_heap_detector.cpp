@@ -56,7 +56,10 @@ bool is_below_floor(const Gain& gain, const HostGrowth& growth, std::int64_t ste
 
 // How much containers gained of what the recorded steps left, as a share: in malloc's bytes, or in small blocks of
 // Python's own allocator, for which it maps memory that malloc does not hand out.
-double share_gained(const Gain& gain, const HostGrowth& growth, double bytes_per_step, std::int64_t steps) {
+double share_gained(const Recording& recording, int index, const HostGrowth& growth, double bytes_per_step) {
+  if (!is_of_growth(recording.holders.at(static_cast<std::size_t>(index)))) return 0;
+  const auto gain = gain_together(recording, index);
+  const auto steps = recording.steps;
   if (is_below_floor(gain, growth, steps)) return 0;
   const auto share = [&](std::int64_t gained, double per_step) {
     return per_step > 0 ? static_cast<double>(gained) / (per_step * static_cast<double>(steps)) : 0;
@@ -88,10 +91,8 @@ int holder_of_growth(const Recording& recording, const HostGrowth& growth, doubl
   });
   if (buffer >= 0) return buffer;
   const auto first_with = [&](double share) {
-    return first_where([&](const Holder& holder, int index) {
-      return is_of_growth(holder) &&
-             share_gained(gain_together(recording, index), growth, bytes_per_step, recording.steps) >= share;
-    });
+    return first_where(
+        [&](const Holder&, int index) { return share_gained(recording, index, growth, bytes_per_step) >= share; });
   };
   const auto container = first_with(kBetterPart);
   if (container >= 0) return container;
@@ -140,9 +141,7 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   const auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
   if (holder >= 0) {
     set_holder(recording, holder, finding);
-    const auto gain = gain_together(recording, holder);
-    finding.has_gained = is_of_growth(recording.holders.at(static_cast<std::size_t>(holder))) &&
-                         share_gained(gain, growth, heap + mapped, recording.steps) >= kBetterPart;
+    finding.has_gained = share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
   }
   const bool is_of_sources = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).is_of_sources;
   if (!is_of_sources) finding.where = where_kept(finding.kept_by);

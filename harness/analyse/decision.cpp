@@ -238,6 +238,13 @@ std::vector<Finding> explaining(const std::vector<Finding>& findings) {
   return kept;
 }
 
+// Whether none of the last values is as low as one of as many before them.
+bool is_rising(const std::vector<std::int64_t>& values, std::vector<std::int64_t>::const_iterator settled) {
+  const auto count = values.end() - settled;
+  if (settled - values.begin() < count) return false;
+  return *std::min_element(settled, values.end()) > *std::max_element(settled - count, settled);
+}
+
 }  // namespace
 
 Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
@@ -294,17 +301,6 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   }
   return decision;
 }
-
-namespace {
-
-// Whether none of the last values is as low as one of as many before them.
-bool is_rising(const std::vector<std::int64_t>& values, std::vector<std::int64_t>::const_iterator settled) {
-  const auto count = values.end() - settled;
-  if (settled - values.begin() < count) return false;
-  return *std::min_element(settled, values.end()) > *std::max_element(settled - count, settled);
-}
-
-}  // namespace
 
 std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange judged) {
   std::map<std::string, std::int64_t> levels;

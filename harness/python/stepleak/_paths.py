@@ -160,7 +160,7 @@ class Paths:
     def _from_root(self, objects: list[Any]) -> Search:
         root = objects[0]
         if id(root) in self._roots:
-            return Search(End.FOUND, self._roots[id(root)], _as_written(objects), is_namespace=root is not self._root)
+            return self._found(objects)
         function, name = self._frames.names[id(root)]
         return Search(End.FOUND, f"local of {function}", _as_written(objects), variable=name)
 
@@ -229,7 +229,8 @@ class Paths:
                     variables.append(referrer)
                 following.append(referrer)
             if roots:
-                return self._found(min(roots, key=lambda root: self._rank_of_root(root, came_from)), came_from)
+                nearest = min(roots, key=lambda root: self._rank_of_root(root, came_from))
+                return self._found(_chain(nearest, came_from))
             if variable is None and variables:
                 variable = min(variables, key=lambda held: (self._frames.names[id(held)], _types(held, came_from)))
             if variable is not None:
@@ -256,9 +257,9 @@ class Paths:
         """Of roots equally near the smallest is named: the step, else by name, in whatever order they were found."""
         return root is not self._root, self._roots[id(root)], _types(root, came_from)
 
-    def _found(self, root: Any, came_from: dict[int, Any]) -> Search:
-        objects = _as_written(_chain(root, came_from))
-        return Search(End.FOUND, self._roots[id(root)], objects, is_namespace=root is not self._root)
+    def _found(self, objects: list[Any]) -> Search:
+        root = objects[0]
+        return Search(End.FOUND, self._roots[id(root)], _as_written(objects), is_namespace=root is not self._root)
 
     def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
         function, name = self._frames.names[id(held)]

@@ -145,7 +145,7 @@ class Sources:
         proven: list[tuple[int, int, str, _Match]] = []
         others: list[tuple[int, int, str, _Match]] = []
         for file, tree in self._trees.items():
-            for function, owner in [*_functions(tree), *((loop, "") for loop in _top_level_loops(tree))]:
+            for function, owner in _repeating(tree):
                 if is_later and owner and getattr(function, "name", "") in _CONSTRUCTORS:
                     continue
                 body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
@@ -169,13 +169,9 @@ class Sources:
 
     def is_in_constructor(self, statement: dict[str, Any]) -> bool:
         """Whether a statement that was found is one of `__init__`, or of what dataclasses have in its place."""
-        line = statement["line"]
-        around = [
-            function
-            for function, owner in _functions(self._trees[statement["file"]])
-            if owner and function.lineno <= line <= (function.end_lineno or line)
-        ]
-        return bool(around) and around[-1].name in _CONSTRUCTORS
+        around = _functions_around(self._trees[statement["file"]], statement["line"])
+        methods = [function for function, owner in around if owner]
+        return bool(methods) and methods[-1].name in _CONSTRUCTORS
 
     def statement_at(self, file: str, line: int) -> dict[str, Any]:
         """The innermost statement at a line; of a function, its decorators belong to it."""
@@ -329,9 +325,8 @@ def _is_registered_in_one(found: list[tuple[int, int, str, _Match]], trees: dict
     """Whether all are calls of one function that hand something to a library: they do the same."""
     functions: set[tuple[str, int]] = set()
     for _, _, file, match in found:
-        line = match.node.lineno
-        around = [f.lineno for f, _ in _functions(trees[file]) if f.lineno <= line <= (f.end_lineno or line)]
-        functions.add((file, max(around, default=0)))
+        around = _functions_around(trees[file], match.node.lineno)
+        functions.add((file, max((function.lineno for function, _ in around), default=0)))
     return len(functions) == 1 and all(match.is_registering for _, _, _, match in found)
 
 
@@ -359,8 +354,7 @@ def _first_line(node: ast.stmt) -> int:
 
 def _repeated(tree: ast.Module) -> list[ast.AST]:
     """What lies in functions, and in loops outside of them."""
-    around = [*(function for function, _ in _functions(tree)), *_top_level_loops(tree)]
-    return list({id(node): node for outer in around for node in ast.walk(outer)}.values())
+    return list({id(node): node for outer, _ in _repeating(tree) for node in ast.walk(outer)}.values())
 
 
 def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
@@ -426,6 +420,16 @@ def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFu
             yield node, owner
         inner = node.name if isinstance(node, ast.ClassDef) else owner
         nodes.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _functions_around(tree: ast.Module, line: int) -> list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    return [(f, owner) for f, owner in _functions(tree) if f.lineno <= line <= (f.end_lineno or line)]
+
+
+def _repeating(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    """All functions, with their classes, and the loops outside of them."""
+    yield from _functions(tree)
+    yield from ((loop, "") for loop in _top_level_loops(tree))
 
 
 def _top_level_loops(tree: ast.Module) -> Iterator[ast.stmt]:
