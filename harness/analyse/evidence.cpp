@@ -6,8 +6,8 @@ namespace stepleak {
 
 const Recording& recording_after_look(const Trace& trace) {
   static const Recording kNone;
-  const auto& newest = trace.recording();
-  return newest.pass.first_step > judged_steps(trace).last ? newest : kNone;
+  const bool is_any = !trace.recordings().empty();
+  return is_any && trace.recordings().back().pass.first_step > judged_steps(trace).last ? trace.recording() : kNone;
 }
 
 }  // namespace stepleak

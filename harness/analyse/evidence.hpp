@@ -15,7 +15,8 @@ struct Evidence {
   const Recording& recording;
 };
 
-/// The recording that belongs to the last look; an empty one where no record pass followed it.
+/// The recording that tells of the last look: the newest of which some step is a proof. An empty one where no record
+/// pass followed that look.
 [[nodiscard]] const Recording& recording_after_look(const Trace& trace);
 
 }  // namespace stepleak

@@ -74,6 +74,9 @@ const CohortTable* Trace::cohorts_of(Device device) const {
 
 const Recording& Trace::recording() const {
   static const Recording kNone;
+  const auto newest = std::find_if(recordings_.rbegin(), recordings_.rend(),
+                                   [](const Recording& recording) { return recording.proof_steps() > 0; });
+  if (newest != recordings_.rend()) return *newest;
   return recordings_.empty() ? kNone : recordings_.back();
 }
 

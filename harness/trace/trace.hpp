@@ -73,7 +73,8 @@ class Trace {
   [[nodiscard]] std::vector<Device> devices() const;
   /// The cohorts of a device at the last look; null where none was taken.
   [[nodiscard]] const CohortTable* cohorts_of(Device device) const;
-  /// The newest recording; an empty one where there is none.
+  /// The newest recording of which some step is a proof, since the end of a run may cut one short; the newest where
+  /// none has any, an empty one where there is none.
   [[nodiscard]] const Recording& recording() const;
   /// False where the user's code has turned Python's collector off, and has not called it by itself so far.
   [[nodiscard]] bool is_collector_enabled() const;

@@ -388,3 +388,45 @@ def test_one_optimizer_after_the_other_ends_steps_of_the_same_loop(folder: Comma
     assert result["verdict"] == "clean", watched.text
     assert result["steps"] >= 64
     assert "each ended by Adam.step (phases.py:9) or SGD.step (phases.py:9)" in result["conditions"]["steps found by"]
+
+
+BUFFERS = """
+import random
+import torch
+
+class Pool:
+    def __init__(self):
+        self.idle, self.lent = [], {}
+    def take(self):
+        buffer = self.idle.pop() if self.idle else torch.empty(64, 256)
+        self.lent[id(buffer)] = buffer
+        return buffer
+    def give_back(self, buffer):
+        self.idle.append(self.lent.pop(id(buffer)))
+
+random.seed(7)
+model = torch.nn.Linear(256, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+pool = Pool()
+for step in range(1200):
+    buffer = pool.take()
+    if random.random() < 1 / 7:
+        BROKEN
+        continue
+    optimizer.zero_grad()
+    model(buffer).square().mean().backward()
+    optimizer.step()
+    pool.give_back(buffer)
+"""
+
+
+@pytest.mark.parametrize(("broken", "verdict"), [("pass", "leak"), ("pool.give_back(buffer)", "clean")])
+def test_a_record_pass_that_the_end_of_the_script_cuts_short_hides_no_leak(
+    broken: str, verdict: str, folder: CommandLine
+) -> None:
+    folder.write("buffers.py", BUFFERS.replace("BROKEN", broken))
+    watched = folder("watch", "--json", "out.json", "buffers.py")
+    result = folder.results("out.json")["buffers.py"]
+    assert result["verdict"] == verdict, watched.text
+    if verdict == "leak":
+        assert ".lent (dict" in result["findings"][0]["holder"]

@@ -36,6 +36,20 @@ TEST(SerialiseTest, ReadsWhatItWrote) {
   EXPECT_EQ(to_json(result_from_json(text)), text);
 }
 
+TEST(TraceTest, TellsWhatARecordPassProvedWhereTheEndOfTheRunCutTheNextOneShort) {
+  const auto recording = [](std::int64_t first, std::int64_t steps) {
+    return Recording{.pass = {.type = PassType::record, .first_step = first, .planned_steps = 18, .young_steps = 2},
+                     .steps = steps};
+  };
+  Trace trace({}, {{Counter::live_bytes}});
+  EXPECT_TRUE(trace.recording().is_empty());
+  trace.add_recording(recording(33, 2));
+  EXPECT_EQ(trace.recording().pass.first_step, 33);
+  trace.add_recording(recording(65, 18));
+  trace.add_recording(recording(1007, 2));
+  EXPECT_EQ(trace.recording().pass.first_step, 65);
+}
+
 TEST(SerialiseTest, KeepsWhatThePicturesOfARunShow) {
   auto result = leaking_result();
   result.trace = TraceBuilder(40)

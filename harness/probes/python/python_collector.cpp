@@ -164,7 +164,12 @@ void PythonCollector::unfreeze() {
 
 std::int64_t PythonCollector::collect_all() {
   const py::gil_scoped_acquire gil;
-  const auto before = is_frozen_ ? tracked_addresses() : std::vector<const void*>();
+  std::vector<const void*> before;
+  if (is_frozen_) {
+    // What it frees while the others are set apart is not told.
+    collect_now();
+    before = tracked_addresses();
+  }
   unfreeze();
   collect_now();
   has_collected_ = true;
