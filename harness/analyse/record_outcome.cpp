@@ -175,7 +175,9 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
   if (container == nullptr) {
-    if (is_reset_to_come(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
+    // A buffer that is cut is no container whose entries count.
+    const bool is_cut = finding.structure.type == StructureType::bounded;
+    if (is_cut || is_reset_to_come(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
     return outcome;
   }
   outcome.bound = bound_of(*container, finding.structure);
@@ -205,7 +207,12 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   }
   outcome.type = RecordOutcome::Type::bounded;
   outcome.was_emptied = 2 * rate_of(outcome.held, end) < recorded_rate(evidence.recording, finding);
-  outcome.full_at = end + static_cast<std::int64_t>(std::ceil(static_cast<double>(missing) / rate));
+  const auto steps_for = [rate](std::int64_t entries) {
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(entries) / rate));
+  };
+  // Less than one entry a step may be one of each step until lately.
+  outcome.replaced_in = std::min(outcome.held, steps_for(outcome.held));
+  outcome.full_at = end + steps_for(missing);
   outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
   return outcome;
 }

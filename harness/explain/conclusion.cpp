@@ -156,7 +156,7 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
   return fmt::format("{} is {} {}{} and full at about step {}, with {}; this run had {}: let it run {} steps",
                      outcome.holder, is_declared ? "declared to hold at most" : "bounded at", outcome.bound, by,
                      outcome.full_at, format_bytes(outcome.bytes_when_full), record.trace.step_count(),
-                     outcome.full_at + outcome.held + kStepsToSettle * record.policy.clean_steps);
+                     outcome.full_at + outcome.replaced_in + kStepsToSettle * record.policy.clean_steps);
 }
 
 // What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.

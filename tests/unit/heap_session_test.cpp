@@ -84,12 +84,13 @@ TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereSomethingEmptiesTheConta
   EXPECT_GE(result_of(StructureType::reset, kStepBytes).trace.step_count(), 512);
 }
 
-/// Finds a short list that may hold so many, and gained so many entries in each recorded step.
+/// Finds a list that holds so many, may hold so many more, and gained so many entries in each recorded step.
 class EmptiedListSearch final : public HolderSearch {
  public:
-  explicit EmptiedListSearch(std::int64_t entries, std::int64_t bound = 100) : entries_(entries), bound_(bound) {}
+  explicit EmptiedListSearch(std::int64_t entries, std::int64_t bound = 100, std::int64_t length = 2)
+      : entries_(entries), bound_(bound), length_(length) {}
   void search(Recording& recording) override {
-    recording.objects.nodes.push_back({.type = "list", .name = "train.rows", .length = 2});
+    recording.objects.nodes.push_back({.type = "list", .name = "train.rows", .length = length_});
     recording.holders.push_back({.held = 0,
                                  .container = 0,
                                  .structure = {.type = StructureType::bounded, .bound = bound_},
@@ -101,10 +102,11 @@ class EmptiedListSearch final : public HolderSearch {
  private:
   std::int64_t entries_;
   std::int64_t bound_;
+  std::int64_t length_;
 };
 
-bool is_filled(std::int64_t entries) {
-  EmptiedListSearch search(entries);
+bool is_filled(std::int64_t entries, std::int64_t bound = 100, std::int64_t length = 2) {
+  EmptiedListSearch search(entries, bound, length);
   const auto result = result_of(search);
   const auto& passes = result.trace.passes();
   return std::any_of(passes.begin(), passes.end(), [](const Pass& pass) { return pass.type == PassType::fill; });
@@ -114,6 +116,11 @@ TEST(HeapSessionTest, FillsAContainerAtTheRateOfTheRecordedStepsWhereItHasBeenEm
   EXPECT_TRUE(is_filled(1));
   // At that of all steps it would be full long after the budget.
   EXPECT_FALSE(is_filled(0));
+}
+
+TEST(HeapSessionTest, FillsAContainerForAsManyStepsAsReplaceWhatItHolds) {
+  EXPECT_TRUE(is_filled(33, 2000, 1700));
+  EXPECT_FALSE(is_filled(33, 20000, 1700));
 }
 
 TEST(HeapSessionTest, RunsOnToTheBudgetWhereAContainerThatItCannotFillHasBeenEmptied) {
