@@ -142,6 +142,29 @@ def test_links_of_a_chain_are_kept_by_what_puts_one_before_another() -> None:
     assert holder["expression"] == ""
 
 
+class Step:
+    """Keeps the one before it by an attribute that its class does not have."""
+
+    before: Any = None
+
+
+def test_link_that_a_statement_of_its_own_puts_behind_another_is_kept_by_that(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("def remember(smoother, x):\n    x.before = smoother.latest\n    smoother.latest = x\n")
+    root: Any = types.SimpleNamespace(latest=None)
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            step = Step()
+            step.before, root.latest = root.latest, step
+            step.value = torch.zeros(4)  # type: ignore[attr-defined]
+        return [root.latest.value._cdata, root.latest.before.before.value._cdata]
+
+    found = search(root, keep, (str(file),))
+    holder = found["holders"][found["holder_of"][found["addresses"][1]]]
+    assert holder["text"] == "x.before = smoother.latest"
+
+
 class Touchy:
     """Says where it is asked anything."""
 

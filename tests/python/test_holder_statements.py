@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import logging.handlers
+import signal
+import sys
 import types
 import weakref
 from collections import UserDict
@@ -168,6 +171,23 @@ def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
 
     holders = search(root, keep, (str(file),))["holders"]
     assert [(holder["text"], holder["line"]) for holder in holders][:1] == [("layer.register_forward_hook(hook)", 5)]
+
+
+def test_hook_whose_removal_an_error_may_pass_over_is_named_where_no_other_is(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(
+        "def recording(layer, hook):\n    handle = layer.register_forward_hook(hook)\n    yield\n    handle.remove()\n",
+        encoding="utf-8",
+    )
+    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            root.layer.register_forward_hook(lambda *_: None)
+        return []
+
+    holder = search(root, keep, (str(file),))["holders"][0]
+    assert (holder["text"], holder["line"]) == ("handle = layer.register_forward_hook(hook)", 2)
 
 
 class Norm(torch.nn.Module):
@@ -430,6 +450,15 @@ def at(*labels: str, owners: frozenset[str] = frozenset(), beyond: bool = False)
         ),
         (at("s", "_exit_callbacks"), "def f(s):\n    s.push(1)\ndef g(s):\n    s.push(2)\n", ""),
         (at("p", "_hooks"), "def f(p):\n    return p.register_hook(g)\n", "return p.register_hook(g)"),
+        (at("p", "_hooks"), "def f(p):\n    p._register_state_dict_hook(g)\n", "p._register_state_dict_hook(g)"),
+        (
+            Place([*at("s", "map", "maps").way, Access("index", "8")], [], is_container=True),
+            "def f(s):\n    s.map = s.map.new_child({})\n",
+            "s.map = s.map.new_child({})",
+        ),
+        (at("s", "kept"), "def f(s):\n    s.kept = OrderedDict()\n", ""),
+        (at("s", "kept"), "def f(s):\n    s.kept = defaultdict(list)\n", ""),
+        (at("s", "kept"), "def f(s, x):\n    s.kept = OrderedDict(x)\n", "s.kept = OrderedDict(x)"),
         (at("e", "_waiters"), "async def f(e):\n    await e.wait()\n", "await e.wait()"),
         (at("kept"), "def f(k):\n    kept[k, 1] += 1\n", "kept[k, 1] += 1"),
         (at("kept"), "def f(k):\n    kept['one'] += 1\n", ""),
@@ -465,3 +494,77 @@ def test_statement_of_a_wrapper_is_that_of_its_own_items_where_a_class_writes_th
     )
     place = at("server", "store", "data", owners=frozenset({"Store", "UserDict"}), beyond=True)
     assert statements_at(place, source, tmp_path) == "self.data[k] = {'a': 1}"
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def configure(log):\n    log.addHandler(MemoryHandler(capacity=50))\n", 2),
+        ("import logging\nlog.addHandler(logging.handlers.MemoryHandler(50))\n", 2),
+        # Which of two is not known, and a handler of the user's own is filled by its own code.
+        ("def configure(a, b):\n    a.addHandler(MemoryHandler(1))\n    b.addHandler(MemoryHandler(2))\n", 0),
+        ("class MemoryHandler: ...\ndef configure(log):\n    log.addHandler(MemoryHandler(capacity=50))\n", 0),
+    ],
+    ids=["in_a_function", "at_the_top", "two_of_them", "the_users_own"],
+)
+def test_object_of_a_library_that_fills_itself_is_told_by_what_makes_it(source: str, line: int, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    log = logging.Logger("training")
+    log.addHandler(logging.handlers.MemoryHandler(capacity=10_000))
+
+    def keep() -> list[int]:
+        for i in range(STEPS):
+            log.warning("%s", torch.zeros(4 + i))
+        return []
+
+    holder = next(h for h in search(types.SimpleNamespace(log=log), keep, (str(file),))["holders"] if h["path"])
+    assert holder["line"] == line
+    assert holder["file"] == (str(file) if line else "")
+
+
+def test_handler_of_a_signal_is_told_by_what_sets_it(tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("import signal\ndef install(handler):\n    signal.signal(signal.SIGUSR2, handler)\n")
+    before = signal.getsignal(signal.SIGUSR2)
+
+    def install(state: torch.Tensor) -> None:
+        previous = signal.getsignal(signal.SIGUSR2)
+
+        def handler(number: int, frame: Any) -> None:
+            print(state, previous)
+
+        signal.signal(signal.SIGUSR2, handler)
+
+    def keep() -> list[int]:
+        states = [torch.zeros(4) for _ in range(STEPS)]
+        for state in states:
+            install(state)
+        return [state._cdata for state in states]
+
+    try:
+        holder = holder_of_first(search(types.SimpleNamespace(), keep, (str(file),)))
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert holder["path"].startswith("signal.getsignal(SIGUSR2)")
+    assert holder["line"] == 3
+
+
+def test_statement_in_a_file_in_which_no_survivor_was_made(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    training, registry = tmp_path / "training.py", tmp_path / "registry.py"
+    training.write_text("def step(x):\n    keep_in_registry(x)\n")
+    registry.write_text("def keep_in_registry(registry, x):\n    registry.kept_in_registry[id(x)] = x\n")
+    module = types.ModuleType("registry")
+    module.__file__ = str(registry)
+    exec(compile(registry.read_text(), str(registry), "exec"), vars(module))
+    monkeypatch.setitem(sys.modules, "registry", module)
+    root: Any = types.SimpleNamespace(kept_in_registry={})
+
+    def keep() -> list[int]:
+        tensors = [torch.zeros(4) for _ in range(STEPS)]
+        for x in tensors:
+            module.keep_in_registry(root, x)
+        return [x._cdata for x in tensors]
+
+    holder = holder_of_first(search(root, keep, (str(training),)))
+    assert (holder["file"], holder["line"]) == (str(registry), 2)

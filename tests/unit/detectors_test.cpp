@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "detectors/growing_buffer/growing_buffer_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/record_outcome.hpp"
@@ -168,6 +169,19 @@ TEST(GrowingBufferDetectorTest, IgnoresModelsOfTrialsThatAreAliveOfAllAges) {
   Cohorts cohorts;
   for (std::int64_t step = 0; step <= 256; step += 16) cohorts.push_back({step, 32768, 6});
   EXPECT_FALSE(kinds_of(growing_by_trials(cohorts)).contains(Kind::growing_buffer));
+}
+
+// A buffer of whose variable the sources say `structure`.
+RecordOutcome::Type outcome_of_buffer(const Structure& structure) {
+  auto builder = leaking(2048, 0, 0);
+  builder.with_object({.type = "Tensor"}).with_holder({.held = 0, .structure = structure});
+  keep(builder, {.holder = 0});
+  return Analysed(builder.build()).outcome(GrowingBufferDetector()).type;
+}
+
+TEST(GrowingBufferDetectorTest, WaitsForALineThatCutsTheBuffer) {
+  EXPECT_EQ(outcome_of_buffer({.type = StructureType::bounded, .bound = 1200}), RecordOutcome::Type::filling);
+  EXPECT_EQ(outcome_of_buffer({}), RecordOutcome::Type::open);
 }
 
 TEST(GrowingBufferDetectorTest, IgnoresOneMoreBlockAStep) {

@@ -87,7 +87,7 @@ def _does(use: Use, uses: Uses, places: Places) -> str:
     olds = [] if use.detail is None else [node for node in ast.walk(use.detail) if node in uses.denoting]
     if not olds:
         # What it is computed of may be made of the old value in turn.
-        return "end" if use.detail is None or _is_fresh(use.detail) else "unknown"
+        return "end" if use.detail is None or is_fresh(use.detail) else "unknown"
     return "add" if all(_leads_on(use, node) for node in olds) else "unknown"
 
 
@@ -97,7 +97,8 @@ def _is_lasting(use: Use, places: Places) -> bool:
     return not is_phase and not any(may_cease(guard) for _, guard in places.guards(use))
 
 
-def _is_fresh(value: ast.expr) -> bool:
+def is_fresh(value: ast.expr) -> bool:
+    """Whether it is made of nothing that was there before."""
     return isinstance(value, ast.Constant) or called_name(value) in _MAKING
 
 

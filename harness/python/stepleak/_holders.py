@@ -20,6 +20,7 @@ from stepleak import _declared, _tensors
 from stepleak._accumulated import accumulated
 from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
+from stepleak._cut_buffers import cut
 from stepleak._cycles import Ways, statement_closing
 from stepleak._folders import user_folders
 from stepleak._frames import ReadLocals
@@ -30,9 +31,11 @@ from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import (
     CONTAINERS,
+    all_class_names,
     code_of,
     container_kind,
     free_places_in,
+    full_type_name,
     groups_of,
     is_a,
     items_of,
@@ -41,7 +44,7 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._paths import End, Paths, Search
-from stepleak._sources import Access, Place, Sources, no_statement
+from stepleak._sources import Access, Place, Sources, makes_of_itself, no_statement
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, caching_line, judged
 from stepleak._unseen import array_types, is_array_of_objects, length_of, lengths_of, places_of
@@ -60,6 +63,8 @@ _MOST_ASKED = 16
 """Containers that grew, of which one may keep what something else has in use."""
 _FEWEST_ENTRIES = 2
 """Of a container that grew, where what it gained can be weighed."""
+_FILLED_BY_OTHERS = frozenset({"torch", "builtins", "collections", "types", "functools", "_thread"})
+"""Modules whose objects keep what the user's code puts into them."""
 _FEWEST_LINKS = 3
 """Of one type, on one way."""
 
@@ -289,6 +294,7 @@ class _Found:
         held keeps all that was born before it."""
         if search.end is not End.FOUND:
             return
+        behind: Place | None = None
         links = self._links_in(search)
         is_link = is_link or links >= 0
         holder = self._graph.add(search, is_whole=is_link or buffer is not None, within=within)
@@ -298,6 +304,7 @@ class _Found:
         elif links >= 0:
             to_first = dataclasses.replace(search, objects=search.objects[: links + 1])
             place = _without_items(self._graph.add(to_first, is_whole=True)["place"])
+            behind = self._place_behind(search, links)
         elif is_link:
             place = _as_link(place, search.objects[-1])
         function = search.root_name.removeprefix("local of ") if search.variable else ""
@@ -321,6 +328,8 @@ class _Found:
             structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
             end = end if life.owners or len(search.objects) > 1 else None
+        elif not chain and structure == UNKNOWN_STRUCTURE:
+            structure = cut([*life.owners, *search.objects], self._code, life.variable, life.function)
         if structure.kind == "keyed" and growth == 0 and holder["graph"] >= 0:
             # No key came: what grows is the graph of an item that is made of itself.
             structure = UNKNOWN_STRUCTURE
@@ -338,6 +347,8 @@ class _Found:
             structure = _structure_of(declared, length_of(chain[-1]))
         try:
             statement = self._statement_keeping(search, place, chain, container.fills, is_link=is_link)
+            if behind is not None and not makes_of_itself(statement):
+                statement = self._statement_behind(behind) or statement
         except Exception:
             # Source that nobody thought of must not lose the holder itself.
             statement = no_statement()
@@ -351,6 +362,22 @@ class _Found:
         holder |= _gain_of(weight)
         self._holders.append(holder)
 
+    def _place_behind(self, search: Search, first: int) -> Place | None:
+        """The attribute by which the first link of a chain keeps the next; None where it is none."""
+        kind = type(search.objects[first])
+        second = next((at for at in range(first + 1, len(search.objects)) if type(search.objects[at]) is kind), -1)
+        if second < 0:
+            return None
+        way = dataclasses.replace(search, objects=search.objects[: second + 1])
+        place: Place = self._graph.add(way, is_whole=True)["place"]
+        is_attribute = not place.is_container and place.way[-1].kind == "attribute"
+        return dataclasses.replace(place, way=place.way[-1:]) if is_attribute else None
+
+    def _statement_behind(self, place: Place) -> dict[str, Any] | None:
+        """What puts a link behind another, where that is no constructor: `node.before = self.newest`."""
+        statement = self._sources.statement_keeping(place, is_later=True)
+        return statement | {"expression": ""} if statement["file"] else None
+
     def _statement_keeping(
         self, search: Search, place: Place, chain: list[Any], fills: tuple[Use, ...], *, is_link: bool
     ) -> dict[str, Any]:
@@ -362,13 +389,36 @@ class _Found:
         statement = self._statement_of_link(place) if is_link else self._sources.statement_keeping(place)
         if not statement["file"]:
             statement = self._sources.statement_filling(fills)
+        if not statement["file"]:
+            statement = self._statement_elsewhere(place, is_link=is_link)
         if not statement["file"] and _is_state_of_listed(search.objects):
             statement = self._sources.statement_calling("add_param_group")
+        if not statement["file"] and search.root_name.startswith("signal."):
+            statement = self._sources.statement_making("signal")
         if not statement["file"] and chain and _is_of(chain[-1], threading.Thread):
             statement = self._sources.statement_calling("ThreadPoolExecutor")
         if not statement["file"] and chain:
             statement |= dict(zip(("file", "line", "text"), caching_line(chain, self._code), strict=True))
-        return statement
+        return statement if statement["file"] else self._statement_making_owner(chain or search.objects)
+
+    def _statement_making_owner(self, objects: list[Any]) -> dict[str, Any]:
+        """Of a library's object that fills itself, innermost of `objects`: a handler that gathers records, a mock its
+        calls, an iterator what it will give again."""
+        for item in reversed(objects):
+            if any(self._code.classes(name) for name in all_class_names(item)):
+                break
+            if full_type_name(item).partition(".")[0] in _FILLED_BY_OTHERS:
+                continue
+            statement = self._sources.statement_making(type_name(item).lstrip("_"))
+            if statement["file"]:
+                return statement
+        return no_statement()
+
+    def _statement_elsewhere(self, place: Place, *, is_link: bool) -> dict[str, Any]:
+        """In files of the user's in which no survivor was made."""
+        modules, _ = self._code.mentioning(place.way[-1].label)
+        sources = Sources({module.file: set() for module in modules if not self._sources.has(module.file)})
+        return sources.statement_keeping(place, is_later=is_link, is_sure=True)
 
     def _statement_of_link(self, place: Place) -> dict[str, Any]:
         statement = self._sources.statement_keeping(place, is_later=True)

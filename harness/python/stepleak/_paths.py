@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import gc
 import math
+import signal
 import sys
 import threading
 import types
@@ -51,6 +52,9 @@ _AT_ONCE = 128
 """Objects whose referrers are asked for at once: among millions that takes seconds, which nothing interrupts."""
 _ITERATORS: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
 """Of which ours hold a layer for the moment, and a generator's what its loop goes over."""
+
+
+_FUNCTIONS: tuple[type, ...] = (types.FunctionType, types.MethodType)
 
 
 class End(enum.Enum):
@@ -102,6 +106,8 @@ class Paths:
                 self._roots.setdefault(id(module_namespace(module)), name)
         for namespace, name in self._frames.namespaces.items():
             self._roots.setdefault(namespace, name)
+        for name, handler in _signal_handlers():
+            self._roots.setdefault(id(handler), name)
         self._known: list[Search] = []
         """Ways that were found, on which lie those to the objects on them."""
         self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self._known), id(self.__dict__)}
@@ -279,6 +285,12 @@ class Paths:
 
 def _is_foreign(module: Any) -> bool:
     return type(module) is str and module.partition(".")[0] != "stepleak"
+
+
+def _signal_handlers() -> list[tuple[str, Any]]:
+    """Functions and methods that signals call, which nothing else need refer to."""
+    handlers = [(f"signal.getsignal({number.name})", signal.getsignal(number)) for number in signal.Signals]
+    return [(name, handler) for name, handler in handlers if is_one_of(type(handler), _FUNCTIONS)]
 
 
 def with_unseen_references(objects: list[Any], limit: TimeLimit) -> list[Any]:

@@ -172,6 +172,10 @@ class Places:
         for module, node in self._leading_to(use):
             yield from ((module, guard) for guard in module.guards(node))
 
+    def is_guarded(self, use: Use) -> bool:
+        """Whether there are any but those of loops."""
+        return any(not guard.is_loop for _, guard in self.guards(use))
+
     def _leading_to(self, use: Use) -> Iterator[tuple[Module, ast.AST]]:
         """A use, the calls of its function, and the calls of what calls that, up to the step or to what runs now."""
         waiting: list[tuple[Module, ast.AST, int]] = [(use.module, use.node, 0)]

@@ -65,6 +65,8 @@ class _Match:
 
 _FILLED_BY_LIBRARIES = (
     ("_hooks", "register_"),
+    ("_hooks", "_register_"),
+    ("maps", "new_child"),
     ("param_groups", "add_param_group"),
     ("_modules", "add_module"),
     ("_modules", "register_module"),
@@ -92,6 +94,8 @@ begin."""
 
 _TABLES_OF_A_MODULE = frozenset({"_buffers", "_parameters", "_modules"})
 """Of `torch.nn.Module`, which puts there what is assigned to an attribute of such a name."""
+
+_CONTAINERS = frozenset({"Counter", "OrderedDict", "defaultdict", "deque", "dict", "list", "set"})
 
 _CONSTRUCTORS = ("__init__", "__post_init__")
 
@@ -124,13 +128,18 @@ class Sources:
             except (OSError, SyntaxError, ValueError):
                 continue
 
-    def statement_keeping(self, place: Place, *, is_later: bool = False) -> dict[str, Any]:
+    def has(self, file: str) -> bool:
+        """Whether it is one of the sources."""
+        return file in self._trees
+
+    def statement_keeping(self, place: Place, *, is_later: bool = False, is_sure: bool = False) -> dict[str, Any]:
         """The likeliest statement that keeps something at a place; empty where none is known. `is_later`: none of a
-        constructor, where what was kept first is made.
+        constructor, where what was kept first is made. `is_sure`: none that has only the name in common.
         """
         ways = [_as_attribute(place) or _as_wrapper(place), place]
         found = [self._statement_keeping(way, is_later) for way in ways if way is not None]
-        return min(found, key=lambda ranked: ranked[0])[1]
+        rank, statement = min(found, key=lambda ranked: ranked[0])
+        return no_statement() if is_sure and rank >= _UNPROVEN else statement
 
     def _statement_keeping(self, place: Place, is_later: bool) -> tuple[int, dict[str, Any]]:
         """Of one way to write the place, with its rank.
@@ -144,6 +153,7 @@ class Sources:
         """
         proven: list[tuple[int, int, str, _Match]] = []
         others: list[tuple[int, int, str, _Match]] = []
+        taken_back: list[tuple[int, int, str, _Match]] = []
         for file, tree in self._trees.items():
             for function, owner in _repeating(tree):
                 if is_later and owner and getattr(function, "name", "") in _CONSTRUCTORS:
@@ -152,9 +162,14 @@ class Sources:
                 is_elsewhere = not any(line in body for line in self._lines[file])
                 for node in ast.walk(function):
                     match = None if node is function else self._match(node, place, owner)
-                    if match is not None and not _is_taken_back(node, function):
-                        distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
-                        (proven if match.is_proven else others).append((match.rank, distance, file, match))
+                    if match is None:
+                        continue
+                    distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
+                    found = proven if match.is_proven else others
+                    found = taken_back if _is_taken_back(node, function) else found
+                    found.append((match.rank, distance, file, match))
+        # An error may pass over the line that takes it back.
+        others = others if proven or others else taken_back
         # Of statements of which each may mean another object, one that runs again is meant, and none of a package's.
         if len(_nodes_of(others)) > 1:
             others = [found for found in others if not self.is_in_constructor(_statement(found[2], found[3].node))]
@@ -198,6 +213,16 @@ class Sources:
             for node in _repeated(tree)
             if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and node.value and called_name(node.value) == name
             if not self.is_in_constructor(statement := _statement(file, node))
+        ]
+        return found[0] if len(found) == 1 else no_statement()
+
+    def statement_making(self, name: str) -> dict[str, Any]:
+        """The only one that calls something of this name."""
+        found = [
+            _statement(file, node)
+            for file, tree in self._trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.stmt) and any(called_name(call) == name for call in _own_calls(node))
         ]
         return found[0] if len(found) == 1 else no_statement()
 
@@ -258,8 +283,8 @@ class Sources:
     ) -> _Match | None:
         # A literal or a constructor is how an empty container is made, unless it takes over what was in the old one, or
         # is an item of it.
-        is_literal = isinstance(value, (ast.List, ast.Dict, ast.Constant))
-        if is_literal and not _is_item(target, place, owner) and not _takes_over(value, place.way, owner):
+        is_empty = isinstance(value, (ast.List, ast.Dict, ast.Constant)) or _makes_empty(value)
+        if is_empty and not _is_item(target, place, owner) and not _takes_over(value, place.way, owner):
             return None
         return self._match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
 
@@ -305,7 +330,9 @@ def _is_set_by(call: ast.Call, place: Place, owner: str) -> bool:
 
 def _is_filling(place: Place, called: str) -> bool:
     """Whether a function of this name puts something into a library's container."""
-    label = place.way[-1].label
+    # Of a list of the library's own containers, one of these may be the innermost.
+    is_item = place.way[-1].kind == "index" and len(place.way) > 1
+    label = place.way[-2 if is_item else -1].label
     return any(label.endswith(end) and called.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES)
 
 
@@ -334,6 +361,29 @@ def _call_in(value: ast.expr | None) -> ast.Call | None:
     """What a statement calls, or awaits the call of."""
     value = value.value if isinstance(value, ast.Await) else value
     return value if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)) else None
+
+
+def makes_of_itself(statement: dict[str, Any]) -> bool:
+    """Whether it assigns what is made of what was there: `self.newest = Link(value, self.newest)`."""
+    try:
+        parsed = ast.parse(statement["text"]).body
+    except SyntaxError:  # the first line of more
+        return False
+    node = parsed[0] if parsed else None
+    if not isinstance(node, ast.Assign):
+        return False
+    made_of = {ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, (ast.Attribute, ast.Name))}
+    return any(ast.unparse(target) in made_of for target in node.targets)
+
+
+def _own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
+    """Those of a statement, without those of the statements in it."""
+    nodes: list[ast.AST] = [statement]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
 
 
 def no_statement() -> dict[str, Any]:
@@ -367,6 +417,14 @@ def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
             inner = [[target], [node.value]]
         parts += zip(*inner, strict=True)
     return parts
+
+
+def _makes_empty(value: ast.expr) -> bool:
+    """Whether an expression makes a container with nothing in it: `OrderedDict()`, `defaultdict(list)`."""
+    if not isinstance(value, ast.Call):
+        return False
+    name = called_name(value)
+    return len(value.args) <= (name == "defaultdict") and name in _CONTAINERS
 
 
 def _makes_graphs(call: ast.expr) -> bool:

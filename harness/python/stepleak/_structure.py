@@ -36,10 +36,10 @@ from stepleak._objects import (
 )
 from stepleak._places import Places
 from stepleak._slots import Slot, Slots
-from stepleak._syntax import Guard, Module
+from stepleak._syntax import Guard, Module, last_name
 from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import CHANGING, Name, Use, Uses
+from stepleak._uses import ADDING, CHANGING, Name, Use, Uses
 
 _FULL_QUEUES = ("maxsize", "_maxsize")
 _CACHES = (functools._lru_cache_wrapper,)
@@ -248,7 +248,15 @@ class _Judge:
         self._places.find_lengths()
         resolved = self._resolved()
         fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._places.is_set_up(u)]
-        return Judged(self._structure(resolved), tuple(fills), self._places.are_items_used())
+        return Judged(self._structure(resolved), tuple(fills or self._lookups()), self._places.are_items_used())
+
+    def _lookups(self) -> list[Use]:
+        """Those that make an item of a `defaultdict` by asking for it, as do those that put something into it."""
+        if not self._asks_itself():
+            return []
+        asked = [u for u in self._uses.found if u.kind == "index" and u.is_sure and not self._is_idle(u)]
+        putting = [u for u in asked if _is_put_into(u)]
+        return putting or [u for u in asked if not self._places.is_guarded(u)] or asked
 
     def _structure(self, resolved: list[Use]) -> Structure:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
@@ -533,7 +541,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
         places = Places(code, uses, slot.is_closure)
         for use in uses.found:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
-            is_gone = assigned == "reset" or (assigned == "remove" and not _is_carried_over(use, uses, below))
+            is_gone = assigned in ("reset", "remove") and not _is_carried_over(use, uses, below)
             is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
             is_too_late = code.is_over(use.module, use.node) or places.is_at_end(use.module, use.node)
             if is_gone and is_here and not is_too_late:
@@ -550,13 +558,23 @@ def at(kind: str, use: Use, bound: int = -1) -> Structure:
     return Structure(kind, bound if bound > 0 else -1, use.module.file, line, use.module.line(line))
 
 
+def _is_put_into(lookup: Use) -> bool:
+    """Whether the item that it asks for is filled there: `kept[key].append(x)`."""
+    item, _ = lookup.module.parent(lookup.node)
+    method = None if item is None else lookup.module.parent(item)[0]
+    return isinstance(method, ast.Attribute) and method.attr in ADDING
+
+
 def _is_carried_over(use: Use, uses: Uses, below: Slot) -> bool:
     """Whether what takes an owner's place may have been given the owner, or what it keeps.
 
-    `Epoch(self.epoch.number + 1)` has not; `State(self.state)`, `State(self.state.kept)` and `self.state.next()` may.
+    `Epoch(self.epoch.number + 1)` has not; `State(self.state)`, `State(self.state.kept)` and `self.state.next()` may,
+    and so may `Probe(self.bus)`, where the owner keeps it as `bus`.
     """
     names = {name.name for name in below.names}
     for node in ast.walk(use.detail) if use.detail is not None else ():
+        if isinstance(node, (ast.Attribute, ast.Name)) and last_name(node) in names:
+            return True
         if node in uses.denoting:
             part, _ = use.module.parent(node)
             if not isinstance(part, ast.Attribute) or part.attr in names:

@@ -19,6 +19,7 @@ from stepleak._objects import defining_class, is_a
 
 _address_of: Any = TensorBase.__dict__["_cdata"].__get__
 _graph_of: Any = TensorBase.__dict__["grad_fn"].__get__
+_shape_of: Any = TensorBase.__dict__["shape"].__get__
 _gradient_of: Any = TensorBase.__dict__["grad"].__get__
 _is_leaf: Any = TensorBase.__dict__["is_leaf"].__get__
 _HOOKS: dict[str, Any] = {
@@ -52,6 +53,13 @@ def address_of(tensor: Any) -> int:
     with DisableTorchFunction():
         address: int = _address_of(tensor)
     return address
+
+
+def shape_of(tensor: Any) -> tuple[int, ...]:
+    """Empty of one that has no numbers for it."""
+    with DisableTorchFunction():
+        shape = tuple(_shape_of(tensor))
+    return shape if all(type(size) is int for size in shape) else ()
 
 
 def all_tensors() -> list[Any]:

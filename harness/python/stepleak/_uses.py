@@ -311,6 +311,8 @@ class Uses:
             if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(parent.elts):
                 value = value.elts[parent.elts.index(node)]
             self._add("assign", module, node, value, is_sure)
+        elif isinstance(parent, ast.withitem):
+            self._add("assign", module, node, parent.context_expr, is_sure)
         else:
             self._add("reset", module, node, None, is_sure)
 

@@ -180,6 +180,20 @@ RUNNING = [
         "unbounded",
     ),
     Case(
+        "of a with statement around the loop",
+        "from contextlib import nullcontext\ndef main(probe):\n    with nullcontext([]) as losses:\n        for _ in range(6):\n            losses.append([1])\n        probe()\nif __name__ == '__main__':\n    main(None)\n",
+        "losses",
+        "unbounded",
+    ),
+    Case(
+        "of a with statement in each epoch",
+        "from contextlib import nullcontext\ndef main(probe):\n    for _ in range(2):\n        with nullcontext([]) as losses:\n            for _ in range(6):\n                losses.append([1])\n        probe()\nif __name__ == '__main__':\n    main(None)\n",
+        "losses",
+        "reset",
+        -1,
+        "with nullcontext([]) as losses:",
+    ),
+    Case(
         "made anew each epoch",
         "def main(probe):\n    for _ in range(2):\n        losses = []\n        for _ in range(6):\n            losses.append([1])\n        probe()\nif __name__ == '__main__':\n    main(None)\n",
         "losses",

@@ -309,6 +309,23 @@ def step(): store.add([1])
         "unbounded",
     ),
     Case(
+        "in what an object that is made anew is given",
+        """
+class Bus:
+    def __init__(self): self.kept = []
+class Probe:
+    def __init__(self, bus, x):
+        self.bus = bus
+        bus.kept.append(x)
+bus = Bus()
+def step():
+    global probe
+    probe = Probe(bus, [1])
+""",
+        "probe.bus.kept",
+        "unbounded",
+    ),
+    Case(
         "in an object that the one before it makes", owned("self.epoch.following()"), "keeper.epoch.kept", "unbounded"
     ),
     Case(

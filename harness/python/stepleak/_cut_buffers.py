@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What bounds a buffer that is made anew, longer each time, and cut to a length or made empty by some line:
+`self.rows = torch.cat([self.rows, row])[-self.length :]`.
+
+As with containers, being unsure is "unknown". A cut on another axis than that on which the buffer grows bounds nothing,
+and neither does one that it has outgrown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from stepleak._accumulated import is_fresh
+from stepleak._bounds import Bounds, assignments
+from stepleak._objects import class_namespace_of, is_a, is_one_of, mro_of
+from stepleak._places import Places
+from stepleak._slots import Slots
+from stepleak._structure import UNKNOWN, Structure, at
+from stepleak._syntax import called_name
+from stepleak._tensors import is_tensor, shape_of
+from stepleak._unseen import array_type
+from stepleak._user_code import OwnerClasses, UserCode
+from stepleak._uses import Use, Uses
+
+_JOINING = {"cat": 0, "concat": 0, "concatenate": 0, "append": 0, "vstack": 0, "row_stack": 0}
+"""Functions that make a longer buffer of others, and the axis where none is given."""
+_MOST_NAMES = 3
+"""Variables that a value may have gone through in one function."""
+
+
+def cut(objects: list[Any], code: UserCode, variable: str = "", function: str = "") -> Structure:
+    """Of the variable that holds the buffer, the last of `objects`, each of which leads to the next. Never raises for
+    what the sources contain. `variable`, `function`: where the way begins at a variable of a running function."""
+    try:
+        return _judged(objects, code, variable, function)
+    except Exception:
+        # Source that nobody thought of must not lose the holder itself.
+        return UNKNOWN
+
+
+def _judged(objects: list[Any], code: UserCode, variable: str, function: str) -> Structure:
+    shape = _shape_of(objects[-1])
+    slots = Slots(code, objects, variable, function).all() if shape else []
+    if not slots or slots[0] is None:
+        return UNKNOWN
+    uses = Uses(code, OwnerClasses(code, slots[0].owner), frozenset(), frozenset())
+    uses.follow(list(slots[0].names))
+    places = Places(code, uses, slots[0].is_closure)
+    bounds = Bounds(code, objects, places.is_length)
+    assigned = [u for u in uses.found if u.kind == "assign" and u.detail is not None]
+    grown = [axis for use in assigned for axis in _axes_grown(use, uses)]
+    living = [u for u in assigned if not _is_idle(u, places)]
+    for use in living:
+        for axis, part in _cuts(use, uses, len(shape)):
+            if any(_is_same(axis, other, len(shape)) for other in grown) or not grown:
+                bound = -1 if places.is_guarded(use) else bounds.kept_by_slice(use.module, part)
+                if bound < 0 or shape[axis] <= bound:
+                    return at("bounded", use, bound)
+    for use in living:
+        if use.detail is not None and is_fresh(use.detail) and not places.is_making(use.module, use.node):
+            return at("reset", use)
+    return UNKNOWN
+
+
+def _is_idle(use: Use, places: Places) -> bool:
+    """Whether no step does it."""
+    is_late = places.is_at_end(use.module, use.node) or places.is_uncalled(use.module, use.node)
+    return is_late or places.is_set_up(use)
+
+
+def _shape_of(item: Any) -> tuple[int, ...]:
+    """Of a buffer; empty where it is none."""
+    if is_tensor(item):
+        return shape_of(item)
+    array = array_type()
+    if array is not None and is_one_of(array, mro_of(type(item))):
+        shape: tuple[int, ...] = class_namespace_of(array)["shape"].__get__(item)
+        return shape
+    text = next((kind for kind in (str, bytes, bytearray) if is_a(item, kind)), None)
+    return () if text is None else (text.__len__(item),)
+
+
+def _parts(use: Use, node: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
+    """An expression with all in it, and what variables in it were assigned in the same function."""
+    for part in ast.walk(node):
+        yield part
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and depth < _MOST_NAMES:
+            scope = use.module.resolve(part, part.id)
+            for value in assignments(use.module, scope, part.id) if scope is use.module.scope(use.node) else []:
+                yield from _parts(use, value, depth + 1)
+
+
+def _is_made_of(use: Use, uses: Uses, node: ast.AST) -> bool:
+    return any(part in uses.denoting for part in _parts(use, node))
+
+
+def _axes_grown(use: Use, uses: Uses) -> Iterator[int | None]:
+    """On which the assigned value is longer than the buffer that it is made of; None where that is not known."""
+    assert use.detail is not None
+    for node in _parts(use, use.detail):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_made_of(use, uses, node):
+            yield 0
+        if not isinstance(node, ast.Call) or not any(_is_made_of(use, uses, a) for a in node.args):
+            continue
+        name = called_name(node)
+        if name in ("hstack", "column_stack"):
+            yield None
+        elif name in _JOINING:
+            given = next((k.value for k in node.keywords if k.arg in ("dim", "axis")), None)
+            given = node.args[1] if given is None and name != "append" and len(node.args) > 1 else given
+            yield _JOINING[name] if given is None else _constant(given)
+
+
+def _cuts(use: Use, uses: Uses, dimensions: int) -> Iterator[tuple[int, ast.Slice]]:
+    """The axes on which the assigned value is cut, and to what."""
+    assert use.detail is not None
+    for node in _parts(use, use.detail):
+        if not isinstance(node, ast.Subscript) or not _is_made_of(use, uses, node.value):
+            continue
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        dots = next((i for i, item in enumerate(items) if _is_dots(item)), len(items))
+        for index, item in enumerate(items):
+            axis = index if index < dots else index - len(items) + dimensions
+            if isinstance(item, ast.Slice) and (item.lower or item.upper) and 0 <= axis < dimensions:
+                yield axis, item
+
+
+def _is_dots(item: ast.expr) -> bool:
+    return isinstance(item, ast.Constant) and item.value is Ellipsis
+
+
+def _is_same(axis: int, other: int | None, dimensions: int) -> bool:
+    return other is None or axis == other % dimensions
+
+
+def _constant(node: ast.expr) -> int | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) is int else None

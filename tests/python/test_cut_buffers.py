@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers that are made anew, longer each time, with a line that cuts or empties them, and with one that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watched_program import found_in
+
+WINDOW = """
+import torch
+
+class ProgramWindow:
+    def __init__(self, length):
+        self.length, self.count = length, 0
+        self.program_rows = torch.empty(FIRST)
+    def push_program_row(self, row):
+        self.count += 1
+        UPDATE
+
+def program_main():
+    window = ProgramWindow(1200)
+    for i in range(10_000):
+        window.push_program_row(torch.ones(FIRST) if i else torch.ones(ROW))
+        program_tensor(window.program_rows)
+        program_step()
+
+program_main()
+"""
+JOINED = "self.program_rows = torch.cat([self.program_rows, row])"
+
+
+def window(update: str, first: str = "1, 4") -> str:
+    return WINDOW.replace("UPDATE", update).replace("FIRST", first).replace("ROW", first)
+
+
+CUT = {
+    "where it is joined": window(f"{JOINED}[-self.length :]"),
+    "in the next statement": window(f"{JOINED}\n        self.program_rows = self.program_rows[-1200:].contiguous()"),
+    "of a variable": window(
+        "joined = torch.cat((self.program_rows, row), 0)\n        self.program_rows = joined[-self.length :]"
+    ),
+    "on the axis that grows": window(
+        "self.program_rows = torch.cat([self.program_rows, row], dim=1)[:, -self.length :]"
+    ),
+    "on the last axis": window("self.program_rows = torch.cat([self.program_rows, row], dim=-1)[..., -self.length :]"),
+    "where it is too long": window(
+        f"{JOINED}\n        if len(self.program_rows) > 1300:\n            self.program_rows = self.program_rows[-9:]"
+    ),
+}
+GROWING = {
+    "not cut": window(JOINED),
+    "cut on another axis": window("self.program_rows = torch.cat([self.program_rows, row], dim=1)[-self.length :]"),
+    "longer than it is cut to": window(
+        "self.program_rows = torch.cat([self.program_rows[-2:], row])\n"
+        "        self.program_rows = torch.cat([self.program_rows, row, row])"
+    ),
+    "cut before the steps": window(f"if self.count == 1:\n            self.program_rows = row[-1:]\n        {JOINED}"),
+}
+
+
+def structure_in(program: str, folder: Path) -> dict[str, Any]:
+    found = found_in(program, folder)
+    (index,) = set(found["holder_of"].values())
+    structure: dict[str, Any] = found["holders"][index]["structure"]
+    return structure
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_what_is_cut_is_bounded(name: str, tmp_path: Path) -> None:
+    structure = structure_in(CUT[name], tmp_path)
+    assert structure["kind"] == "bounded"
+    assert structure["bound"] == (-1 if "if len" in CUT[name] else 1200)
+    assert "self.program_rows[-" in structure["text"] or "-self.length :]" in structure["text"]
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_no_cut_reaches_is_not(name: str, tmp_path: Path) -> None:
+    assert structure_in(GROWING[name], tmp_path)["kind"] == "unknown"
+
+
+def test_what_is_made_empty_each_epoch_is_reset(tmp_path: Path) -> None:
+    program = window(f"if self.count % 500 == 0:\n            self.program_rows = torch.zeros(1, 4)\n        {JOINED}")
+    assert structure_in(program, tmp_path)["kind"] == "reset"
