@@ -58,6 +58,9 @@ GROWING = {
         "self.program_rows = torch.cat([self.program_rows[-2:], row])\n"
         "        self.program_rows = torch.cat([self.program_rows, row, row])"
     ),
+    "cut where a setting says no": window(
+        f"{JOINED}\n        if CUTS:\n            self.program_rows = self.program_rows[-9:]"
+    ).replace("class", "CUTS = False\nclass", 1),
     "cut before the steps": window(f"if self.count == 1:\n            self.program_rows = row[-1:]\n        {JOINED}"),
 }
 

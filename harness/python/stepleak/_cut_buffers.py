@@ -51,8 +51,8 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     places = Places(code, uses, slots[0].is_closure)
     bounds = Bounds(code, objects, places.is_length)
     assigned = [u for u in uses.found if u.kind == "assign" and u.detail is not None]
-    grown = [axis for use in assigned for axis in _axes_grown(use, uses)]
-    living = [u for u in assigned if not _is_idle(u, places)]
+    living = [u for u in assigned if not _is_idle(u, places, bounds)]
+    grown = [axis for use in living for axis in _axes_grown(use, uses)]
     for use in living:
         for axis, part in _cuts(use, uses, len(shape)):
             if any(_is_same(axis, other, len(shape)) for other in grown) or not grown:
@@ -65,10 +65,11 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     return UNKNOWN
 
 
-def _is_idle(use: Use, places: Places) -> bool:
+def _is_idle(use: Use, places: Places, bounds: Bounds) -> bool:
     """Whether no step does it."""
     is_late = places.is_at_end(use.module, use.node) or places.is_uncalled(use.module, use.node)
-    return is_late or places.is_set_up(use)
+    is_off = any(bounds.is_off(module, guard) for module, guard in places.guards(use))
+    return is_late or is_off or places.is_set_up(use)
 
 
 def _shape_of(item: Any) -> tuple[int, ...]:
