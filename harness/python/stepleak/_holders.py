@@ -57,6 +57,8 @@ _MOST_TENSORS = 24
 """Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
 _MOST_SEARCHES = 4
 """Searches for tensors that share no holder with one found before."""
+_MOST_FILES = 40
+"""In which a container's name stands, of those in which no survivor was made: a commoner one says little."""
 _MOST_WEIGHED = 64
 """Containers that grew, of which some weigh the most."""
 _MOST_ASKED = 16
@@ -417,8 +419,10 @@ class _Found:
     def _statement_elsewhere(self, place: Place, *, is_link: bool) -> dict[str, Any]:
         """In files of the user's in which no survivor was made."""
         modules, _ = self._code.mentioning(place.way[-1].label)
-        sources = Sources({module.file: set() for module in modules if not self._sources.has(module.file)})
-        return sources.statement_keeping(place, is_later=is_link, is_sure=True)
+        others = [module for module in modules if not self._sources.has(module.file)]
+        if len(others) > _MOST_FILES:
+            return no_statement()
+        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=True)
 
     def _statement_of_link(self, place: Place) -> dict[str, Any]:
         statement = self._sources.statement_keeping(place, is_later=True)

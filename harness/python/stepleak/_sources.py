@@ -14,7 +14,7 @@ from typing import Any
 
 from stepleak._folders import PACKAGE_FOLDERS
 from stepleak._objects import key_text
-from stepleak._syntax import FUNCTIONS, SCOPES, called_name, first_line
+from stepleak._syntax import FUNCTIONS, SCOPES, Module, called_name, first_line
 from stepleak._uses import Use
 
 
@@ -127,6 +127,14 @@ class Sources:
                 self._trees[file] = ast.parse(Path(file).read_text(encoding="utf-8"))
             except (OSError, SyntaxError, ValueError):
                 continue
+
+    @classmethod
+    def of(cls, modules: list[Module]) -> Sources:
+        """Those of files that have been read."""
+        sources = cls({})
+        sources._lines = {module.file: set() for module in modules}
+        sources._trees = {module.file: module.tree for module in modules}
+        return sources
 
     def has(self, file: str) -> bool:
         """Whether it is one of the sources."""
