@@ -19,7 +19,9 @@ from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
 
 
-def found_after(root: Any, step: Callable[[int], None], blocks: frozenset[int] = frozenset()) -> list[dict[str, Any]]:
+def found_after(
+    root: Any, step: Callable[[int], None], blocks: frozenset[int] = frozenset(), wanted: tuple[int, ...] = ()
+) -> list[dict[str, Any]]:
     """The holders after so many steps, half of them before `halfway()`."""
     holders = HolderSearch(root, frame_locals)
     holders.begin()
@@ -33,7 +35,7 @@ def found_after(root: Any, step: Callable[[int], None], blocks: frozenset[int] =
         holders.end()
     finally:
         gc.unfreeze()
-    found = holders.search([], {chain_programs.__file__: set()}, STEPS, blocks=blocks)
+    found = holders.search(list(wanted), {chain_programs.__file__: set()}, STEPS, blocks=blocks)
     return [as_text(found, holder) | {"gained_bytes": holder["gained_bytes"]} for holder in found["holders"]]
 
 
@@ -70,6 +72,14 @@ def test_what_two_steps_left_is_named_where_nothing_else_is_known() -> None:
     program = Program()
     paths = [holder["path"] for holder in found_after(program.put_before, program.open_now_and_then)]
     assert [path.rpartition(" .")[2] for path in paths] == ["opened (list, len 2)"]
+
+
+def test_what_two_steps_left_is_named_beside_a_tensor_that_is_in_use() -> None:
+    program = Program()
+    program.batch = torch.zeros(4)
+    holders = found_after(program.put_before, program.open_now_and_then, wanted=(program.batch._cdata,))
+    paths = [holder["path"] for holder in holders]
+    assert [path.rpartition(" .")[2] for path in paths] == ["batch -> Tensor", "opened (list, len 2)"]
 
 
 def test_what_the_last_step_holds_is_not_left() -> None:

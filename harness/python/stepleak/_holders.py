@@ -462,8 +462,9 @@ class _Found:
 
     def add_lasting(self, paths: Paths, steps: int) -> None:
         """What steps left that nothing found so far leads to: links of a chain, leaves of a tree, tuples."""
-        # Where nothing is known yet, what some steps left now and then is better than nothing.
-        fewest = max(1, steps // 4) if self._holders else 1
+        # Where nothing that grew is known yet, what some steps left now and then is better than nothing.
+        has_grown = any(holder["gained_entries"] or holder["buffer_growth"] for holder in self._holders)
+        fewest = max(1, steps // 4) if has_grown else 1
         known = self._births.reached_from(paths.passed(), self._limit)
         if not self._births.are_lasting(known, fewest, self._limit):
             return
