@@ -44,6 +44,23 @@ double noise_of(const std::vector<std::int64_t>& values) {
   return 2 * static_cast<double>(*highest - *lowest) / static_cast<double>(values.end() - settled);
 }
 
+// Whether it moved only in steps in which the bytes of some device did, which have stood still for half of all steps:
+// what filled then is full, though a tensor more, once, is too rare to show that alone.
+bool has_moved_with_bytes(const Trace& trace, const std::vector<std::int64_t>& values, const Trends& trends) {
+  const auto devices = trace.devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    const SeriesKey key{Counter::live_bytes, device};
+    const auto bytes = values_of(trace, key, trends.judged());
+    if (!trends.of(key).is_flat() || bytes.size() != values.size()) return false;
+    std::size_t last_change = 0;
+    for (std::size_t i = 1; i < bytes.size(); ++i) {
+      if (bytes[i] != bytes[i - 1]) last_change = i;
+      if (values[i] != values[i - 1] && last_change != i) return false;
+    }
+    return last_change > 0 && 2 * (bytes.size() - 1 - last_change) >= bytes.size();
+  });
+}
+
 // The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now
 // and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
 // bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
@@ -67,6 +84,10 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
       state = TrendState::flat;
       if (key.counter == Counter::live_bytes) ledger.noise = noise_of(values);
     }
+  }
+  const bool are_bytes = key.counter == Counter::live_bytes;
+  if (state == TrendState::undecided && !are_bytes && has_moved_with_bytes(trace, values, trends)) {
+    state = TrendState::flat;
   }
   const bool is_constant = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
   const bool is_last_look = judged.last >= policy.budget_steps;

@@ -176,8 +176,10 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   const auto* container = container_of(evidence.recording, finding);
   if (container == nullptr) {
     // A buffer that is cut is no container whose entries count.
-    const bool is_cut = finding.structure.type == StructureType::bounded;
-    if (is_cut || is_reset_to_come(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
+    const auto type = finding.structure.type;
+    const bool may_be_cut = type == StructureType::conditional && finding.kind == Kind::growing_buffer;
+    if (type == StructureType::bounded || may_be_cut || is_reset_to_come(evidence, finding))
+      outcome.type = RecordOutcome::Type::filling;
     return outcome;
   }
   outcome.bound = bound_of(*container, finding.structure);

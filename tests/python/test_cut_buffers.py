@@ -51,7 +51,31 @@ CUT = {
         f"{JOINED}\n        if len(self.program_rows) > 1300:\n            self.program_rows = self.program_rows[-9:]"
     ),
 }
+FILLED = {
+    "padded while it is narrow": (
+        "if self.program_rows.shape[1] < 1200:\n"
+        "            self.program_rows = torch.nn.functional.pad(self.program_rows, (0, 1))"
+    ),
+    "joined while it is short": (
+        "if len(self.program_rows) < self.length:\n            " + JOINED + "\n"
+        "        else:\n            self.program_rows = torch.cat([self.program_rows[1:], row])"
+    ),
+    "joined while its shape is small": (
+        f"if self.program_rows.shape[0] >= 1200:\n            return\n        {JOINED}"
+    ),
+    "joined in an expression while it is short": (
+        "self.program_rows = torch.cat([self.program_rows, row]) if self.program_rows.size(0) < 1200 "
+        "else torch.cat([self.program_rows[1:], row])"
+    ),
+}
 GROWING = {
+    "joined while it is long": window(f"if len(self.program_rows) >= 0:\n            {JOINED}"),
+    "joined once it is there": window(f"if self.program_rows is not None:\n            {JOINED}"),
+    "joined where a count passes its length": window(f"if self.count >= len(self.program_rows):\n            {JOINED}"),
+    "cut to a count": window(f"{JOINED}[-self.count :]"),
+    "joined on two ways": window(
+        f"if len(self.program_rows) < 1200:\n            {JOINED}\n        else:\n            {JOINED}"
+    ),
     "not cut": window(JOINED),
     "cut on another axis": window("self.program_rows = torch.cat([self.program_rows, row], dim=1)[-self.length :]"),
     "longer than it is cut to": window(
@@ -76,8 +100,14 @@ def structure_in(program: str, folder: Path) -> dict[str, Any]:
 def test_what_is_cut_is_bounded(name: str, tmp_path: Path) -> None:
     structure = structure_in(CUT[name], tmp_path)
     assert structure["kind"] == "bounded"
-    assert structure["bound"] == (-1 if "if len" in CUT[name] else 1200)
+    assert structure["bound"] == (1300 if "if len" in CUT[name] else 1200)
     assert "self.program_rows[-" in structure["text"] or "-self.length :]" in structure["text"]
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_what_is_joined_up_to_a_length_is_bounded(name: str, tmp_path: Path) -> None:
+    structure = structure_in(window(FILLED[name]), tmp_path)
+    assert (structure["kind"], structure["bound"]) == ("bounded", 1200)
 
 
 @pytest.mark.parametrize("name", GROWING)
@@ -88,3 +118,8 @@ def test_what_no_cut_reaches_is_not(name: str, tmp_path: Path) -> None:
 def test_what_is_made_empty_each_epoch_is_reset(tmp_path: Path) -> None:
     program = window(f"if self.count % 500 == 0:\n            self.program_rows = torch.zeros(1, 4)\n        {JOINED}")
     assert structure_in(program, tmp_path)["kind"] == "reset"
+
+
+def test_a_cut_under_a_test_that_is_not_understood_may_bound_it(tmp_path: Path) -> None:
+    program = window(f"{JOINED}\n        if row.mean() > 9:\n            self.program_rows = self.program_rows[-9:]")
+    assert structure_in(program, tmp_path)["kind"] == "conditional"

@@ -181,6 +181,7 @@ RecordOutcome::Type outcome_of_buffer(const Structure& structure) {
 
 TEST(GrowingBufferDetectorTest, WaitsForALineThatCutsTheBuffer) {
   EXPECT_EQ(outcome_of_buffer({.type = StructureType::bounded, .bound = 1200}), RecordOutcome::Type::filling);
+  EXPECT_EQ(outcome_of_buffer({.type = StructureType::conditional}), RecordOutcome::Type::filling);
   EXPECT_EQ(outcome_of_buffer({}), RecordOutcome::Type::open);
 }
 

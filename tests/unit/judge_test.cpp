@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -101,6 +102,28 @@ TEST(JudgeTest, NamesBytesBeforeNodesThatHaveNotSettled) {
   const auto decision = Analysed(trace).decision();
   EXPECT_EQ(decision.next, Next::inconclusive);
   EXPECT_NE(decision.reason.find("live_bytes@cpu"), std::string::npos) << decision.reason;
+}
+
+// A window that fills up to step 374, and is a view of what it is cut from from then on: a tensor more, once.
+Next next_with_a_tensor_more_at(std::int64_t step) {
+  const auto trace = TraceBuilder(800)
+                         .with(kBytes, [](auto now) { return 4096 + 512 * std::min<std::int64_t>(now, 374); })
+                         .with({Counter::live_tensors}, [=](auto now) { return now < step ? 11 : 12; })
+                         .build();
+  return Analysed(trace).decision().next;
+}
+
+TEST(JudgeTest, TakesATensorThatCameWithTheBytesForPartOfWhatFilled) {
+  EXPECT_EQ(next_with_a_tensor_more_at(374), Next::clean);
+  EXPECT_NE(next_with_a_tensor_more_at(380), Next::clean);
+}
+
+TEST(JudgeTest, TakesNoTensorForPartOfBytesThatTremble) {
+  const auto trace = TraceBuilder(800)
+                         .with(kBytes, [](auto now) { return 4096 + now % 2 * 512; })
+                         .with({Counter::live_tensors}, [](auto now) { return now < 374 ? 11 : 12; })
+                         .build();
+  EXPECT_NE(Analysed(trace).decision().next, Next::clean);
 }
 
 TEST(JudgeTest, CountsUncollectedGarbageOnlyWhereTheCollectorIsOff) {

@@ -272,6 +272,17 @@ class Bounds:
         value = self._value(module, test)
         return bool(value) if value is None or type(value) is bool else None
 
+    def is_fixed(self, module: Module, node: ast.AST) -> bool:
+        """Whether an expression is of the length and of what nothing changes once it is made: what is counted up is no
+        bound."""
+        if self._is_length(module, node):
+            return True
+        if isinstance(node, ast.Attribute):
+            return self._is_setting(module, node)
+        if isinstance(node, ast.Name):
+            return module.resolve(node, node.id) is not module.tree or self._is_setting(module, node)
+        return all(self.is_fixed(module, part) for part in ast.iter_child_nodes(node))
+
     def _is_setting(self, module: Module, node: ast.Name | ast.Attribute) -> bool:
         if isinstance(node, ast.Attribute):
             stores = [

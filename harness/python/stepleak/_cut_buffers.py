@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What bounds a buffer that is made anew, longer each time, and cut to a length or made empty by some line:
-`self.rows = torch.cat([self.rows, row])[-self.length :]`.
+"""What bounds a buffer that is made anew, longer each time: a line that cuts it to a length or makes it empty, or a
+test of its length: `self.rows = torch.cat([self.rows, row])[-self.length :]`.
 
 As with containers, being unsure is "unknown". A cut on another axis than that on which the buffer grows bounds nothing,
 and neither does one that it has outgrown.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from stepleak._accumulated import is_fresh
@@ -27,6 +28,7 @@ from stepleak._uses import Use, Uses
 
 _JOINING = {"cat": 0, "concat": 0, "concatenate": 0, "append": 0, "vstack": 0, "row_stack": 0}
 """Functions that make a longer buffer of others, and the axis where none is given."""
+_SIZES = frozenset({"shape", "size", "numel", "nbytes"})
 _MOST_NAMES = 3
 """Variables that a value may have gone through in one function."""
 
@@ -49,20 +51,54 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     uses = Uses(code, OwnerClasses(code, slots[0].owner), frozenset(), frozenset())
     uses.follow(list(slots[0].names))
     places = Places(code, uses, slots[0].is_closure)
-    bounds = Bounds(code, objects, places.is_length)
+    places.find_lengths()
+    bounds = Bounds(code, objects, lambda module, node: places.is_length(module, node) or _is_size(node, uses))
     assigned = [u for u in uses.found if u.kind == "assign" and u.detail is not None]
     living = [u for u in assigned if not _is_idle(u, places, bounds)]
-    grown = [axis for use in living for axis in _axes_grown(use, uses)]
+    joins = [join for use in living for join in _joins(use, uses)]
+    grown = [axis for _, axis in joins]
+    lengths = [_length_tested(join, places, bounds, is_short=True) for join, _ in joins]
+    if lengths and 0 not in lengths:
+        axis = 0 if grown[0] is None else grown[0] % len(shape)
+        if grown[0] is None or shape[axis] <= max(lengths):
+            return at("bounded", joins[0][0], max(lengths))
     for use in living:
         for axis, part in _cuts(use, uses, len(shape)):
             if any(_is_same(axis, other, len(shape)) for other in grown) or not grown:
-                bound = -1 if places.is_guarded(use) else bounds.kept_by_slice(use.module, part)
+                kind, bound = _kept(use, part, places, bounds)
                 if bound < 0 or shape[axis] <= bound:
-                    return at("bounded", use, bound)
+                    return at(kind, use, bound)
     for use in living:
         if use.detail is not None and is_fresh(use.detail) and not places.is_making(use.module, use.node):
             return at("reset", use)
     return UNKNOWN
+
+
+def _kept(use: Use, part: ast.Slice, places: Places, bounds: Bounds) -> tuple[str, int]:
+    """What a cut makes of the buffer, and the length of which it is at most then; -1 unknown, 0: none that lasts."""
+    if not bounds.is_fixed(use.module, part):
+        return "unknown", 0
+    kept = bounds.kept_by_slice(use.module, part)
+    if not places.is_guarded(use):
+        return "bounded", kept
+    longest = _length_tested(use, places, bounds, is_short=False)
+    return ("bounded", max(kept, longest)) if longest > 0 and kept > 0 else ("conditional", -1)
+
+
+def _length_tested(use: Use, places: Places, bounds: Bounds, *, is_short: bool) -> int:
+    """The length that a test names which lets only shorter ones through, or only longer ones; 0: none does."""
+    for module, guard in places.guards(use):
+        allowed = None if guard.is_loop else bounds.allowed(module, guard.test, guard.holds)
+        if allowed is not None and allowed[0] is is_short and allowed[1] > 0 and bounds.is_fixed(module, guard.test):
+            return allowed[1]
+    return 0
+
+
+def _is_size(node: ast.AST, uses: Uses) -> bool:
+    """`x.shape[0]`, `x.size(0)` and the like, of the buffer."""
+    if isinstance(node, (ast.Subscript, ast.Call)):
+        node = node.value if isinstance(node, ast.Subscript) else node.func
+    return isinstance(node, ast.Attribute) and node.attr in _SIZES and node.value in uses.denoting
 
 
 def _is_idle(use: Use, places: Places, bounds: Bounds) -> bool:
@@ -98,21 +134,28 @@ def _is_made_of(use: Use, uses: Uses, node: ast.AST) -> bool:
     return any(part in uses.denoting for part in _parts(use, node))
 
 
-def _axes_grown(use: Use, uses: Uses) -> Iterator[int | None]:
-    """On which the assigned value is longer than the buffer that it is made of; None where that is not known."""
+def _joins(use: Use, uses: Uses) -> Iterator[tuple[Use, int | None]]:
+    """What makes the assigned value longer than the buffer that it is made of, and on which axis; None where that is
+    not known. What takes the place of a part that is left out makes it no longer."""
     assert use.detail is not None
     for node in _parts(use, use.detail):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_made_of(use, uses, node):
-            yield 0
+            yield replace(use, node=node), 0
         if not isinstance(node, ast.Call) or not any(_is_made_of(use, uses, a) for a in node.args):
             continue
         name = called_name(node)
-        if name in ("hstack", "column_stack"):
-            yield None
-        elif name in _JOINING:
+        if name in ("hstack", "column_stack", "pad"):
+            yield replace(use, node=node), None
+        elif name in _JOINING and not all(_is_part(use, part) for part in _parts(use, node) if part in uses.denoting):
             given = next((k.value for k in node.keywords if k.arg in ("dim", "axis")), None)
             given = node.args[1] if given is None and name != "append" and len(node.args) > 1 else given
-            yield _JOINING[name] if given is None else _constant(given)
+            yield replace(use, node=node), _JOINING[name] if given is None else _constant(given)
+
+
+def _is_part(use: Use, node: ast.AST) -> bool:
+    """Whether only a slice of it is taken: `self.rows[1:]`."""
+    parent, field = use.module.parent(node)
+    return isinstance(parent, ast.Subscript) and field == "value"
 
 
 def _cuts(use: Use, uses: Uses, dimensions: int) -> Iterator[tuple[int, ast.Slice]]:
