@@ -217,7 +217,7 @@ def test_no_statement_that_makes_a_buffer_anew(tmp_path: Any) -> None:
     trainer = Trainer(array=np.zeros(LARGE), log="x" * LARGE)
     search = HolderSearch(trainer, frame_locals)
     search.begin()
-    trainer.array = np.zeros(LARGE + MORE)
-    trainer.log += "x" * MORE
+    # By no statement that has the names: this file is as good as the user's.
+    vars(trainer).update(array=np.zeros(LARGE + MORE), log="x" * (LARGE + MORE))
     holders = search.search([], {str(file): set()}, STEPS)["holders"]
     assert [holder["kept_by"]["line"] for holder in holders] == [0, 0]
