@@ -19,7 +19,7 @@ from stepleak._bounds import Bounds, assignments
 from stepleak._objects import class_namespace_of, is_a, is_one_of, mro_of
 from stepleak._places import Places
 from stepleak._slots import Slots
-from stepleak._structure import UNKNOWN, Structure, at
+from stepleak._structure import UNKNOWN, Structure, at, is_idle
 from stepleak._syntax import called_name
 from stepleak._tensors import is_tensor, shape_of
 from stepleak._unseen import array_type
@@ -54,7 +54,8 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     places.find_lengths()
     bounds = Bounds(code, objects, lambda module, node: places.is_length(module, node) or _is_size(node, uses))
     assigned = [u for u in uses.found if u.kind == "assign" and u.detail is not None]
-    living = [u for u in assigned if not _is_idle(u, places, bounds)]
+    in_steps = [u for u in assigned if not places.is_set_up(u) and not places.is_at_end(u.module, u.node)]
+    living = [u for u in in_steps if not is_idle(u, places, bounds)]
     joins = [join for use in living for join in _joins(use, uses)]
     grown = [axis for _, axis in joins]
     lengths = [_length_tested(join, places, bounds, is_short=True) for join, _ in joins]
@@ -99,13 +100,6 @@ def _is_size(node: ast.AST, uses: Uses) -> bool:
     if isinstance(node, (ast.Subscript, ast.Call)):
         node = node.value if isinstance(node, ast.Subscript) else node.func
     return isinstance(node, ast.Attribute) and node.attr in _SIZES and node.value in uses.denoting
-
-
-def _is_idle(use: Use, places: Places, bounds: Bounds) -> bool:
-    """Whether no step does it."""
-    is_late = places.is_at_end(use.module, use.node) or places.is_uncalled(use.module, use.node)
-    is_off = any(bounds.is_off(module, guard) for module, guard in places.guards(use))
-    return is_late or is_off or places.is_set_up(use)
 
 
 def _shape_of(item: Any) -> tuple[int, ...]:

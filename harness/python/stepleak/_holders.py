@@ -296,7 +296,6 @@ class _Found:
         held keeps all that was born before it."""
         if search.end is not End.FOUND:
             return
-        behind: Place | None = None
         links = self._links_in(search)
         is_link = is_link or links >= 0
         holder = self._graph.add(search, is_whole=is_link or buffer is not None, within=within)
@@ -306,7 +305,6 @@ class _Found:
         elif links >= 0:
             to_first = dataclasses.replace(search, objects=search.objects[: links + 1])
             place = _without_items(self._graph.add(to_first, is_whole=True)["place"])
-            behind = self._place_behind(search, links)
         elif is_link:
             place = _as_link(place, search.objects[-1])
         function = search.root_name.removeprefix("local of ") if search.variable else ""
@@ -349,8 +347,8 @@ class _Found:
             structure = _structure_of(declared, length_of(chain[-1]))
         try:
             statement = self._statement_keeping(search, place, chain, container.fills, is_link=is_link)
-            if behind is not None and not makes_of_itself(statement):
-                statement = self._statement_behind(behind) or statement
+            if links >= 0 and buffer is None and not makes_of_itself(statement):
+                statement = self._statement_behind(self._place_behind(search, links)) or statement
         except Exception:
             # Source that nobody thought of must not lose the holder itself.
             statement = no_statement()
@@ -375,9 +373,9 @@ class _Found:
         is_attribute = not place.is_container and place.way[-1].kind == "attribute"
         return dataclasses.replace(place, way=place.way[-1:]) if is_attribute else None
 
-    def _statement_behind(self, place: Place) -> dict[str, Any] | None:
+    def _statement_behind(self, place: Place | None) -> dict[str, Any] | None:
         """What puts a link behind another, where that is no constructor: `node.before = self.newest`."""
-        statement = self._sources.statement_keeping(place, is_later=True)
+        statement = no_statement() if place is None else self._sources.statement_keeping(place, is_later=True)
         return statement | {"expression": ""} if statement["file"] else None
 
     def _statement_keeping(

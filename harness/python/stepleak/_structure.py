@@ -319,8 +319,7 @@ class _Judge:
 
     def _is_idle(self, use: Use) -> bool:
         """Whether no step does it."""
-        is_off = any(self._bounds.is_off(module, guard) for module, guard in self._places.guards(use))
-        return is_off or self._places.is_uncalled(use.module, use.node)
+        return is_idle(use, self._places, self._bounds)
 
     # --- the rules, the first that applies ----------------------------------------------------------------------------
 
@@ -526,6 +525,12 @@ class _Judge:
             # The line is there, and does not run: what it would leave says nothing.
             return UNKNOWN
         return at(kind, use, bound)
+
+
+def is_idle(use: Use, places: Places, bounds: Bounds) -> bool:
+    """Whether no step does it: a setting keeps it from running, or nothing calls it."""
+    is_off = any(bounds.is_off(module, guard) for module, guard in places.guards(use))
+    return is_off or places.is_uncalled(use.module, use.node)
 
 
 def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
