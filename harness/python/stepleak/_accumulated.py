@@ -12,7 +12,7 @@ import ast
 from typing import Any
 
 from stepleak._bounds import may_cease
-from stepleak._places import Places
+from stepleak._runs import Runs
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at, owner_replaced
 from stepleak._syntax import called_name, first_name
@@ -51,14 +51,14 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     slot = known[0]
     uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
     uses.follow(list(slot.names))
-    places = Places(code, uses, slot.is_closure)
-    if not uses.is_whole or any(places.entered(name) != "once" for name in slot.names):
+    runs = Runs(code, is_closure=slot.is_closure)
+    if not uses.is_whole or any(runs.entered(name) != "once" for name in slot.names):
         return UNKNOWN
     found: dict[str, list[Use]] = {}
     for use in uses.found:
-        found.setdefault(_does(use, uses, places), []).append(use)
-    ends = [use for use in found.get("end", []) if not places.is_at_end(use.module, use.node)]
-    living = [use for use in ends if not places.is_uncalled(use.module, use.node)]
+        found.setdefault(_does(use, uses, runs), []).append(use)
+    ends = [use for use in found.get("end", []) if not runs.is_at_end(use.module, use.node)]
+    living = [use for use in ends if not runs.is_uncalled(use.module, use.node)]
     if "unknown" in found or _is_cut_in_place(slot, uses, code):
         return UNKNOWN
     if ends:
@@ -68,21 +68,21 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
         return replaced
     # What nothing in the sources makes first may be a library's, which may set it anew.
     is_clear = "make" in found and "add" in found
-    return Structure("unbounded") if is_clear and all(_is_lasting(use, places) for use in found["add"]) else UNKNOWN
+    return Structure("unbounded") if is_clear and all(_is_lasting(use, runs) for use in found["add"]) else UNKNOWN
 
 
-def _does(use: Use, uses: Uses, places: Places) -> str:
+def _does(use: Use, uses: Uses, runs: Runs) -> str:
     """What a use does to the graph: "make", "add", "end", "unknown", or "" for nothing."""
     parent, field = use.module.parent(use.node)
     if isinstance(parent, ast.AugAssign) and field == "target":
-        return "" if places.is_set_up(use) else "add"
+        return "" if runs.is_set_up(use) else "add"
     if use.kind == "reset":
         return "end"
     if use.kind == "escape" and called_name(use.node) == "setattr":
         return "unknown"  # by a name that may be its
     if use.kind != "assign":
         return ""
-    if places.is_making(use.module, use.node):
+    if runs.is_making(use.module, use.node):
         return "make"
     olds = [] if use.detail is None else [node for node in ast.walk(use.detail) if node in uses.denoting]
     if not olds:
@@ -91,10 +91,10 @@ def _does(use: Use, uses: Uses, places: Places) -> str:
     return "add" if all(_leads_on(use, node) for node in olds) else "unknown"
 
 
-def _is_lasting(use: Use, places: Places) -> bool:
+def _is_lasting(use: Use, runs: Runs) -> bool:
     """Whether it goes on as long as the loop does."""
-    is_phase = places.is_phase(use.module, use.node)
-    return not is_phase and not any(may_cease(guard) for _, guard in places.guards(use))
+    is_phase = runs.is_phase(use.module, use.node)
+    return not is_phase and not any(may_cease(guard) for _, guard in runs.guards(use))
 
 
 def is_fresh(value: ast.expr) -> bool:

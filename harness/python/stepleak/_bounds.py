@@ -48,9 +48,12 @@ is run once; of a class, whether its objects are made once."""
 
 
 class Bounds:
-    """Numbers around one container. `objects`: the chain that leads to it. `is_length`: of an expression."""
+    """Numbers around one container. `objects`: the chain that leads to it. `is_length`: whether an expression is its
+    length; none is where there is no container."""
 
-    def __init__(self, code: UserCode, objects: list[Any], is_length: Callable[[Module, ast.AST], bool]) -> None:
+    def __init__(
+        self, code: UserCode, objects: list[Any], is_length: Callable[[Module, ast.AST], bool] = lambda *_: False
+    ) -> None:
         self._code = code
         self._objects = objects
         self._is_length = is_length

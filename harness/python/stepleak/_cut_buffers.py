@@ -18,6 +18,7 @@ from stepleak._accumulated import is_fresh
 from stepleak._bounds import Bounds, assignments
 from stepleak._objects import class_namespace_of, is_a, is_one_of, mro_of
 from stepleak._places import Places
+from stepleak._runs import Runs
 from stepleak._slots import Slots
 from stepleak._structure import UNKNOWN, Structure, at, is_idle
 from stepleak._syntax import called_name
@@ -50,15 +51,16 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
         return UNKNOWN
     uses = Uses(code, OwnerClasses(code, slots[0].owner), frozenset(), frozenset())
     uses.follow(list(slots[0].names))
-    places = Places(code, uses, slots[0].is_closure)
+    runs = Runs(code, is_closure=slots[0].is_closure)
+    places = Places(code, uses, runs)
     places.find_lengths()
     bounds = Bounds(code, objects, lambda module, node: places.is_length(module, node) or _is_size(node, uses))
     assigned = [u for u in uses.found if u.kind == "assign" and u.detail is not None]
-    in_steps = [u for u in assigned if not places.is_set_up(u) and not places.is_at_end(u.module, u.node)]
-    living = [u for u in in_steps if not is_idle(u, places, bounds)]
+    in_steps = [u for u in assigned if not runs.is_set_up(u) and not runs.is_at_end(u.module, u.node)]
+    living = [u for u in in_steps if not is_idle(u, runs, bounds)]
     joins = [join for use in living for join in _joins(use, uses)]
     grown = [axis for _, axis in joins]
-    lengths = [_length_tested(join, places, bounds, is_short=True) for join, _ in joins]
+    lengths = [_length_tested(join, runs, bounds, is_short=True) for join, _ in joins]
     if lengths and 0 not in lengths:
         axis = 0 if grown[0] is None else grown[0] % len(shape)
         if grown[0] is None or shape[axis] <= max(lengths):
@@ -66,29 +68,29 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     for use in living:
         for axis, part in _cuts(use, uses, len(shape)):
             if any(_is_same(axis, other, len(shape)) for other in grown) or not grown:
-                kind, bound = _kept(use, part, places, bounds)
+                kind, bound = _kept(use, part, runs, bounds)
                 if bound < 0 or shape[axis] <= bound:
                     return at(kind, use, bound)
     for use in living:
-        if use.detail is not None and is_fresh(use.detail) and not places.is_making(use.module, use.node):
+        if use.detail is not None and is_fresh(use.detail) and not runs.is_making(use.module, use.node):
             return at("reset", use)
     return UNKNOWN
 
 
-def _kept(use: Use, part: ast.Slice, places: Places, bounds: Bounds) -> tuple[str, int]:
+def _kept(use: Use, part: ast.Slice, runs: Runs, bounds: Bounds) -> tuple[str, int]:
     """What a cut makes of the buffer, and the length of which it is at most then; -1 unknown, 0: none that lasts."""
     if not bounds.is_fixed(use.module, part):
         return "unknown", 0
     kept = bounds.kept_by_slice(use.module, part)
-    if not places.is_guarded(use):
+    if not runs.is_guarded(use):
         return "bounded", kept
-    longest = _length_tested(use, places, bounds, is_short=False)
+    longest = _length_tested(use, runs, bounds, is_short=False)
     return ("bounded", max(kept, longest)) if longest > 0 and kept > 0 else ("conditional", -1)
 
 
-def _length_tested(use: Use, places: Places, bounds: Bounds, *, is_short: bool) -> int:
+def _length_tested(use: Use, runs: Runs, bounds: Bounds, *, is_short: bool) -> int:
     """The length that a test names which lets only shorter ones through, or only longer ones; 0: none does."""
-    for module, guard in places.guards(use):
+    for module, guard in runs.guards(use):
         allowed = None if guard.is_loop else bounds.allowed(module, guard.test, guard.holds)
         if allowed is not None and allowed[0] is is_short and allowed[1] > 0 and bounds.is_fixed(module, guard.test):
             return allowed[1]

@@ -13,7 +13,8 @@ from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
 from stepleak._objects import attributes_of, container_kind, items_of, length_of, namespace_of
-from stepleak._places import Places, is_lazy
+from stepleak._places import Places
+from stepleak._runs import Runs, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
 from stepleak._user_code import OwnerClasses, UserCode
@@ -164,7 +165,7 @@ def _end_at(module: Module, line: int) -> Structure:
 
 def _end_by(function: ast.AST, end: Structure, module: Module, code: UserCode) -> Structure | None:
     """What ends with a function ends soon where that is called again."""
-    entered = Places(code, Uses(code, OwnerClasses(code), frozenset(), frozenset()), False).how_often(module, function)
+    entered = Runs(code).how_often(module, function)
     return {"once": None, "again": end}.get(entered, UNKNOWN)
 
 
@@ -194,11 +195,12 @@ def _dropping(statement: ast.AST, target: ast.Name, module: Module, code: UserCo
             continue
         uses = Uses(code, OwnerClasses(code), frozenset(), _METHODS)
         uses.follow([_name_of(node, module)])
-        places = Places(code, uses, False)
+        runs = Runs(code)
+        places = Places(code, uses, runs)
         for use in uses.found:
             kind = places.assigned(use)[0] if use.kind == "assign" else use.kind
-            is_made = use.kind == "assign" and places.is_making(use.module, use.node)
-            if kind in ("remove", "reset", "trim") and not is_made and not places.is_at_end(use.module, use.node):
+            is_made = use.kind == "assign" and runs.is_making(use.module, use.node)
+            if kind in ("remove", "reset", "trim") and not is_made and not runs.is_at_end(use.module, use.node):
                 return _end_at(use.module, use.node.lineno)
     return None
 

@@ -121,6 +121,12 @@ def items_of(item: Any) -> list[Any]:
     return [] if kind is None else list(_ITERATORS[kind](item))
 
 
+def holds_a(container: Any, kind: type) -> bool:
+    """What a container holds, by its newest item."""
+    items = items_of(container)
+    return bool(items) and is_a(items[-1], kind)
+
+
 def free_places_in(entries: list[Any]) -> int:
     """How many entries are what a list or an array was made with, as in `[None] * 400`: as the last one, if that is
     plain.

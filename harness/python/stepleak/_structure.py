@@ -35,6 +35,7 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._places import Places
+from stepleak._runs import Runs
 from stepleak._slots import Slot, Slots
 from stepleak._syntax import Guard, Module, last_name
 from stepleak._unseen import is_array_of_objects, length_of
@@ -200,15 +201,15 @@ def _is_asked_in_vain(owner: Any, sources: UserCode, are_keys_lost: bool) -> boo
     name = "" if wrapped is None else wrapped.__name__
     _, is_whole = sources.mentioning(name) if name else ([], False)
     calls = sources.calls(name) if is_whole else []
-    places = Places(sources, Uses(sources, OwnerClasses(sources), frozenset(), frozenset()), is_closure=False)
-    bounds = Bounds(sources, [], places.is_length)
+    runs = Runs(sources)
+    bounds = Bounds(sources, [])
 
     def goes_on(module: Module, call: ast.Call) -> bool:
-        guards = places.guards(Use("ask", module, call))
-        return not any(bounds.may_end(home, guard, places.is_once) for home, guard in guards)
+        guards = runs.guards(Use("ask", module, call))
+        return not any(bounds.may_end(home, guard, runs.is_once) for home, guard in guards)
 
     def is_afresh(module: Module, call: ast.Call) -> bool:
-        return any(bounds.never_repeats(module, passed, places.is_once) for passed in _passed_by(call))
+        return any(bounds.never_repeats(module, passed, runs.is_once) for passed in _passed_by(call))
 
     return bool(calls) and all(goes_on(*call) and (are_keys_lost or is_afresh(*call)) for call in calls)
 
@@ -238,16 +239,17 @@ class _Judge:
         self._upper = slots[1:]
         own, methods = all_class_names(self._container), frozenset(class_attributes_of(self._container))
         self._uses = Uses(code, OwnerClasses(code, self._slot.owner), own, methods)
-        self._places = Places(code, self._uses, self._slot.is_closure)
+        self._runs = Runs(code, is_closure=self._slot.is_closure)
+        self._places = Places(code, self._uses, self._runs)
         self._bounds = Bounds(code, objects, self._places.is_length)
-        self._latches = Latches(code, self._bounds, self._places.is_once)
+        self._latches = Latches(code, self._bounds, self._runs.is_once)
         self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
 
     def judged(self) -> Judged:
         self._follow()
         self._places.find_lengths()
         resolved = self._resolved()
-        fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._places.is_set_up(u)]
+        fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._runs.is_set_up(u)]
         return Judged(self._structure(resolved), tuple(fills or self._lookups()), self._places.are_items_used())
 
     def _lookups(self) -> list[Use]:
@@ -256,11 +258,11 @@ class _Judge:
             return []
         asked = [u for u in self._uses.found if u.kind == "index" and u.is_sure and not self._is_idle(u)]
         putting = [u for u in asked if _is_put_into(u)]
-        return putting or [u for u in asked if not self._places.is_guarded(u)] or asked
+        return putting or [u for u in asked if not self._runs.is_guarded(u)] or asked
 
     def _structure(self, resolved: list[Use]) -> Structure:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
-        uses = [u for u in uses if not self._places.is_at_end(u.module, u.node)]
+        uses = [u for u in uses if not self._runs.is_at_end(u.module, u.node)]
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
         living = [u for u in uses if u.kind not in CHANGING or not self._is_idle(u)]
         taking = [u for u in living if u in removing]
@@ -275,7 +277,7 @@ class _Judge:
         if known is not None:
             return known
         asks = [u for u in uses if u.kind == "ask"]
-        filling = [f for f in [*fills, *filter(self._is_filling, asks)] if not self._places.is_set_up(f)]
+        filling = [f for f in [*fills, *filter(self._is_filling, asks)] if not self._runs.is_set_up(f)]
         keyed = self._asked(uses, asks, fills)
         if keyed is not None and self._is_in_vain(filling):
             in_vain = self._expiring(taking, fills) or self._unbounded(uses, removing, filling, asks)
@@ -305,7 +307,7 @@ class _Judge:
             kind, detail = use.kind, use.detail
             if kind == "assign":
                 kind, detail = self._places.assigned(use)
-                if kind == "reset" and self._places.is_making(use.module, use.node):
+                if kind == "reset" and self._runs.is_making(use.module, use.node):
                     kind = "make"
             elif kind == "put" and not self._is_sequence:
                 kind = "fill"
@@ -319,7 +321,7 @@ class _Judge:
 
     def _is_idle(self, use: Use) -> bool:
         """Whether no step does it."""
-        return is_idle(use, self._places, self._bounds)
+        return is_idle(use, self._runs, self._bounds)
 
     # --- the rules, the first that applies ----------------------------------------------------------------------------
 
@@ -343,7 +345,7 @@ class _Judge:
 
     def _tests_of_length(self, use: Use) -> Iterator[tuple[bool, int, Guard]]:
         """Those under which it is done: whether each lets short ones through, the length that it names, and itself."""
-        for module, guard in self._places.guards(use):
+        for module, guard in self._runs.guards(use):
             allowed = self._bounds.allowed(module, guard.test, guard.holds)
             if allowed is not None:
                 yield *allowed, guard
@@ -373,7 +375,7 @@ class _Judge:
         return None
 
     def _filled_when_short(self, fills: list[Use]) -> Structure | None:
-        fills = [f for f in fills if not self._places.is_set_up(f)]
+        fills = [f for f in fills if not self._runs.is_set_up(f)]
         limits = [self._limit(fill) for fill in fills]
         if not fills or None in limits:
             return None
@@ -382,7 +384,7 @@ class _Judge:
 
     def _laid_out(self, uses: list[Use]) -> Structure | None:
         """What was made with all its places, and is filled by their numbers, whatever counts these."""
-        late = [u for u in uses if not self._places.is_set_up(u)]
+        late = [u for u in uses if not self._runs.is_set_up(u)]
         puts = [u for u in late if u.kind == "put"]
         if not self._is_as_long or not self._is_sequence or not puts or any(u.kind == "fill" for u in late):
             return None
@@ -400,8 +402,8 @@ class _Judge:
 
     def _limit_of_count(self, fill: Use) -> int | None:
         """Under a test of something that is only ever counted up: the number, where that is counted beside it."""
-        for module, guard in self._places.guards(fill):
-            number = self._bounds.ends(module, guard, self._places.is_once)
+        for module, guard in self._runs.guards(fill):
+            number = self._bounds.ends(module, guard, self._runs.is_once)
             if number is not None:
                 return number if self._places.is_counted_beside(fill, guard) else -1
         return None
@@ -443,7 +445,7 @@ class _Judge:
         if self._is_sequence or any(u.kind == "remove" for u in uses):
             return None
         for fill in fills:
-            if not self._places.is_set_up(fill) and not self._is_fresh(fill):
+            if not self._runs.is_set_up(fill) and not self._is_fresh(fill):
                 return self._at("keyed", fill)
         return None
 
@@ -463,13 +465,13 @@ class _Judge:
     def _is_fresh(self, fill: Use) -> bool:
         if isinstance(fill.detail, ast.Dict):
             keys = fill.detail.keys
-            return bool(keys) and all(self._bounds.never_repeats(fill.module, k, self._places.is_once) for k in keys)
+            return bool(keys) and all(self._bounds.never_repeats(fill.module, k, self._runs.is_once) for k in keys)
         parent, _ = fill.module.parent(fill.node)
         statement = fill.module.statement(fill.node)
         is_merged = isinstance(statement, ast.AugAssign) and statement.target is fill.node
         if is_merged or (isinstance(parent, ast.Attribute) and parent.attr in ("update", "extend")):
             return False
-        return self._bounds.never_repeats(fill.module, fill.detail, self._places.is_once)
+        return self._bounds.never_repeats(fill.module, fill.detail, self._runs.is_once)
 
     def _unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
         """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
@@ -479,7 +481,7 @@ class _Judge:
             and not any(use.kind == "escape" for use in uses)
             and not any(map(self._places.is_deciding, self._places.tested_lengths()))
             and not self._is_libraries()
-            and all(self._places.entered(name) == "once" for name in self._slot.names)
+            and all(self._runs.entered(name) == "once" for name in self._slot.names)
             and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
         )
         # Which of several fills it once was is not known: one that may cease bounds what it fills.
@@ -493,15 +495,15 @@ class _Judge:
         return UNKNOWN if known is None else self._at("conditional", known)
 
     def _fills_for_ever(self, fill: Use, in_vain: list[Use]) -> bool:
-        is_phase = self._places.is_phase(fill.module, fill.node)
+        is_phase = self._runs.is_phase(fill.module, fill.node)
         return (
             fill.is_sure
             and not is_phase
             and not self._places.is_moved(fill)
             and not any(
-                self._bounds.may_end(module, guard, self._places.is_once)
+                self._bounds.may_end(module, guard, self._runs.is_once)
                 and not self._places.depends_on(module, guard.test, in_vain)
-                for module, guard in self._places.guards(fill)
+                for module, guard in self._runs.guards(fill)
             )
         )
 
@@ -527,10 +529,10 @@ class _Judge:
         return at(kind, use, bound)
 
 
-def is_idle(use: Use, places: Places, bounds: Bounds) -> bool:
+def is_idle(use: Use, runs: Runs, bounds: Bounds) -> bool:
     """Whether no step does it: a setting keeps it from running, or nothing calls it."""
-    is_off = any(bounds.is_off(module, guard) for module, guard in places.guards(use))
-    return is_off or places.is_uncalled(use.module, use.node)
+    is_off = any(bounds.is_off(module, guard) for module, guard in runs.guards(use))
+    return is_off or runs.is_uncalled(use.module, use.node)
 
 
 def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
@@ -543,14 +545,15 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
         uses.follow(list(slot.names))
         if not uses.is_whole:
             return UNKNOWN
-        places = Places(code, uses, slot.is_closure)
+        runs = Runs(code, is_closure=slot.is_closure)
+        places = Places(code, uses, runs)
         for use in uses.found:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_gone = assigned in ("reset", "remove") and not _is_carried_over(use, uses, below)
-            is_here = use.kind == "reset" or not places.is_making(use.module, use.node)
-            is_too_late = code.is_over(use.module, use.node) or places.is_at_end(use.module, use.node)
+            is_here = use.kind == "reset" or not runs.is_making(use.module, use.node)
+            is_too_late = code.is_over(use.module, use.node) or runs.is_at_end(use.module, use.node)
             if is_gone and is_here and not is_too_late:
-                latches = Latches(code, Bounds(code, [], places.is_length), places.is_once)
+                latches = Latches(code, Bounds(code, []), runs.is_once)
                 return at("conditional" if latches.has(use.module, use.node) else "reset", use)
     return None
 

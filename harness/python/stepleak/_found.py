@@ -1,0 +1,377 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a search after a record pass found: holders, each with its way, its statement and its structure."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from stepleak import _declared, _tensors
+from stepleak._accumulated import accumulated
+from stepleak._births import Births
+from stepleak._buffers import Buffer
+from stepleak._cut_buffers import cut
+from stepleak._cycles import Ways, statement_closing
+from stepleak._frames import ReadLocals
+from stepleak._graph import NEW, Graph
+from stepleak._keys import are_keys_lost, are_keys_old
+from stepleak._lifetime import Life, life_of
+from stepleak._limit import OutOfTimeError, TimeLimit
+from stepleak._objects import (
+    container_kind,
+    free_places_in,
+    items_of,
+    namespace_of,
+)
+from stepleak._paths import End, Paths, Search
+from stepleak._sources import Access, Place, Sources, makes_of_itself, no_statement
+from stepleak._statements import Statements
+from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
+from stepleak._structure import Structure, judged
+from stepleak._unseen import length_of, places_of
+from stepleak._user_code import UserCode
+from stepleak._way_down import way_down
+from stepleak._weights import UNKNOWN, Weight, weight_of_born
+
+_MOST_TENSORS = 24
+"""Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
+_MOST_SEARCHES = 4
+"""Searches for tensors that share no holder with one found before."""
+_FEWEST_LINKS = 3
+"""Of one type, on one way."""
+
+
+class Found:
+    """What the searches found, by and by."""
+
+    def __init__(
+        self,
+        growth: Callable[[Any], int],
+        has_taken: Callable[[Any], bool],
+        births: Births,
+        grown: list[Any],
+        sources: Sources,
+        code: UserCode,
+        read_locals: ReadLocals,
+        limit: TimeLimit,
+    ) -> None:
+        self.grown = grown
+        self.doubtful: set[int] = set()
+        self._growth = growth
+        self._has_taken = has_taken
+        self._births = births
+        self._limit = limit
+        self._graph = Graph(read_locals, growth)
+        self._sources = sources
+        self._code = code
+        self._statements = Statements(sources, code)
+        self._read_locals = read_locals
+        self._holders: list[dict[str, Any]] = []
+        self._holder_of: dict[int, int] = {}
+        self._wanted: dict[int, int] = {}
+        """The address of each tensor whose holder is wanted, by the tensor's `id`."""
+        self._unreachable: list[int] = []
+        self._cycle_of: dict[int, int] = {}
+        self._gradient = -1
+
+    def values(self) -> dict[str, Any]:
+        return {
+            "nodes": self._graph.nodes,
+            "edges": self._graph.edges,
+            "holders": self._holders,
+            "holder_of": self._holder_of | self._cycle_of,
+            "unreachable": set(self._unreachable),
+            "gradient": self._gradient,
+        }
+
+    def add(
+        self,
+        paths: Paths,
+        search: Search,
+        buffer: Buffer | None = None,
+        weight: Weight = UNKNOWN,
+        within: Any = None,
+        *,
+        is_link: bool = False,
+    ) -> None:
+        """`within`: a container on the way, beyond which none is taken for what keeps it. `is_link`: whether what is
+        held keeps all that was born before it."""
+        if search.end is not End.FOUND:
+            return
+        links = self._links_in(search)
+        is_link = is_link or links >= 0
+        holder = self._graph.add(search, is_whole=is_link or buffer is not None, within=within)
+        place, chain = holder.pop("place"), holder.pop("chain")
+        place = self._place_for(search, place, links, buffer, is_link=is_link)
+        life = self._life_of(search)
+
+        def are_lost(container: Any) -> bool:
+            return are_keys_lost(container, max(0, self._growth(container)), paths, [chain, search.objects])
+
+        whole = [*life.owners, *chain] if chain else []
+        growth = self._growth(chain[-1]) if chain else NEW
+        container = judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
+        if container.structure.kind == "bounded" and (around := self._around(chain)) is not None:
+            # Of ever more bounded ones what they are in is what grows.
+            self.add(paths, search, buffer, within=around)
+            return
+        is_graph = holder["graph"] >= 0
+        structure = self._structure(container.structure, search, chain, life, growth, is_graph=is_graph)
+        try:
+            statement = self._statements.keeping(search, place, chain, container.fills, is_link=is_link)
+            if links >= 0 and buffer is None and not makes_of_itself(statement):
+                statement = self._statements.behind(self._place_behind(search, links)) or statement
+        except Exception:
+            # Source that nobody thought of must not lose the holder itself.
+            statement = no_statement()
+        holder |= {
+            "kept_by": statement,
+            "structure": dataclasses.asdict(structure),
+            "buffer_bytes": buffer.size if buffer else 0,
+            "buffer_growth": buffer.growth if buffer else 0,
+            "gained_entries": max(0, growth),
+            "free_entries": free_places_in(_places_of(chain[-1])) if chain else 0,
+            "is_waiting": search.waits_at is not None,
+            "are_items_used": container.are_items_used,
+        }
+        self._holders.append(holder | _gain_of(weight))
+
+    def _place_for(self, search: Search, place: Place, links: int, buffer: Buffer | None, *, is_link: bool) -> Place:
+        """Where a statement puts what is kept: `place` is where it lies."""
+        if buffer is not None:
+            return dataclasses.replace(place, buffer=type(buffer.item))
+        if links >= 0:
+            to_first = dataclasses.replace(search, objects=search.objects[: links + 1])
+            return _without_items(self._graph.add(to_first, is_whole=True)["place"])
+        return _as_link(place, search.objects[-1]) if is_link else place
+
+    def _life_of(self, search: Search) -> Life:
+        if not search.variable:
+            return Life("", "", None)
+        function = search.root_name.removeprefix("local of ")
+        return life_of(search.objects[0], search.variable, function, self._code, self._read_locals)
+
+    def _structure(
+        self, judged_alone: Structure, search: Search, chain: list[Any], life: Life, growth: int, *, is_graph: bool
+    ) -> Structure:
+        """What becomes of a container, or of a tensor without one, all told.
+
+        `judged_alone`: by its uses in the sources. `growth`: entries that it gained. `is_graph`: whether what lies
+        there leads to a graph.
+        """
+        structure, end = judged_alone, life.end
+        if not chain and is_graph:
+            structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
+            # Whether the variable itself lets go of it is said by its assignments.
+            end = end if life.owners or len(search.objects) > 1 else None
+        elif not chain and structure == UNKNOWN_STRUCTURE:
+            structure = cut([*life.owners, *search.objects], self._code, life.variable, life.function)
+        if structure.kind == "keyed" and growth == 0 and is_graph:
+            # No key came: what grows is the graph of an item that is made of itself.
+            structure = UNKNOWN_STRUCTURE
+        if structure.kind == "unknown" and chain and are_keys_old(chain[-1], max(0, growth), self._births.all):
+            structure = Structure("keyed")
+        if structure.kind == "conditional" and chain:
+            self.doubtful.add(id(chain[-1]))
+            structure = UNKNOWN_STRUCTURE if self._has_taken(chain[-1]) else structure
+        if structure.kind == "unbounded" and end is not None:
+            structure = end
+        elif not chain and life.dropped is not None:
+            structure = life.dropped
+        declared = _declared.of(chain[-1]) if chain else None
+        return structure if declared is None else _structure_of(declared, length_of(chain[-1]))
+
+    def _place_behind(self, search: Search, first: int) -> Place | None:
+        """The attribute by which the first link of a chain keeps the next; None where it is none."""
+        kind = type(search.objects[first])
+        second = next((at for at in range(first + 1, len(search.objects)) if type(search.objects[at]) is kind), -1)
+        if second < 0:
+            return None
+        way = dataclasses.replace(search, objects=search.objects[: second + 1])
+        place: Place = self._graph.add(way, is_whole=True)["place"]
+        is_attribute = not place.is_container and place.way[-1].kind == "attribute"
+        return dataclasses.replace(place, way=place.way[-1:]) if is_attribute else None
+
+    def _links_in(self, search: Search) -> int:
+        """Where on the way the links of a chain begin that were born while steps were recorded, and lie in no container
+        that grew; -1 where none do.
+        """
+        born = [at for at, item in enumerate(search.objects) if id(item) in self._births.all]
+        kinds = [id(type(search.objects[at])) for at in born]
+        first = next((at for at, kind in zip(born, kinds, strict=True) if kinds.count(kind) >= _FEWEST_LINKS), -1)
+        return -1 if any(self._growth(item) > 0 for item in search.objects) else first
+
+    def add_grown(self, paths: Paths, grown: list[Any], weights: dict[int, Weight]) -> None:
+        """Those that gained most, and with each the others that lie in the same container: a list for each layer.
+
+        No variable of ours may hold one while a path is searched.
+        """
+        known: set[int] = set()
+        searches = 0
+        for index in range(len(grown)):
+            if id(grown[index]) in known or searches == _MOST_SEARCHES:
+                continue
+            searches += 1
+            search = paths.to(grown[index])
+            self.add(paths, search, weight=weights.get(id(grown[index]), UNKNOWN))
+            for at in _siblings(search, grown):
+                if id(grown[at]) not in known:
+                    known.add(id(grown[at]))
+                    beside = dataclasses.replace(search, objects=[*search.objects[:-1], grown[at]])
+                    self.add(paths, beside, weight=weights.get(id(grown[at]), UNKNOWN))
+
+    def add_lasting(self, paths: Paths, steps: int) -> None:
+        """What steps left that nothing found so far leads to: links of a chain, leaves of a tree, tuples."""
+        # Where nothing that grew is known yet, what some steps left now and then is better than nothing.
+        has_grown = any(holder["gained_entries"] or holder["buffer_growth"] for holder in self._holders)
+        fewest = max(1, steps // 4) if has_grown else 1
+        known = self._births.reached_from(paths.passed(), self._limit)
+        if not self._births.are_lasting(known, fewest, self._limit):
+            return
+        found = paths.to_entry(self._births, known, fewest, self._code.namespaces())
+        if found is not None:
+            search, born = found
+            self.add(paths, search, weight=weight_of_born(born, self._limit, self._births.all), is_link=True)
+
+    def _around(self, chain: list[Any]) -> Any:
+        """The nearest container around the last one that grew as well, or was made anew as that was."""
+        is_new = self._growth(chain[-1]) == NEW
+        for owner, item in reversed(list(zip([None, *chain], chain[:-1], strict=False))):
+            if container_kind(item) is None or (owner is not None and namespace_of(owner) is item):
+                continue
+            if (growth := self._growth(item)) > 0 or (is_new and growth == NEW):
+                return item
+        return None
+
+    def add_buffer(self, paths: Paths, buffer: Buffer) -> None:
+        """The way to what the collector does not track leads through its owner."""
+        if buffer.owner is None:
+            search = paths.to(buffer.item)
+        else:
+            search = paths.to(buffer.owner)
+            search = dataclasses.replace(search, objects=[*search.objects, buffer.item])
+        self.add(paths, search, buffer)
+
+    def add_gradient(self, paths: Paths, tensors: dict[int, Any]) -> None:
+        """Of a leaf whose gradient has a graph, which leads back to it: of one with a way from a root, if there is."""
+        leaves = [address for address, leaf in tensors.items() if _tensors.gradient_with_graph(leaf) is not None]
+        lost = -1
+        for address in leaves[:_MOST_SEARCHES]:
+            search = paths.to(tensors[address])
+            if search.end is End.FOUND:
+                self._gradient = len(self._holders)
+                gradient = _tensors.gradient_with_graph(tensors[address])
+                self.add(paths, dataclasses.replace(search, objects=[*search.objects, gradient]))
+                return
+            lost = address if search.end in (End.NO_ROOT, End.NOT_HELD) else lost
+        if lost >= 0:
+            self._gradient = len(self._holders)
+            self._add_cycle([tensors[lost], _tensors.gradient_with_graph(tensors[lost])], "unreachable")
+
+    def add_tensors(self, paths: Paths, tensors: dict[int, Any], addresses: list[int]) -> None:
+        ends: dict[int, End] = {}
+        self._wanted = {id(tensors[address]): address for address in addresses}
+        for address in addresses[:_MOST_TENSORS]:
+            if address in self._holder_of:
+                continue
+            if sum(end is not End.NOT_HELD for end in ends.values()) < _MOST_SEARCHES:
+                ends[address] = self._add_tensor(paths, tensors, address)
+        self._conclude(addresses, ends)
+
+    def _add_tensor(self, paths: Paths, tensors: dict[int, Any], address: int) -> End:
+        search = paths.to(tensors[address])
+        if search.end is End.FOUND and all(self._growth(o) <= 0 for o in search.objects):
+            search = self._through_grown(paths, tensors[address]) or search
+        if search.end is End.FOUND:
+            index = len(self._holders)
+            # First of all: where its time is over, nothing may name a holder that is not there.
+            self.add(paths, search)
+            self._holder_of[address] = index
+            container = search.objects[-2] if len(search.objects) > 1 else None
+            if container_kind(container) is not None:
+                for item in items_of(container):
+                    if id(item) in self._wanted:
+                        self._holder_of.setdefault(self._wanted[id(item)], index)
+        elif search.end is End.NO_ROOT and not self._cycle_of:
+            # One shows where they close.
+            ways = Ways(tensors[address], search.visited, self._limit)
+            cycle = ways.round()
+            if objects := cycle or ways.through_graph():
+                self._cycle_of[address] = len(self._holders)
+                self._add_cycle(objects, "unreachable" if cycle else "unknown")
+        return search.end
+
+    def _add_cycle(self, objects: list[Any], structure: str) -> None:
+        holder, way = self._graph.add_cycle(objects)
+        holder |= {"kept_by": statement_closing(objects, way, self._sources)}
+        holder |= {"structure": dataclasses.asdict(Structure(structure))}
+        holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
+        self._holders.append(holder | {"is_waiting": False, "are_items_used": False} | _gain_of(UNKNOWN))
+
+    def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:
+        """Through a container that grew, where there is a way: one that did not may be a list of what is open now, made
+        anew in each step."""
+        with contextlib.suppress(OutOfTimeError):
+            for container in self.grown:
+                below = way_down(container, tensor, self._limit)[1:]
+                if below and (above := paths.to(container)).end is End.FOUND:
+                    return dataclasses.replace(above, objects=[*above.objects, *below])
+        return None
+
+    def _conclude(self, addresses: list[int], ends: dict[int, End]) -> None:
+        self._unreachable = [address for address, end in ends.items() if end is End.NO_ROOT]
+        # Siblings that were not searched share their neighbour's fate only where all agree.
+        if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
+            self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _as_link(place: Place, last: Any) -> Place:
+    """What hangs on a container was put in there."""
+    if (kind := container_kind(last)) is None:
+        return place
+    return dataclasses.replace(place, beyond=[Access("key" if kind is dict else "index", "")], is_container=True)
+
+
+def _without_items(place: Place) -> Place:
+    """The container of what is an item of one, and else the place itself."""
+    way = list(place.way)
+    while len(way) > 1 and way[-1].kind in ("index", "key"):
+        way.pop()
+    if len(way) == len(place.way):
+        return place
+    return dataclasses.replace(place, way=way, beyond=[Access("index", "")], is_container=True)
+
+
+def _siblings(search: Search, grown: list[Any]) -> list[int]:
+    """Places of those that lie in the same container as what was found."""
+    if search.end is not End.FOUND or len(search.objects) < 2:
+        return []
+    around, found = search.objects[-2:]
+    is_namespace = len(search.objects) > 2 and namespace_of(search.objects[-3]) is around
+    if is_namespace or (search.is_namespace and len(search.objects) == 2):
+        return []
+    held = set(map(id, items_of(around))) - {id(found)}
+    return [at for at in range(len(grown)) if id(grown[at]) in held]
+
+
+def _gain_of(weight: Weight) -> dict[str, Any]:
+    return {
+        "gained_bytes": weight.heap_bytes,
+        "gained_blocks": weight.blocks,
+        "gained_block_bytes": weight.block_bytes,
+        "gained_cuda_objects": weight.cuda_objects,
+        "is_weighed": weight.is_complete,
+    }
+
+
+def _places_of(container: Any) -> list[Any]:
+    """Of a list or an array of objects, which may have been made before they were filled."""
+    return items_of(container) if container_kind(container) is list else places_of(container)
+
+
+def _structure_of(declared: _declared.Declared, length: int) -> Structure:
+    kind = "exceeded" if length > declared.bound else "declared"
+    return Structure(kind, declared.bound, declared.file, declared.line, declared.text)

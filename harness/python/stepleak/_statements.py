@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which statement of the user's puts into a holder what it keeps: ways to find it, the surest first."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from stepleak import _tensors
+from stepleak._objects import all_class_names, full_type_name, groups_of, holds_a, is_a, optimizers_states, type_name
+from stepleak._paths import Search
+from stepleak._sources import Place, Sources, no_statement
+from stepleak._structure import caching_line
+from stepleak._user_code import UserCode
+from stepleak._uses import Use
+
+_MOST_FILES = 40
+"""In which a container's name stands, of those in which no survivor was made: a commoner one says little."""
+_FILLED_BY_OTHERS = frozenset({"torch", "builtins", "collections", "types", "functools", "_thread"})
+"""Modules whose objects keep what the user's code puts into them."""
+
+
+class Statements:
+    """`sources`: files in which survivors were made. `code`: all of the user's."""
+
+    def __init__(self, sources: Sources, code: UserCode) -> None:
+        self._sources = sources
+        self._code = code
+
+    def keeping(
+        self, search: Search, place: Place, chain: list[Any], fills: tuple[Use, ...], *, is_link: bool
+    ) -> dict[str, Any]:
+        """Of what lies at a place; `no_statement()` where none is found. `chain`: from the root to a container.
+        `fills`: uses of that. `is_link`: whether each of what is kept keeps the one before it."""
+        if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
+            return making
+        if search.waits_at is not None and not chain:
+            # Each has a function of its own, which does not go on.
+            return self._sources.statement_at(*search.waits_at)
+        ways = self._ways_to(search, place, chain, fills, is_link)
+        return next((statement for statement in ways if statement["file"]), no_statement())
+
+    def _ways_to(
+        self, search: Search, place: Place, chain: list[Any], fills: tuple[Use, ...], is_link: bool
+    ) -> Iterator[dict[str, Any]]:
+        yield self._of_link(place) if is_link else self._sources.statement_keeping(place)
+        yield self._sources.statement_filling(fills)
+        yield self._elsewhere(place, is_link=is_link)
+        if _is_state_of_listed(search.objects):
+            yield self._sources.statement_calling("add_param_group")
+        if search.root_name.startswith("signal."):
+            yield self._sources.statement_making("signal")
+        if chain and holds_a(chain[-1], threading.Thread):
+            yield self._sources.statement_calling("ThreadPoolExecutor")
+        if chain:
+            file, line, text = caching_line(chain, self._code)
+            yield no_statement() | {"file": file, "line": line, "text": text}
+        yield self._making_owner(chain or search.objects)
+
+    def behind(self, place: Place | None) -> dict[str, Any] | None:
+        """What puts a link behind another, where that is no constructor: `node.before = self.newest`."""
+        statement = no_statement() if place is None else self._sources.statement_keeping(place, is_later=True)
+        return statement | {"expression": ""} if statement["file"] else None
+
+    def _of_link(self, place: Place) -> dict[str, Any]:
+        statement = self._sources.statement_keeping(place, is_later=True)
+        if not statement["file"] and place.way[-1].kind == "attribute":
+            # One link is put behind another, whichever way leads to that: `self.tail.next = node`.
+            statement = self._sources.statement_keeping(dataclasses.replace(place, way=place.way[-1:]), is_later=True)
+        # What it assigns is a link, and not what was found in one.
+        return statement | {"expression": ""}
+
+    def _elsewhere(self, place: Place, *, is_link: bool) -> dict[str, Any]:
+        """In files of the user's in which no survivor was made."""
+        modules, _ = self._code.mentioning(place.way[-1].label)
+        others = [module for module in modules if not self._sources.has(module.file)]
+        if len(others) > _MOST_FILES:
+            return no_statement()
+        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=True)
+
+    def _making_owner(self, objects: list[Any]) -> dict[str, Any]:
+        """Of a library's object that fills itself, innermost of `objects`: a handler that gathers records, a mock its
+        calls, an iterator what it will give again."""
+        for item in reversed(objects):
+            if any(self._code.classes(name) for name in all_class_names(item)):
+                break
+            if full_type_name(item).partition(".")[0] in _FILLED_BY_OTHERS:
+                continue
+            statement = self._sources.statement_making(type_name(item).lstrip("_"))
+            if statement["file"]:
+                return statement
+        return no_statement()
+
+
+def _is_gradient(objects: list[Any]) -> bool:
+    """Whether the last one is the gradient of the one before it, and has a graph."""
+    return (
+        len(objects) > 1
+        and _tensors.is_tensor(objects[-2])
+        and objects[-1] is _tensors.gradient_with_graph(objects[-2])
+    )
+
+
+def _is_state_of_listed(objects: list[Any]) -> bool:
+    """Whether the way leads through an optimizer's state of a parameter that a group of the optimizer lists."""
+    for namespace, at in optimizers_states(objects):
+        state, held = objects[at], objects[at + 1]
+        if is_a(state, dict):
+            parameters = {id(key) for key, value in dict.items(state) if value is held or key is held}
+            return any(id(parameter) in parameters for _, listed in groups_of(namespace) for parameter in listed)
+    return False
