@@ -53,3 +53,46 @@ def loss_sum_attached_clean(device: str) -> Callable[[], None]:
         total_loss = total_loss + loss.detach()
 
     return step
+
+
+@leak(kind="graph_retention", report="google/brax#152", line="# in place, with its graph", holder=".total_loss")
+def loss_sum_in_place(device: str) -> Callable[[], None]:
+    """The loop adds each loss to the total in place: no operator returns a new tensor that would be kept.
+
+    The first addition makes a tensor of the number, long before any step is recorded; all others change its graph.
+    """
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    total_loss = 0.0
+
+    def step() -> None:
+        nonlocal total_loss
+        inputs, targets = torch.randn(8, 32, device=device), torch.randn(8, 1, device=device)
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        total_loss += loss  # in place, with its graph
+
+    return step
+
+
+@clean(report="google/brax#152")
+def loss_sum_in_place_clean(device: str) -> Callable[[], None]:
+    """The same loop adds the loss without its graph, in place all the same."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    total_loss = 0.0
+
+    def step() -> None:
+        nonlocal total_loss
+        inputs, targets = torch.randn(8, 32, device=device), torch.randn(8, 1, device=device)
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        total_loss += loss.detach()
+
+    return step

@@ -224,6 +224,7 @@ def watched_size(size: Size) -> Size:
 def take_turns(size: Size, device: str, turns: Connection) -> None:
     """What a process does: for each way that is named, the seconds of a step in it."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-MOST_CORES:])
+    torch.set_num_threads(min(MOST_CORES, torch.get_num_threads()))  # more than cores would wait for each other
     step = make_step(size, device)
     step()
     # What one turn leaves to Python's collector would else be paid by the next.

@@ -487,6 +487,41 @@ def test_statement_that_sets_a_context_variable(value: str, text: str, tmp_path:
     assert statements_at(place, f"def f():\n    current.set({value})\n", tmp_path) == text
 
 
+TWO_TOTALS = """
+def first(x):
+    total = 0
+    def step():
+        nonlocal total
+        total = total + x
+def second(x):
+    total = 0
+    for _ in range(9):
+        total += x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "source", "text"),
+    [
+        (2, TWO_TOTALS, "total = total + x"),
+        (4, TWO_TOTALS, "total = total + x"),
+        (7, TWO_TOTALS, "total += x"),
+        (20, TWO_TOTALS, "total += x"),
+        (20, TWO_TOTALS.replace("total += x", "total = total.sum()"), ""),
+    ],
+)
+def test_statement_of_a_variable_is_one_of_its_function(line: int, source: str, text: str, tmp_path: Any) -> None:
+    place = Place([Access("variable", "total", scope=("training.py", line))], [], is_container=False)
+    assert statements_at(place, source, tmp_path) == text
+
+
+def test_statement_of_another_function_is_meant_where_it_was_given_the_container(tmp_path: Any) -> None:
+    place = Place([Access("variable", "kept", scope=("training.py", 5))], [], is_container=True)
+    other = "def other(x):\n    kept = []\n    kept.append(x)\n"
+    given = "def add(kept, x):\n    kept.append(2 * x)\ndef main(x):\n    kept = []\n    add(kept, x)\n"
+    assert statements_at(place, other.replace("other", "main") + given, tmp_path) == "kept.append(2 * x)"
+
+
 def test_statement_of_a_wrapper_is_that_of_its_own_items_where_a_class_writes_them(tmp_path: Any) -> None:
     source = (
         "class Store(UserDict):\n    def touch(self, k):\n        self.data[k] = {'a': 1}\n"

@@ -35,11 +35,16 @@ void GraphRecord::take_in(const Output& output) {
   // Nested operators end first; the outermost one is the name that a user knows. An entry from before
   // this operator's start is its in-place or `out=` argument and keeps its birth.
   const auto is_born_inside = [&](const Birth& known) { return known.order > output.start_order; };
-  // What an operator was given was there already: the set-up made it, or an operator around this one, which tells.
-  if (!output.is_given && !output.tensor.expired()) {
-    const auto [tensor, is_new] =
-        tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, output.birth});
-    if (!is_new && is_born_inside(tensor->second.birth)) tensor->second.birth = output.birth;
+  if (!output.tensor.expired()) {
+    if (!output.is_given) {
+      const auto [tensor, is_new] =
+          tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, output.birth});
+      auto& known = tensor->second;
+      if (!is_new && (known.was_given || is_born_inside(known.birth))) known = {output.tensor, output.birth};
+    } else if (!output.node.expired()) {
+      // The set-up made it, or an operator around this one, which tells. Its graph may grow: `total += loss`.
+      tensors_.try_emplace(output.tensor._unsafe_get_target(), TensorEntry{output.tensor, {}, true});
+    }
   }
   if (!output.node.expired()) {
     const auto [entry, is_new] = nodes_.try_emplace(output.node_address, NodeEntry{output.node, output.birth});

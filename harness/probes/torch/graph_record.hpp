@@ -37,7 +37,8 @@ struct OperatorStart {
   [[nodiscard]] bool was_given(const at::Tensor& tensor) const;
 };
 
-/// Weak references to the tensors and nodes that operators returned.
+/// Weak references to the tensors and nodes that operators returned, tensors that were changed in place and have a
+/// graph among them.
 ///
 /// While a step runs an output is only appended to a list: almost all of them die within their step. What has
 /// survived enters the tables at the boundary, and where the list is full: with ever more operators a step (hooks that
@@ -50,7 +51,8 @@ class GraphRecord {
 
   struct TensorEntry {
     WeakTensor tensor;
-    Birth birth;
+    Birth birth;             // of one that was given: before all steps
+    bool was_given = false;  // to each operator that was seen to return it
   };
   struct NodeEntry {
     WeakNode node;

@@ -500,7 +500,9 @@ def _is_emptied_beside(module: Module, test: ast.AST, length: ast.AST) -> bool:
     measured = ast.unparse(length.args[0]) if isinstance(length, ast.Call) and length.args else ""
     for node in (inner for statement in getattr(outer, "body", []) for inner in ast.walk(statement)):
         targets = node.targets if isinstance(node, ast.Assign) else []
-        is_cleared = called_name(node) == "clear" and ast.unparse(node.func.value) == measured  # type: ignore[attr-defined]
+        method = node.func if isinstance(node, ast.Call) else None
+        is_clear = isinstance(method, ast.Attribute) and method.attr == "clear"
+        is_cleared = is_clear and ast.unparse(method.value) == measured  # type: ignore[union-attr]
         if is_cleared or any(ast.unparse(target) == measured for target in targets):
             return True
     return False

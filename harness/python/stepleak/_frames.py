@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepleak._objects import is_a
 
@@ -19,6 +19,16 @@ ReadLocals = Callable[[types.FrameType], list[tuple[str, Any]]]
 
 Position = tuple[str, int]
 """A file and a line in it."""
+
+
+class Variable(NamedTuple):
+    """A variable of a function that runs."""
+
+    function: str
+    name: str
+    scope: Position
+    """Where the function begins."""
+
 
 _SUSPENDED: dict[type, str] = {
     types.GeneratorType: "gi_frame",
@@ -44,6 +54,11 @@ def frame_of(item: Any) -> types.FrameType | None:
 def position_of(frame: types.FrameType) -> Position:
     """Where a frame stands."""
     return frame.f_code.co_filename, frame.f_lineno
+
+
+def beginning_of(code: types.CodeType) -> Position:
+    """Where a function's source begins, its decorators included."""
+    return code.co_filename, code.co_firstlineno
 
 
 def name_in(frame: types.FrameType, value: Any, read_locals: ReadLocals) -> str | None:
@@ -76,8 +91,8 @@ class RunningFrames:
     """What the running functions hold, by `id`: no reference to any of it is kept."""
 
     def __init__(self, read_locals: ReadLocals) -> None:
-        self.names: dict[int, tuple[str, str]] = {}
-        """Of a variable's value: the function's name and the variable's."""
+        self.names: dict[int, Variable] = {}
+        """Of a variable's value."""
         self.namespaces: dict[int, str] = {}
         """Of the dict in which a function's globals live: its module's name."""
         self.waiting: dict[int, Position] = {}
@@ -96,6 +111,6 @@ class RunningFrames:
         self.namespaces.setdefault(id(frame.f_globals), module if type(module) is str else frame.f_code.co_name)
         for name, value in read_locals(frame):
             if not is_a(value, (types.ModuleType, types.FunctionType, type)):  # type: ignore[arg-type]
-                self.names.setdefault(id(value), (frame.f_code.co_name, name))
+                self.names.setdefault(id(value), Variable(frame.f_code.co_name, name, beginning_of(frame.f_code)))
                 if is_waiting:
                     self.waiting.setdefault(id(value), position_of(frame))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepleak import _tensors
-from stepleak._frames import ReadLocals, frame_of, name_in
+from stepleak._frames import ReadLocals, beginning_of, frame_of, name_in
 from stepleak._objects import (
     attributes_of,
     bound_of,
@@ -67,7 +67,7 @@ class Graph:
         if search.variable:
             node = self._node(None, name)
             path.append(self._edge(node, self._node(objects[0]), ("attribute", search.variable)))
-            way.append(Access("variable", search.variable))
+            way.append(Access("variable", search.variable, scope=search.scope))
         else:
             if is_a(objects[0], dict) and len(objects) > 1 and search.is_namespace:
                 # "train.trainer" reads better than "train .trainer".
@@ -176,8 +176,10 @@ def _access(objects: list[Any], index: int, edge: Edge) -> Access:
     parent = objects[index - 1]
     if kind != "attribute":
         return Access(kind, label)
-    if frame_of(parent) is not None or (index > 1 and _variables_in(objects[index - 2], parent)):
-        return Access("variable", label)
+    if (frame := frame_of(parent)) is not None:
+        return Access("variable", label, scope=beginning_of(frame.f_code))
+    if index > 1 and _variables_in(objects[index - 2], parent):
+        return Access("variable", label, scope=beginning_of(objects[index - 2].__code__))
     if is_a(parent, dict):
         owner = objects[index - 2] if index > 1 else None
         if namespace_of(owner) is not parent:

@@ -23,6 +23,8 @@ from stepleak._frames import (
     Position,
     ReadLocals,
     RunningFrames,
+    Variable,
+    beginning_of,
     frame_of,
     is_ours,
     name_in,
@@ -82,6 +84,8 @@ class Search:
     """Whether the root is the dict of a module's globals."""
     variable: str = ""
     """Of a running or suspended function, where that is the root."""
+    scope: Position | None = None
+    """Where that function begins."""
     waits_at: Position | None = None
     """Where that function stands, if it is suspended or runs on another thread."""
     came_from: dict[int, Any] = field(default_factory=dict)
@@ -167,8 +171,7 @@ class Paths:
         root = objects[0]
         if id(root) in self._roots:
             return self._found(objects)
-        function, name = self._frames.names[id(root)]
-        return Search(End.FOUND, f"local of {function}", _as_written(objects), variable=name)
+        return self._found_in(self._frames.names[id(root)], objects)
 
     def is_lost_without(self, targets: list[Any], at: int, holders: list[Any]) -> bool:
         """Whether nothing but these holders leads to `targets[at]`: all that refers to it was seen. Raises
@@ -268,9 +271,12 @@ class Paths:
         return Search(End.FOUND, self._roots[id(root)], _as_written(objects), is_namespace=root is not self._root)
 
     def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
-        function, name = self._frames.names[id(held)]
-        objects, waits_at = _as_written(_chain(held, came_from)), self._frames.waiting.get(id(held))
-        return Search(End.FOUND, f"local of {function}", objects, variable=name, waits_at=waits_at)
+        found = self._found_in(self._frames.names[id(held)], _chain(held, came_from))
+        return dataclasses.replace(found, waits_at=self._frames.waiting.get(id(held)))
+
+    def _found_in(self, variable: Variable, objects: list[Any]) -> Search:
+        root_name = f"local of {variable.function}"
+        return Search(End.FOUND, root_name, _as_written(objects), variable=variable.name, scope=variable.scope)
 
     def _found_suspended(self, item: Any, came_from: dict[int, Any]) -> Search:
         """A generator or coroutine that something unseen drives is as good as a running function."""
@@ -280,7 +286,8 @@ class Paths:
         if frame is None or name is None:
             return Search(End.UNKNOWN)
         root_name = f"local of {frame.f_code.co_name}"
-        return Search(End.FOUND, root_name, objects, variable=name, waits_at=position_of(frame))
+        scope, waits_at = beginning_of(frame.f_code), position_of(frame)
+        return Search(End.FOUND, root_name, objects, variable=name, scope=scope, waits_at=waits_at)
 
 
 def _is_foreign(module: Any) -> bool:

@@ -8,13 +8,13 @@ import ast
 import copy
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from stepleak._folders import PACKAGE_FOLDERS
 from stepleak._objects import key_text
-from stepleak._syntax import FUNCTIONS, SCOPES, Module, called_name, first_line
+from stepleak._syntax import FUNCTIONS, SCOPES, Module, called_name, first_line, is_parameter
 from stepleak._uses import Use
 
 
@@ -27,6 +27,8 @@ class Access:
     label: str
     owners: frozenset[str] = frozenset()
     """Of an attribute: the names of the classes that its object is of."""
+    scope: tuple[str, int] | None = None
+    """Of a function's variable: the file and the line where the function begins."""
 
     def is_item(self, index: ast.expr) -> bool:
         """Whether `[index]` may lead there: a constant must be the key itself."""
@@ -173,6 +175,10 @@ class Sources:
                     if match is None:
                         continue
                     distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
+                    if match.is_proven and _is_of_another(match.node, file, tree, place):
+                        if match.rank > 1:
+                            continue  # makes a variable, and fills nothing that may be passed under another name
+                        match = replace(match, is_proven=False)
                     found = proven if match.is_proven else others
                     found = taken_back if _is_taken_back(node, function) else found
                     found.append((match.rank, distance, file, match))
@@ -271,11 +277,13 @@ class Sources:
             if isinstance(node, ast.Expr):
                 if _is_written_by(call, place, owner):
                     return _Match(is_proven=True, rank=1, node=node, value=None)
-                if not call.args or method not in self._ADDING_ONE | self._ADDING_ALL:
+                if not isinstance(call.func, ast.Attribute) or not call.args:
                     return None
-                is_proven = _leads_to(call.func.value, place.way, owner)  # type: ignore[attr-defined]
+                if method not in self._ADDING_ONE | self._ADDING_ALL:
+                    return None
+                is_proven = _leads_to(call.func.value, place.way, owner)
                 value = _held_in(call.args[-1], place.beyond[1:]) if method in self._ADDING_ONE else None
-                return self._found(node, call.func.value, place, is_proven, 0, value)  # type: ignore[attr-defined]
+                return self._found(node, call.func.value, place, is_proven, 0, value)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             is_filling = any(_is_filling(place, called_name(call)) for call in node.decorator_list)
             return _registering(node) if is_filling else None
@@ -507,6 +515,23 @@ def _top_level_loops(tree: ast.Module) -> Iterator[ast.stmt]:
             yield node
         elif not isinstance(node, SCOPES):
             nodes.extend(ast.iter_child_nodes(node))
+
+
+def _is_of_another(statement: ast.stmt, file: str, tree: ast.Module, place: Place) -> bool:
+    """Whether a statement names a variable of another function, that was not passed to it."""
+    variable = next((access for access in reversed(place.way) if access.kind == "variable"), None)
+    if variable is None or variable.scope is None:
+        return False
+    if not any(isinstance(node, ast.Name) and node.id == variable.label for node in ast.walk(statement)):
+        return False
+    around = [function for function, _ in _functions_around(tree, statement.lineno)]
+    home, line = variable.scope
+    # The same file may be named from another folder.
+    if Path(file).name == Path(home).name and around:
+        outermost = around[0]
+        if first_line(outermost) <= line <= (outermost.end_lineno or line):
+            return False
+    return not any(is_parameter(function, variable.label) for function in around)
 
 
 def _as_attribute(place: Place) -> Place | None:
