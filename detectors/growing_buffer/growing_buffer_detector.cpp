@@ -42,14 +42,30 @@ std::vector<const Survivor*> newest_buffer(const Recording& recording, Device de
   return suspects;
 }
 
+// Who held the buffer as it was before the last step, of which a call that is not over may hold it.
+int earlier_holder(const Recording& recording, Device device, std::int64_t bytes, double per_step) {
+  const auto is_earlier = [&](const Survivor& s) {
+    const bool is_its = s.type == SurvivorType::tensor && s.device == device && s.holder >= 0;
+    return is_its && s.storage_bytes <= bytes &&
+           static_cast<double>(s.storage_bytes) >= static_cast<double>(bytes) - 2 * per_step;
+  };
+  const auto earlier = survivors_where(recording, is_earlier);
+  return earlier.empty() ? -1 : earlier.back()->holder;
+}
+
 }  // namespace
 
 std::vector<Finding> GrowingBufferDetector::detect(const Evidence& evidence) const {
   std::vector<Finding> findings;
   for (const auto& growth : storage_growths_of(evidence)) {
     if (growth.cause != StorageGrowth::Cause::buffer) continue;
-    auto finding =
-        storage_finding(evidence.recording, growth, kind(), newest_buffer(evidence.recording, growth.device));
+    const auto newest = newest_buffer(evidence.recording, growth.device);
+    auto finding = storage_finding(evidence.recording, growth, kind(), newest);
+    if (finding.holder_index < 0 && !newest.empty()) {
+      const auto bytes = newest.back()->bytes;
+      const auto holder = earlier_holder(evidence.recording, growth.device, bytes, finding.bytes_per_step);
+      if (holder >= 0) set_holder(evidence.recording, holder, finding);
+    }
     finding.what = fmt::format("a buffer is made anew {} larger every step since step {}",
                                format_bytes(finding.bytes_per_step), finding.since_step);
     finding.kept_count = finding.explained_steps = 0;  // one buffer at a time: nothing is kept of each step

@@ -49,7 +49,11 @@ std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
       !growth.sinks.empty() || std::any_of(growth.old_nodes.begin(), growth.old_nodes.end(), is_self_kept);
   growth.is_cyclic = are_all_sinks_cyclic && has_cycle;
   const auto scalars = std::count_if(growth.sinks.begin(), growth.sinks.end(), [](auto* s) { return is_scalar(*s); });
-  growth.is_kept_by_scalar = 2 * scalars >= static_cast<std::ptrdiff_t>(growth.sinks.size());
+  const auto all = static_cast<std::ptrdiff_t>(growth.sinks.size());
+  // Of a state that is handed on only the newest is a sink; the loss of the last step leads to that one's graph, too.
+  const bool is_handed_on = std::none_of(growth.sinks.begin(), growth.sinks.end(),
+                                         [&](const Survivor* s) { return is_old(evidence.recording, *s); });
+  growth.is_kept_by_scalar = is_handed_on ? scalars == all : 2 * scalars >= all;
   return growth;
 }
 
@@ -73,6 +77,12 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
     auto nodes = growth.old_nodes;
     nodes.insert(nodes.end(), growth.sinks.begin(), growth.sinks.end());
     add_suspects(evidence.recording, nodes, finding);
+  }
+  if (finding.holder_index < 0) {
+    // What a step hands on is no sink: the newest graph leads to it, and may be held by a call that is not over.
+    const auto is_found = [&](const Survivor& s) { return evidence.recording.is_handed_on(s) && s.holder >= 0; };
+    const auto handed_on = survivors_where(evidence.recording, is_found);
+    if (!handed_on.empty()) set_holder(evidence.recording, handed_on.back()->holder, finding);
   }
   finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
   for (const auto& device : evidence.trace.devices()) {

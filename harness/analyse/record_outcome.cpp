@@ -174,12 +174,13 @@ std::int64_t entries_of(const ObjectNode& container, const Holder& holder, const
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
+  const bool is_buffer = finding.kind == Kind::growing_buffer;
   if (container == nullptr) {
     // A buffer that is cut is no container whose entries count.
     const auto type = finding.structure.type;
-    const bool may_be_cut = type == StructureType::conditional && finding.kind == Kind::growing_buffer;
-    if (type == StructureType::bounded || may_be_cut || is_reset_to_come(evidence, finding))
-      outcome.type = RecordOutcome::Type::filling;
+    const bool is_cut = type == StructureType::bounded && (is_buffer || finding.kind == Kind::host_heap);
+    const bool may_be_cut = type == StructureType::conditional && is_buffer;
+    if (is_cut || may_be_cut || is_reset_to_come(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
     return outcome;
   }
   outcome.bound = bound_of(*container, finding.structure);

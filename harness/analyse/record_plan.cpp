@@ -101,6 +101,11 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
       const auto four_events = static_cast<std::int64_t>(std::ceil(4 / a_step));
       pass.planned_steps = std::max(pass.planned_steps, four_events + pass.young_steps);
     }
+    // A graph that gets longer once in so many steps is told from one that is kept by a pass that sees it twice.
+    const auto& nodes = trends.of({Counter::live_nodes});
+    if (nodes.is_growing() && nodes.period > 1) {
+      pass.planned_steps = std::max(pass.planned_steps, 2 * nodes.period + pass.young_steps);
+    }
     pass.planned_steps = std::min(pass.planned_steps, kLongestRecord);
   }
   if (pass.planned_steps > most_steps) {

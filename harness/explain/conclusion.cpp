@@ -270,6 +270,11 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   const Evidence evidence{record.trace, trends, recording_after_look(record.trace)};
   result.losses = losses_of(evidence, record.capacities);
   result.findings = std::move(judgement.findings);
+  for (auto& finding : result.findings) {
+    // The places of a container are no bound of the buffer in one of them.
+    const bool is_of_places = finding.structure.type == StructureType::bounded;
+    if (finding.kind == Kind::growing_buffer && is_of_places) finding.structure = {};
+  }
   add_further_leaks(evidence, result.findings);
   if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");

@@ -13,6 +13,10 @@ bool Recording::is_proof(std::int64_t step) const {
   return is_recorded(step) && step < pass.first_step + steps - pass.young_steps;
 }
 
+bool Recording::is_handed_on(const Survivor& survivor) const {
+  return survivor.has_graph && !survivor.is_sink && !is_proof(survivor.birth_step);
+}
+
 std::int64_t Recording::proof_steps() const {
   std::int64_t count = 0;
   for (auto step = pass.first_step; step < pass.first_step + steps; ++step) count += is_proof(step) ? 1 : 0;

@@ -32,6 +32,8 @@ struct Recording {
   /// Whether what was born in a step and is alive at the end proves that it stays: the step was recorded, and is none
   /// of the newest, which may still be in use.
   [[nodiscard]] bool is_proof(std::int64_t step) const;
+  /// Whether a tensor has a graph, is no sink, and is as young as what one step hands on to the next.
+  [[nodiscard]] bool is_handed_on(const Survivor& survivor) const;
   /// How many steps are a proof.
   [[nodiscard]] std::int64_t proof_steps() const;
 };

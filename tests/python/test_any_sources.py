@@ -55,7 +55,8 @@ def test_statements_of_any_sources_are_asked_without_an_error(file: Path) -> Non
         for place in places_of(name, file):
             found += bool(sources.statement_keeping(place)["file"])
             sources.statement_keeping(place, is_later=True)
-        sources.statement_calling(name)
+            sources.statement_calling_owner(place, [(str(file), 100)])
+        sources.statements_calling(name)
         sources.statement_making(name)
     assert found > 0
 

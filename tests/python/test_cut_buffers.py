@@ -123,3 +123,49 @@ def test_what_is_made_empty_each_epoch_is_reset(tmp_path: Path) -> None:
 def test_a_cut_under_a_test_that_is_not_understood_may_bound_it(tmp_path: Path) -> None:
     program = window(f"{JOINED}\n        if row.mean() > 9:\n            self.program_rows = self.program_rows[-9:]")
     assert structure_in(program, tmp_path)["kind"] == "conditional"
+
+
+HANDED_BACK = """
+import torch
+
+def program_decode(cache, window, other):
+    keys, values = torch.ones(1, 4), torch.ones(1, 4)
+    if cache is not None:
+        keys, values = torch.cat([cache[0], keys]), torch.cat([cache[1], values])
+    CUT
+    return keys, values
+
+def program_main():
+    caches = [None]
+    for i in range(10_000):
+        caches[0] = program_decode(caches[0], 1200, torch.ones(9, 9))
+        program_tensor(caches[0][0])
+        program_step()
+
+program_main()
+"""
+
+
+def program_line(program: str, text: str) -> int:
+    return next(number for number, line in enumerate(program.splitlines(), 1) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("cut", "kind"),
+    [
+        ("keys, values = keys[-1200:], values[-1200:]", "bounded"),
+        ("keys, values = keys[-window:], values[-window:]", "bounded"),
+        ("keys, values = keys[-int(other.sum()) :], values[-9:]", "conditional"),
+        # It has outgrown that, or something else is cut, or all but the first row are left.
+        ("last = keys[-3:]", "bounded_places"),
+        ("other = other[-3:]", "bounded_places"),
+        ("keys = keys[1:]", "bounded_places"),
+    ],
+)
+def test_buffer_that_a_call_hands_back_is_cut_where_it_is_made(cut: str, kind: str, tmp_path: Path) -> None:
+    program = HANDED_BACK.replace("CUT", cut)
+    line = program_line(program, "torch.cat")
+    holders = found_in(program, tmp_path, frozenset({line}))["holders"]
+    structure = next(holder for holder in holders if holder["held"] >= 0)["structure"]
+    is_of_places = structure["kind"] == "bounded" and structure["bound"] == 1
+    assert ("bounded_places" if is_of_places else structure["kind"]) == kind

@@ -459,6 +459,13 @@ def at(*labels: str, owners: frozenset[str] = frozenset(), beyond: bool = False)
         (at("s", "kept"), "def f(s):\n    s.kept = OrderedDict()\n", ""),
         (at("s", "kept"), "def f(s):\n    s.kept = defaultdict(list)\n", ""),
         (at("s", "kept"), "def f(s, x):\n    s.kept = OrderedDict(x)\n", "s.kept = OrderedDict(x)"),
+        (
+            at("s", "inbox", "queue", owners=frozenset({"Queue"})),
+            "def f(s, x):\n    s.inbox.put(x)\n",
+            "s.inbox.put(x)",
+        ),
+        (at("s", "inbox", "queue", owners=frozenset({"Mine"})), "def f(s, x):\n    s.inbox.put(x)\n", ""),
+        (at("kept"), "def f(x):\n    add(kept, x)\n    kept.append(x)\n", "kept.append(x)"),
         (at("e", "_waiters"), "async def f(e):\n    await e.wait()\n", "await e.wait()"),
         (at("kept"), "def f(k):\n    kept[k, 1] += 1\n", "kept[k, 1] += 1"),
         (at("kept"), "def f(k):\n    kept['one'] += 1\n", ""),
@@ -520,6 +527,63 @@ def test_statement_of_another_function_is_meant_where_it_was_given_the_container
     other = "def other(x):\n    kept = []\n    kept.append(x)\n"
     given = "def add(kept, x):\n    kept.append(2 * x)\ndef main(x):\n    kept = []\n    add(kept, x)\n"
     assert statements_at(place, other.replace("other", "main") + given, tmp_path) == "kept.append(2 * x)"
+
+
+HANDED_OUT = """
+def train(model, rnn, x):
+    out, model.state = rnn(x, model.state)
+    model.kept, out = x, out
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expression"),
+    [
+        ("state", "out, model.state = rnn(x, model.state)", ""),
+        ("kept", "model.kept, out = (x, out)", "x"),
+        ("out", "", ""),
+    ],
+)
+def test_one_of_several_targets_keeps_a_part_of_a_call(name: str, text: str, expression: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(HANDED_OUT, encoding="utf-8")
+    place = Place([Access("variable", "model"), Access("attribute", name)], [], is_container=False)
+    statement = Sources({str(file): set()}).statement_keeping(place)
+    assert (statement["text"], statement["expression"]) == (text, expression)
+
+
+PREPARED = """
+def main(accelerator, model):
+    model = accelerator.prepare(model)
+    for phase in range(9):
+        loader = accelerator.prepare(phase)
+        accelerator.backward(loader)
+"""
+
+
+@pytest.mark.parametrize(("line", "text"), [(5, "loader = accelerator.prepare(phase)"), (2, "")])
+def test_what_fills_a_library_is_the_call_in_which_that_was_made(line: int, text: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(PREPARED, encoding="utf-8")
+    place = Place([Access("variable", "accelerator"), Access("attribute", "_loaders")], [], is_container=True)
+    statement = Sources({str(file): {3, 5, 6}}).statement_calling_owner(place, [(str(file), line)])
+    assert statement["text"] == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            "def reset(opt, net):\n    opt.param_groups[0]['params'] = list(net)\n",
+            "opt.param_groups[0]['params'] = list(net)",
+        ),
+        ("def reset(opt, net):\n    opt.param_groups[0]['lr'] = 0.1\n", ""),
+    ],
+)
+def test_statement_that_sets_an_item(source: str, text: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    assert Sources({str(file): set()}).statement_setting_item("params")["text"] == text
 
 
 def test_statement_of_a_wrapper_is_that_of_its_own_items_where_a_class_writes_them(tmp_path: Any) -> None:

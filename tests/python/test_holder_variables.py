@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 import threading
 import time
 from typing import Any
 
+import pytest
 import torch
 from holder_search import STEPS, Keeper, appended, holder_of_first, search
+from stepleak._core import frame_locals
+from stepleak._frames import RunningFrames
 
 
 class Elsewhere:
@@ -62,6 +66,75 @@ def test_attribute_of_the_step_beats_a_variable() -> None:
     root = Keeper([])
     alias = root.kept
     assert holder_of_first(search(root, appended(alias)))["path"].startswith("Keeper (Keeper) .kept")
+
+
+class Recurrent(torch.nn.Module):
+    """Hands its state back."""
+
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        return state + 1
+
+
+def looking(found: list[Any], name: str) -> Any:
+    """A hook in a module of this name that looks at what running functions hold."""
+    namespace = {"__name__": name, "RunningFrames": RunningFrames, "frame_locals": frame_locals, "found": found}
+    source = """
+def look(module, inputs, output):
+    kept = id(output)
+    del output
+    found.append(RunningFrames(frame_locals).names.get(kept))
+"""
+    exec(source, namespace)
+    return namespace["look"]
+
+
+@pytest.mark.parametrize(("name", "is_known"), [("stepleak.looking", False), ("training", True)])
+def test_what_a_call_of_torch_holds_in_which_a_step_ends_is_held_by_no_variable(name: str, is_known: bool) -> None:
+    module, state = Recurrent(), torch.zeros(4)
+    found: list[Any] = []
+    module.register_forward_hook(looking(found, name))
+    module(state)
+    [variable] = found
+    assert (variable is not None) is is_known
+    assert variable is None or variable.is_library
+
+
+def test_variable_of_the_users_beats_a_module_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Keeper([])
+    monkeypatch.setattr(threading, "program_waiting", queue.kept, raising=False)
+    found = search(None, appended(queue.kept))
+    assert ".queue (Keeper) .kept (list" in holder_of_first(found)["path"]
+
+
+def test_module_of_a_library_is_a_root_where_no_variable_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "program_waiting", [], raising=False)
+
+    def keep() -> list[int]:
+        threading.program_waiting.extend(torch.zeros(4) for _ in range(STEPS))  # type: ignore[attr-defined]
+        return [tensor._cdata for tensor in threading.program_waiting]  # type: ignore[attr-defined]
+
+    assert holder_of_first(search(None, keep))["path"].startswith("threading.program_waiting (list")
+
+
+def report_at_exit(_margin: torch.Tensor) -> None:
+    """What a program leaves for its end."""
+
+
+def test_arguments_of_a_call_at_exit_are_held_by_atexit() -> None:
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            margin = torch.zeros(4)
+            atexit.register(report_at_exit, margin)
+            addresses.append(margin._cdata)
+        return addresses
+
+    try:
+        holder = holder_of_first(search(None, keep))
+    finally:
+        atexit.unregister(report_at_exit)
+    assert holder["path"] == "atexit [0] -> Tensor"
+    assert holder["text"] == ""
 
 
 def generated() -> Any:

@@ -23,12 +23,12 @@ class _Done(BaseException):
     pass
 
 
-def found_in(program: str, folder: Path) -> dict[str, Any]:
+def found_in(program: str, folder: Path, born_in: frozenset[int] = frozenset()) -> dict[str, Any]:
     """The program calls `program_step()` after each step, and `program_tensor(x)` with tensors to search for.
 
     Or it has a step that it does not call itself, and calls `program_check(step)`, which repeats that. Its names are
-    its own: the tests beside it are read as well. What a search returns, of the tensors that were told of in STEPS
-    steps.
+    its own: the tests beside it are read as well. `born_in`: lines in which its tensors are made. What a
+    search returns, of the tensors that were told of in STEPS steps.
     """
     file = folder / "program.py"
     file.write_text(textwrap.dedent(program), encoding="utf-8")
@@ -47,7 +47,7 @@ def found_in(program: str, folder: Path) -> dict[str, Any]:
         if steps == _FIRST + STEPS:
             search.end()
             gc.unfreeze()
-            found.update(search.search(addresses, {str(file): set()}, STEPS))
+            found.update(search.search(addresses, {str(file): set(born_in)}, STEPS))
             raise _Done
 
     def check(repeated: Callable[[], Any]) -> None:

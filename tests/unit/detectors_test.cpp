@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "detectors/attached_activation/attached_activation_detector.hpp"
 #include "detectors/growing_buffer/growing_buffer_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/analyse/device_growth.hpp"
@@ -110,6 +111,45 @@ TEST(GraphRetentionDetectorTest, IgnoresAGraphThatTheNewestStepsCarryOver) {
   EXPECT_FALSE(kinds_of(uncounted_nodes(kRecorded / 4)).contains(Kind::graph_retention));
 }
 
+// A state that each step makes of the last one's, of which only the newest is a sink, beside the loss of the last step.
+// Who holds the state before it is known; `is_sink_held`: also who holds the newest.
+TraceBuilder carried_state(bool is_sink_held) {
+  auto builder = leaking(1024, 1, 9);
+  builder.with_object({.type = "Tensor"}).with_object({.type = "Session"});
+  builder.with_holder({.held = 0}).with_holder({.held = 1});
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+    const auto address = static_cast<std::uint64_t>(0x1000 * step);
+    builder.with_survivor({.type = SurvivorType::node, .birth_step = step, .identity = address});
+  }
+  const auto tensor = [&](std::int64_t step, std::uint64_t address, int dims, bool is_sink, int holder) {
+    builder.with_survivor({.type = SurvivorType::tensor,
+                           .birth_step = step,
+                           .identity = address,
+                           .bytes = dims == 0 ? 4 : 1024,
+                           .dims = dims,
+                           .name = "float",
+                           .has_graph = true,
+                           .is_sink = is_sink,
+                           .holder = holder});
+  };
+  tensor(kSteps - 1, 0x8, 2, false, 1);
+  tensor(kSteps, 0x10, 2, true, is_sink_held ? 0 : -1);
+  tensor(kSteps, 0x18, 0, true, -1);
+  return builder;
+}
+
+TEST(AttachedActivationDetectorTest, DetectsAStateThatIsHandedOnBesideTheLossOfTheLastStep) {
+  const auto holder_of = [](bool is_sink_held) {
+    const auto builder = carried_state(is_sink_held);
+    EXPECT_TRUE(kinds_of(builder).contains(Kind::attached_activation));
+    EXPECT_FALSE(kinds_of(builder).contains(Kind::graph_retention));
+    return Analysed(builder.build()).findings(AttachedActivationDetector()).front().holder_index;
+  };
+  EXPECT_EQ(holder_of(true), 0);
+  // A call that is not over holds the newest.
+  EXPECT_EQ(holder_of(false), 1);
+}
+
 TEST(AttachedActivationDetectorTest, DetectsAKeptActivationWithItsGraph) {
   auto builder = leaking(1024, 1, 9);
   keep(builder, {.has_graph = true});
@@ -183,6 +223,31 @@ TEST(GrowingBufferDetectorTest, WaitsForALineThatCutsTheBuffer) {
   EXPECT_EQ(outcome_of_buffer({.type = StructureType::bounded, .bound = 1200}), RecordOutcome::Type::filling);
   EXPECT_EQ(outcome_of_buffer({.type = StructureType::conditional}), RecordOutcome::Type::filling);
   EXPECT_EQ(outcome_of_buffer({}), RecordOutcome::Type::open);
+}
+
+// The buffer of each of the last two steps, the newest of which nobody is known to hold.
+int holder_of_buffer(std::int64_t earlier_bytes) {
+  auto builder = leaking(2048, 0, 0);
+  builder.with_object({.type = "Tensor"}).with_holder({.held = 0});
+  const auto add = [&](std::int64_t step, std::uint64_t storage, std::int64_t bytes, int holder) {
+    builder.with_survivor(
+        {.type = SurvivorType::block, .birth_step = step, .identity = storage, .storage = storage, .bytes = bytes});
+    builder.with_survivor({.type = SurvivorType::tensor,
+                           .birth_step = step,
+                           .identity = storage + 8,
+                           .storage = storage,
+                           .bytes = bytes,
+                           .storage_bytes = bytes,
+                           .holder = holder});
+  };
+  add(kSteps - 1, 0x100, earlier_bytes, 0);
+  add(kSteps, 0x200, 500'000, -1);
+  return Analysed(builder.build()).findings(GrowingBufferDetector()).front().holder_index;
+}
+
+TEST(GrowingBufferDetectorTest, NamesWhoHeldTheBufferOfTheStepBefore) {
+  EXPECT_EQ(holder_of_buffer(500'000 - 2048), 0);
+  EXPECT_EQ(holder_of_buffer(500'000 - 9 * 2048), -1);
 }
 
 TEST(GrowingBufferDetectorTest, IgnoresOneMoreBlockAStep) {

@@ -27,6 +27,19 @@ TEST(RecordPlanTest, IsShortForALeakOfEachStep) {
   EXPECT_EQ(pass.young_steps, 2);
 }
 
+// A curriculum: each twenty steps the sequences are longer, and with them the graph that is alive at a boundary.
+TEST(RecordPlanTest, SeesTwiceWhatAGraphGetsLongerBy) {
+  const auto planned_for = [](std::int64_t stretch) {
+    const auto trace = TraceBuilder(kSteps)
+                           .with({Counter::live_blocks}, [](auto) { return 8; })
+                           .with({Counter::live_nodes}, [&](auto step) { return 100 + 28 * (step / stretch); })
+                           .build();
+    return plan_record(trace, Trends(trace), kHost, 1, kRoom).planned_steps;
+  };
+  EXPECT_EQ(planned_for(1), kShortestRecord);
+  EXPECT_GE(planned_for(20), 2 * 20);
+}
+
 TEST(RecordPlanTest, RecordsTheHeapWhereItGrows) {
   const auto records_heap = [](std::int64_t per_step) {
     const auto trace = TraceBuilder(kSteps)

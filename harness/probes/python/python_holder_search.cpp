@@ -111,6 +111,11 @@ std::vector<std::uint64_t> wanted_of(const Recording& recording) {
   if (newest != tensors.rend() && newest.base() - tensors.begin() > 2) {
     std::rotate(tensors.begin() + 1, newest.base() - 1, newest.base());
   }
+  // Then what a step may hand on: a state with the graph of all steps, to which the graph of its successor leads.
+  const auto others = std::find_if_not(tensors.begin(), tensors.end(), [](const Survivor* t) { return t->is_sink; });
+  if (others != tensors.begin()) {
+    std::stable_partition(others, tensors.end(), [&](const Survivor* t) { return recording.is_handed_on(*t); });
+  }
   std::vector<std::uint64_t> wanted;
   for (const auto* tensor : tensors) wanted.push_back(tensor->identity);
   return wanted;
@@ -132,6 +137,19 @@ std::map<std::string, std::set<int>> user_lines(const Recording& recording) {
   for (const auto& stack : recording.stacks) {
     for (const auto& frame : stack) {
       if (frame.owner != FrameOwner::runtime) lines[frame.file].insert(frame.line);
+    }
+  }
+  return lines;
+}
+
+// Where each tensor was made: the user's lines and those of libraries.
+std::map<std::uint64_t, std::vector<std::pair<std::string, int>>> birth_lines(const Recording& recording) {
+  std::map<std::uint64_t, std::vector<std::pair<std::string, int>>> lines;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type != SurvivorType::tensor || survivor.stack < 0) continue;
+    auto& of_tensor = lines[survivor.identity];
+    for (const auto& frame : recording.stacks.at(static_cast<std::size_t>(survivor.stack))) {
+      if (frame.owner != FrameOwner::runtime) of_tensor.emplace_back(frame.file, frame.line);
     }
   }
   return lines;
@@ -208,9 +226,10 @@ void PythonHolderSearch::search(Recording& recording) {
   const bool are_graphs_cyclic =
       std::any_of(recording.survivors.begin(), recording.survivors.end(),
                   [](const Survivor& survivor) { return survivor.type == SurvivorType::node && survivor.is_in_cycle; });
-  const py::dict found = state_->search.attr("search")(
-      wanted_of(recording), user_lines(recording), recording.steps, seconds_for_a_search(ends_at_),
-      py::arg("are_graphs_cyclic") = are_graphs_cyclic, py::arg("blocks") = blocks_of(recording));
+  const py::dict found =
+      state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
+                                    seconds_for_a_search(ends_at_), py::arg("are_graphs_cyclic") = are_graphs_cyclic,
+                                    py::arg("blocks") = blocks_of(recording), py::arg("born") = birth_lines(recording));
   for (const auto& note : found["notes"]) recording.notes.push_back(text_of(note));
   recording.objects = to_graph(found);
   recording.holders = to_paths(found);
@@ -218,8 +237,11 @@ void PythonHolderSearch::search(Recording& recording) {
   const auto unreachable = found["unreachable"].cast<std::set<std::uint64_t>>();
   const auto held = found["held"].cast<std::set<std::uint64_t>>();
   const auto gradient = found["gradient"].cast<int>();
+  const auto keeping_nodes = found["keeping_nodes"].cast<int>();
   for (auto& survivor : recording.survivors) {
-    if (survivor.type == SurvivorType::node && survivor.is_in_cycle) survivor.holder = gradient;
+    if (survivor.type == SurvivorType::node) {
+      survivor.holder = survivor.is_in_cycle ? gradient : survivor.is_sink ? keeping_nodes : -1;
+    }
     if (survivor.type != SurvivorType::tensor && survivor.type != SurvivorType::block) continue;
     if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
       survivor.holder = holder->second;

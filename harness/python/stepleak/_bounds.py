@@ -514,10 +514,22 @@ def assignments(module: Module, scope: ast.AST, name: str) -> list[ast.expr]:
     for node in module.nodes:
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
             parent, _ = module.parent(node)
-            value = getattr(parent, "value", None)
+            value = getattr(parent, "value", None) or _assigned_beside(module, parent, node)
             if isinstance(value, ast.expr) and module.resolve(node, name) is scope:
                 found.append(value)
     return found
+
+
+def _assigned_beside(module: Module, targets: ast.AST | None, node: ast.Name) -> ast.expr | None:
+    """What one of several names is assigned: `keys, values = a, b` are two assignments."""
+    if not isinstance(targets, (ast.Tuple, ast.List)):
+        return None
+    statement, _ = module.parent(targets)
+    values = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(values, (ast.Tuple, ast.List)) or len(values.elts) != len(targets.elts):
+        return None
+    is_any_starred = any(isinstance(part, ast.Starred) for part in [*values.elts, *targets.elts])
+    return None if is_any_starred else values.elts[targets.elts.index(node)]
 
 
 def is_only_assigned(module: Module, scope: ast.AST, name: str) -> bool:

@@ -21,7 +21,7 @@ from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._slots import Slots
 from stepleak._structure import UNKNOWN, Structure, at, is_idle
-from stepleak._syntax import called_name
+from stepleak._syntax import FUNCTIONS, called_name
 from stepleak._tensors import is_tensor, shape_of
 from stepleak._unseen import array_type
 from stepleak._user_code import OwnerClasses, UserCode
@@ -42,6 +42,37 @@ def cut(objects: list[Any], code: UserCode, variable: str = "", function: str = 
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
         return UNKNOWN
+
+
+def cut_where_made(item: Any, code: UserCode, lines: dict[str, set[int]]) -> Structure:
+    """Of a buffer that no variable known to the sources holds: a line that cuts what grew, where it, or what outlives
+    a step, was made: `k = torch.cat([old, k], 2)`, `k = k[:, :, -window:]`. Never raises for what the
+    sources contain. `lines`: where that was made, by file."""
+    try:
+        return _judged_where_made(_shape_of(item), code, lines)
+    except Exception:
+        # Source that nobody thought of must not lose the holder itself.
+        return UNKNOWN
+
+
+def _judged_where_made(shape: tuple[int, ...], code: UserCode, lines: dict[str, set[int]]) -> Structure:
+    bounds = Bounds(code, [])
+    for module in filter(None, map(code.file, lines)):
+        made_in = [f for f in module.nodes if isinstance(f, FUNCTIONS) and _has_any(f, lines[module.file])]
+        for node in (node for function in made_in for node in ast.walk(function)):
+            if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+                continue
+            use = Use("assign", module, node, node)
+            joins = [part for part in _parts(use, node.value) if called_name(part) in _JOINING]
+            for axis, part in _sliced(node, len(shape)) if joins else ():
+                bound = bounds.kept_by_slice(module, part)
+                if bound != 0 and shape[axis] <= (bound if bound > 0 else shape[axis]):
+                    return at("bounded" if bound > 0 else "conditional", use, bound)
+    return UNKNOWN
+
+
+def _has_any(function: ast.AST, lines: set[int]) -> bool:
+    return any(function.lineno <= line <= (function.end_lineno or line) for line in lines)  # type: ignore[attr-defined]
 
 
 def _judged(objects: list[Any], code: UserCode, variable: str, function: str) -> Structure:
@@ -160,12 +191,17 @@ def _cuts(use: Use, uses: Uses, dimensions: int) -> Iterator[tuple[int, ast.Slic
     for node in _parts(use, use.detail):
         if not isinstance(node, ast.Subscript) or not _is_made_of(use, uses, node.value):
             continue
-        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        dots = next((i for i, item in enumerate(items) if _is_dots(item)), len(items))
-        for index, item in enumerate(items):
-            axis = index if index < dots else index - len(items) + dimensions
-            if isinstance(item, ast.Slice) and (item.lower or item.upper) and 0 <= axis < dimensions:
-                yield axis, item
+        yield from _sliced(node, dimensions)
+
+
+def _sliced(node: ast.Subscript, dimensions: int) -> Iterator[tuple[int, ast.Slice]]:
+    """The axes on which an expression is sliced, each with its slice."""
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    dots = next((i for i, item in enumerate(items) if _is_dots(item)), len(items))
+    for index, item in enumerate(items):
+        axis = index if index < dots else index - len(items) + dimensions
+        if isinstance(item, ast.Slice) and (item.lower or item.upper) and 0 <= axis < dimensions:
+            yield axis, item
 
 
 def _is_dots(item: ast.expr) -> bool:

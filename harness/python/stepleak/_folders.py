@@ -75,6 +75,20 @@ def is_user_file(file: str, user: list[str], runtime: list[str], installed: list
     return (deepest == 0 or deepest < max(library, own)) and library <= own
 
 
+class UserFiles:
+    """Which source files are the user's, by where they lie: asked often, of few files."""
+
+    def __init__(self) -> None:
+        self._runtime, self._installed = runtime_folders(), installed_folders()
+        self._known: dict[str, bool] = {}
+
+    def has(self, file: str) -> bool:
+        """Whether a file is neither of Python's own library nor of an installed package."""
+        if file not in self._known:
+            self._known[file] = is_user_file(file, [], self._runtime, self._installed)
+        return self._known[file]
+
+
 def _depth_among_packages(path: str, installed: list[str]) -> int:
     """The length of the folder around a file that packages are installed in; 0 where there is none."""
     known = [_depth_inside(path, folder) for folder in PACKAGE_FOLDERS]

@@ -6,26 +6,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from stepleak import _declared, _tensors
 from stepleak._accumulated import accumulated
 from stepleak._births import Births
 from stepleak._buffers import Buffer
-from stepleak._cut_buffers import cut
+from stepleak._cut_buffers import cut, cut_where_made
 from stepleak._cycles import Ways, statement_closing
-from stepleak._frames import ReadLocals
+from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._objects import (
-    container_kind,
-    free_places_in,
-    items_of,
-    namespace_of,
-)
+from stepleak._objects import container_kind, free_places_in, items_of, namespace_of, type_name
 from stepleak._paths import End, Paths, Search
 from stepleak._sources import Access, Place, Sources, makes_of_itself, no_statement
 from stepleak._statements import Statements
@@ -57,7 +52,9 @@ class Found:
         code: UserCode,
         read_locals: ReadLocals,
         limit: TimeLimit,
+        born: dict[int, list[Position]],
     ) -> None:
+        self._born = born
         self.grown = grown
         self.doubtful: set[int] = set()
         self._growth = growth
@@ -76,6 +73,7 @@ class Found:
         self._unreachable: list[int] = []
         self._cycle_of: dict[int, int] = {}
         self._gradient = -1
+        self._keeping_nodes = -1
 
     def values(self) -> dict[str, Any]:
         return {
@@ -85,6 +83,7 @@ class Found:
             "holder_of": self._holder_of | self._cycle_of,
             "unreachable": set(self._unreachable),
             "gradient": self._gradient,
+            "keeping_nodes": self._keeping_nodes,
         }
 
     def add(
@@ -96,14 +95,17 @@ class Found:
         within: Any = None,
         *,
         is_link: bool = False,
+        born: Collection[Position] = (),
     ) -> None:
         """`within`: a container on the way, beyond which none is taken for what keeps it. `is_link`: whether what is
-        held keeps all that was born before it."""
+        held keeps all that was born before it. `born`: the user's lines where that was made."""
         if search.end is not End.FOUND:
             return
         links = self._links_in(search)
         is_link = is_link or links >= 0
         holder = self._graph.add(search, is_whole=is_link or buffer is not None, within=within)
+        if self._is_of_entry(holder):
+            holder = self._graph.add(search, is_whole=True)
         place, chain = holder.pop("place"), holder.pop("chain")
         place = self._place_for(search, place, links, buffer, is_link=is_link)
         life = self._life_of(search)
@@ -116,12 +118,19 @@ class Found:
         container = judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
         if container.structure.kind == "bounded" and (around := self._around(chain)) is not None:
             # Of ever more bounded ones what they are in is what grows.
-            self.add(paths, search, buffer, within=around)
+            self.add(paths, search, buffer, weight, within=around, born=born)
             return
         is_graph = holder["graph"] >= 0
         structure = self._structure(container.structure, search, chain, life, growth, is_graph=is_graph)
+        if growth <= 0 and structure.kind in ("unknown", "bounded"):
+            made = cut_where_made(search.objects[-1], self._code, self._sources.lines)
+            if made != UNKNOWN_STRUCTURE:
+                # What it bounds is the buffer, whatever that lies in.
+                structure, holder["container"] = made, -1
         try:
-            statement = self._statements.keeping(search, place, chain, container.fills, is_link=is_link)
+            linking = search.objects[links] if links >= 0 else search.objects[-1]
+            link = type_name(linking) if is_link else ""
+            statement = self._statements.keeping(search, place, chain, container.fills, link, born)
             if links >= 0 and buffer is None and not makes_of_itself(statement):
                 statement = self._statements.behind(self._place_behind(search, links)) or statement
         except Exception:
@@ -137,7 +146,15 @@ class Found:
             "is_waiting": search.waits_at is not None,
             "are_items_used": container.are_items_used,
         }
+        if self._keeping_nodes < 0 and chain and any(map(_tensors.is_autograd_node, items_of(chain[-1])[-1:])):
+            self._keeping_nodes = len(self._holders)
         self._holders.append(holder | _gain_of(weight))
+
+    def _is_of_entry(self, holder: dict[str, Any]) -> bool:
+        """Whether what is held is an attribute of what lies in a container that has got nothing: a layer's cache."""
+        chain: list[Any] = holder["chain"]
+        is_attribute = any(access.kind == "attribute" for access in holder["place"].beyond)
+        return bool(chain) and is_attribute and self._growth(chain[-1]) == 0
 
     def _place_for(self, search: Search, place: Place, links: int, buffer: Buffer | None, *, is_link: bool) -> Place:
         """Where a statement puts what is kept: `place` is where it lies."""
@@ -288,7 +305,7 @@ class Found:
         if search.end is End.FOUND:
             index = len(self._holders)
             # First of all: where its time is over, nothing may name a holder that is not there.
-            self.add(paths, search)
+            self.add(paths, search, born=self._born.get(address, ()))
             self._holder_of[address] = index
             container = search.objects[-2] if len(search.objects) > 1 else None
             if container_kind(container) is not None:

@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from stepleak._folders import UserFiles
 from stepleak._objects import is_a
 
 ReadLocals = Callable[[types.FrameType], list[tuple[str, Any]]]
@@ -22,8 +23,9 @@ Position = tuple[str, int]
 
 
 class Variable(NamedTuple):
-    """A variable of a function that runs."""
+    """A variable of a function that runs. One of the user's code comes before one of a library's."""
 
+    is_library: bool
     function: str
     name: str
     scope: Position
@@ -80,6 +82,11 @@ def frames_of_this_thread() -> Iterator[types.FrameType]:
     return _users(sys._getframe())
 
 
+def _is_torchs(frame: types.FrameType) -> bool:
+    name = dict.get(frame.f_globals, "__name__")
+    return type(name) is str and name.partition(".")[0] == "torch"
+
+
 def _users(frame: types.FrameType | None) -> Iterator[types.FrameType]:
     while frame is not None:
         if not is_ours(frame):
@@ -88,7 +95,10 @@ def _users(frame: types.FrameType | None) -> Iterator[types.FrameType]:
 
 
 class RunningFrames:
-    """What the running functions hold, by `id`: no reference to any of it is kept."""
+    """What the running functions hold, by `id`: no reference to any of it is kept.
+
+    But for torch's functions in which this thread stands: what the call that ends a step holds goes with it.
+    """
 
     def __init__(self, read_locals: ReadLocals) -> None:
         self.names: dict[int, Variable] = {}
@@ -98,19 +108,30 @@ class RunningFrames:
         self.waiting: dict[int, Position] = {}
         """Of a variable's value, where the function is of another thread: where that stands."""
         own: set[types.FrameType] = set()
+        passing: set[types.FrameType] = set()
+        is_passing = True
         frame: types.FrameType | None = sys._getframe()
         while frame is not None:
             own.add(frame)
+            is_passing = is_passing and (is_ours(frame) or _is_torchs(frame))
+            if is_passing:
+                passing.add(frame)
             frame = frame.f_back
-        for running in running_frames():
-            self._add(running, read_locals, is_waiting=running not in own)
+        files = UserFiles()
+        for is_library in (False, True):
+            for running in running_frames():
+                if running not in passing and files.has(running.f_code.co_filename) is not is_library:
+                    self._add(running, read_locals, is_library, is_waiting=running not in own)
         own.clear()
+        passing.clear()
 
-    def _add(self, frame: types.FrameType, read_locals: ReadLocals, is_waiting: bool) -> None:
+    def _add(self, frame: types.FrameType, read_locals: ReadLocals, is_library: bool, is_waiting: bool) -> None:
         module = dict.get(frame.f_globals, "__name__")
         self.namespaces.setdefault(id(frame.f_globals), module if type(module) is str else frame.f_code.co_name)
         for name, value in read_locals(frame):
             if not is_a(value, (types.ModuleType, types.FunctionType, type)):  # type: ignore[arg-type]
-                self.names.setdefault(id(value), Variable(frame.f_code.co_name, name, beginning_of(frame.f_code)))
+                self.names.setdefault(
+                    id(value), Variable(is_library, frame.f_code.co_name, name, beginning_of(frame.f_code))
+                )
                 if is_waiting:
                     self.waiting.setdefault(id(value), position_of(frame))

@@ -8,6 +8,7 @@ inside bindings) are not seen; a tensor that only they hold has no Python object
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import math
@@ -20,7 +21,7 @@ from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
 from stepleak._folders import user_folders
 from stepleak._found import Found
-from stepleak._frames import ReadLocals
+from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW
 from stepleak._heap import instances_of, untracked_referents
 from stepleak._limit import OutOfTimeError, TimeLimit
@@ -53,6 +54,7 @@ class HolderSearch:
         self._root = root
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
+        self._exit_calls = 0
         self._births = Births()
         self._buffers = Buffers(read_locals)
         self._doubtful: set[int] = set()
@@ -66,6 +68,7 @@ class HolderSearch:
         Of none, if it takes longer.
         """
         self._lengths, self._births, self._contents = {}, Births(), {}
+        self._exit_calls = atexit._ncallbacks()
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
@@ -94,16 +97,19 @@ class HolderSearch:
         *,
         are_graphs_cyclic: bool = False,
         blocks: Collection[int] = (),
+        born: dict[int, list[Position]] | None = None,
     ) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
         Returns `nodes` and `edges` (dicts as `stepleak::ObjectNode` and `ObjectEdge`), `holders` (as
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
-        leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `held` (addresses of
-        those that some Python object refers to) and `notes`; where it takes longer, what was found.
+        leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `keeping_nodes`
+        (that of one whose items are autograd nodes, or -1), `held` (addresses of those that some Python object refers
+        to) and `notes`; where it takes longer, what was found.
         `wanted`: the likeliest first. `blocks`: addresses of memory of which it is not known which tensors use it:
         where some do, these are searched for after the others, and are in `holder_of` by this address. `lines`: source
-        files to search for the keeping statement, with the lines that the survivors' stacks name in them.
+        files to search for the keeping statement, with the lines that the survivors' stacks name in them. `born`: those
+        of each of the tensors, by its address.
         `are_graphs_cyclic`: whether autograd nodes survived that lead back to themselves.
         """
         limit = TimeLimit(seconds)
@@ -143,7 +149,15 @@ class HolderSearch:
         folders = [] if self._root is None else user_folders(self._root)
         code = UserCode(folders, all_lines, entry=entry, limit=limit)
         found = Found(
-            self._growth, self._has_taken, self._births, any_grown, Sources(all_lines), code, self._read_locals, limit
+            self._growth,
+            self._has_taken,
+            self._births,
+            any_grown,
+            Sources(all_lines),
+            code,
+            self._read_locals,
+            limit,
+            born or {},
         )
         ours = [
             tensors,
@@ -161,7 +175,8 @@ class HolderSearch:
             found.__dict__,
             *_declared.holders(),
         ]
-        paths = Paths(self._root, ours, self._read_locals, limit)
+        are_exit_calls_more = atexit._ncallbacks() - self._exit_calls >= _FEWEST_ENTRIES
+        paths = Paths(self._root, ours, self._read_locals, limit, are_exit_calls_more=are_exit_calls_more)
         held = {a for a in wanted if (_tensors.is_held(tensors, a) if a in tensors else not was_seen)}
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])

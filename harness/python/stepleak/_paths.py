@@ -19,6 +19,7 @@ from typing import Any
 
 from stepleak._births import Births
 from stepleak._entries import Entries
+from stepleak._folders import UserFiles
 from stepleak._frames import (
     Position,
     ReadLocals,
@@ -49,7 +50,10 @@ from stepleak._unseen import contents_of, context_variables, unseen_holders
 _MOST_VISITED = 4000
 _MOST_DEPTH = 24
 _MOST_PAST_A_VARIABLE = 4
-"""Layers searched on for a module or the step, which name a holder better, once a running function's variable leads."""
+"""Layers searched on for a module or the step, which name a holder better, once a running function's variable leads;
+and for any of the user's, once a module of a library does."""
+AT_EXIT = "atexit"
+"""The root of what a function that is called at exit is called with."""
 _AT_ONCE = 128
 """Objects whose referrers are asked for at once: among millions that takes seconds, which nothing interrupts."""
 _ITERATORS: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
@@ -97,7 +101,17 @@ class Search:
 class Paths:
     """Searches from the same roots: the step, modules, and variables of running functions."""
 
-    def __init__(self, root: Any, ignored: list[Any], read_locals: ReadLocals, limit: TimeLimit | None = None) -> None:
+    def __init__(
+        self,
+        root: Any,
+        ignored: list[Any],
+        read_locals: ReadLocals,
+        limit: TimeLimit | None = None,
+        *,
+        are_exit_calls_more: bool = False,
+    ) -> None:
+        """`are_exit_calls_more`: whether functions were registered to be called at exit, which nothing can list."""
+        self._are_exit_calls_more = are_exit_calls_more
         self._limit = TimeLimit(math.inf) if limit is None else limit
         self._root = root
         self._read_locals = read_locals
@@ -112,6 +126,9 @@ class Paths:
             self._roots.setdefault(namespace, name)
         for name, handler in _signal_handlers():
             self._roots.setdefault(id(handler), name)
+        files = UserFiles()
+        modules = [m for m in list(dict.values(sys.modules)) if not _is_users(m, files)]
+        self._of_libraries = {id(module_namespace(m)) for m in modules} - {id(root)}
         self._known: list[Search] = []
         """Ways that were found, on which lie those to the objects on them."""
         self._ignored = {id(o) for o in ignored} | {id(self._roots), id(self._known), id(self.__dict__)}
@@ -141,7 +158,10 @@ class Paths:
             return search
         suspended = [(frame, item) for item in unseen if (frame := frame_of(item)) is not None]
         if not suspended:
-            return Search(End.UNKNOWN)
+            arguments = [item for item in unseen if type(item) is tuple and self._are_exit_calls_more]
+            return (
+                Search(End.FOUND, AT_EXIT, _chain(arguments[0], search.came_from)) if arguments else Search(End.UNKNOWN)
+            )
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
 
@@ -211,6 +231,7 @@ class Paths:
         layer: list[Any] = [target]
         ignored = self._ignored | {id(came_from), id(keep), id(layer)} | set(avoided)
         variable = target if id(target) in self._frames.names else None
+        library: Any = None
         past = 0
         for _ in range(_MOST_DEPTH):
             ignored |= {id(sys._getframe()), id(layer)}
@@ -236,22 +257,33 @@ class Paths:
                     roots.append(referrer)
                 elif id(referrer) in self._frames.names:
                     variables.append(referrer)
-                following.append(referrer)
+                if id(referrer) not in self._roots:
+                    following.append(referrer)
             if roots:
                 nearest = min(roots, key=lambda root: self._rank_of_root(root, came_from))
-                return self._found(_chain(nearest, came_from))
-            if variable is None and variables:
-                variable = min(variables, key=lambda held: (self._frames.names[id(held)], _types(held, came_from)))
-            if variable is not None:
+                if id(nearest) not in self._of_libraries:
+                    return self._found(_chain(nearest, came_from))
+                library = nearest if library is None else library
+            if variables:
+                nearest = min(variables, key=lambda held: (self._frames.names[id(held)], _types(held, came_from)))
+                if variable is None or (self._is_librarys(variable) and not self._is_librarys(nearest)):
+                    variable = nearest
+            if variable is not None or library is not None:
                 past += 1
             if not following or past > _MOST_PAST_A_VARIABLE or len(keep) > _MOST_VISITED:
                 break
             layer = following
+        if library is not None and (variable is None or self._is_librarys(variable)):
+            return self._found(_chain(library, came_from))
         if variable is not None:
             return self._found_variable(variable, came_from)
         if following:
             return Search(End.UNKNOWN)
         return Search(End.NOT_HELD if len(keep) == 1 else End.NO_ROOT, came_from=came_from, visited=keep)
+
+    def _is_librarys(self, held: Any) -> bool:
+        """Whether what a variable holds is in no function of the user's."""
+        return self._frames.names[id(held)].is_library
 
     def _add_referrers(self, layer: list[Any], referrers: list[Any]) -> bool:
         """Whether there was time for all of them. Some come twice."""
@@ -262,9 +294,10 @@ class Paths:
             return False
         return True
 
-    def _rank_of_root(self, root: Any, came_from: dict[int, Any]) -> tuple[bool, str, list[str]]:
+    def _rank_of_root(self, root: Any, came_from: dict[int, Any]) -> tuple[bool, bool, str, list[str]]:
         """Of roots equally near the smallest is named: the step, else by name, in whatever order they were found."""
-        return root is not self._root, self._roots[id(root)], _types(root, came_from)
+        is_library = id(root) in self._of_libraries
+        return is_library, root is not self._root, self._roots[id(root)], _types(root, came_from)
 
     def _found(self, objects: list[Any]) -> Search:
         root = objects[0]
@@ -292,6 +325,13 @@ class Paths:
 
 def _is_foreign(module: Any) -> bool:
     return type(module) is str and module.partition(".")[0] != "stepleak"
+
+
+def _is_users(module: Any, files: UserFiles) -> bool:
+    """Whether a module is none of a library. One made by hand, as `__main__` may be, has no file and no spec."""
+    namespace = module_namespace(module)
+    file = namespace.get("__file__")
+    return files.has(file) if type(file) is str else namespace.get("__spec__") is None
 
 
 def _signal_handlers() -> list[tuple[str, Any]]:

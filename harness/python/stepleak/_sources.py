@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import copy
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,9 @@ _CONSTRUCTORS = ("__init__", "__post_init__")
 
 _WRAPPERS = {
     "data": frozenset({"WeakKeyDictionary", "WeakValueDictionary", "UserDict", "UserList"}),
+    "queue": frozenset({"Queue", "LifoQueue", "PriorityQueue"}),
+    "_queue": frozenset({"Queue", "LifoQueue", "PriorityQueue"}),
+    "_buffer": frozenset({"Queue", "JoinableQueue"}),
     "_modules": frozenset({"ModuleList", "ModuleDict", "Sequential"}),
     "_parameters": frozenset({"ParameterList", "ParameterDict"}),
 }
@@ -117,7 +120,7 @@ _LAST_RANK = 99
 class Sources:
     """Statements of the user's sources that keep something."""
 
-    _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault"})
+    _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault", "put", "put_nowait"})
     _ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
 
     def __init__(self, lines: dict[str, set[int]]) -> None:
@@ -137,6 +140,11 @@ class Sources:
         sources._lines = {module.file: set() for module in modules}
         sources._trees = {module.file: module.tree for module in modules}
         return sources
+
+    @property
+    def lines(self) -> dict[str, set[int]]:
+        """Of each file the lines in which what outlives a step was made, or that called for it."""
+        return self._lines
 
     def has(self, file: str) -> bool:
         """Whether it is one of the sources."""
@@ -219,14 +227,49 @@ class Sources:
         ]
         return _statement(*found[0]) if len(found) == 1 else no_statement()
 
-    def statement_calling(self, name: str) -> dict[str, Any]:
-        """The only one that may run again and again, and calls something of this name."""
-        found = [
+    def statements_calling(self, name: str) -> list[dict[str, Any]]:
+        """Those that may run again and again, and call something of this name."""
+        return [
             statement
             for file, tree in self._trees.items()
             for node in _repeated(tree)
             if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and node.value and called_name(node.value) == name
             if not self.is_in_constructor(statement := _statement(file, node))
+        ]
+
+    def statement_calling_owner(self, place: Place, born: Collection[tuple[str, int]]) -> dict[str, Any]:
+        """The only one that calls a method of an object on the way to a place, where what is kept was made: `loader =
+        accelerator.prepare(DataLoader(data))`. Of the innermost object of which there is one. `born`: the lines."""
+        for length in range(len(place.way) - 1, 0, -1):
+            found = {
+                (file, node): None
+                for file, tree in self._trees.items()
+                for function, owner in _repeating(tree)
+                for node in ast.walk(function)
+                if isinstance(node, ast.stmt) and not hasattr(node, "body")
+                if any(file == at and node.lineno <= line <= (node.end_lineno or line) for at, line in born)
+                if any(
+                    isinstance(call.func, ast.Attribute) and _leads_to(call.func.value, place.way[:length], owner)
+                    for call in _own_calls(node)
+                )
+            }
+            if found:
+                return _statement(*next(iter(found))) if len(found) == 1 else no_statement()
+        return no_statement()
+
+    def statement_setting_item(self, key: str) -> dict[str, Any]:
+        """The only one that may run again and again, and sets an item of this key."""
+        found = [
+            _statement(file, node)
+            for file, tree in self._trees.items()
+            for node in _repeated(tree)
+            if isinstance(node, ast.Assign)
+            and any(
+                isinstance(target, ast.Subscript)
+                and isinstance(target.slice, ast.Constant)
+                and target.slice.value == key
+                for target in node.targets
+            )
         ]
         return found[0] if len(found) == 1 else no_statement()
 
@@ -291,6 +334,9 @@ class Sources:
             return self._match_assignment(node, node.target, node.value, place, owner, 1)
         if isinstance(node, ast.Assign):
             matches = [self._match_part(node, *part, place, owner) for part in _parts_of(node)]
+            # Of what one of several names gets of a call no expression is known: `out, self.hidden = self.rnn(x)`.
+            inner = [self._match_part(node, each, node.value, place, owner) for each in _targets_within(node)]
+            matches += [None if match is None else replace(match, value=None) for match in inner]
             return next((match for match in matches if match is not None), None)
         return None
 
@@ -319,7 +365,9 @@ class Sources:
         is_whole = _leads_to(target, place.way, owner)
         # What a buffer grows by is put behind what it holds; else it is made anew.
         if place.buffer is not None and rank > 1 and not _mentions(assigned, place.way, owner):
-            return None
+            if not isinstance(assigned, ast.Name):
+                return None
+            rank += 1  # of what the variable was assigned before
         is_part = place.is_container or bool(place.beyond)
         value = None if is_part and not is_item else _held_in(assigned, place.beyond[1:])
         if is_whole and place.is_container and rank > 1:
@@ -433,6 +481,12 @@ def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
             inner = [[target], [node.value]]
         parts += zip(*inner, strict=True)
     return parts
+
+
+def _targets_within(node: ast.Assign) -> list[ast.expr]:
+    """Those that get a part each of one value."""
+    whole = [target for target, _ in _parts_of(node) if isinstance(target, (ast.Tuple, ast.List))]
+    return [each for target in whole for each in target.elts]
 
 
 def _makes_empty(value: ast.expr) -> bool:

@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from stepleak import _tensors
+from stepleak._folders import UserFiles
+from stepleak._frames import Position
 from stepleak._objects import all_class_names, full_type_name, groups_of, holds_a, is_a, optimizers_states, type_name
-from stepleak._paths import Search
+from stepleak._paths import AT_EXIT, Search
+from stepleak._runs import Runs
 from stepleak._sources import Place, Sources, no_statement
 from stepleak._structure import caching_line
 from stepleak._user_code import UserCode
@@ -29,41 +33,81 @@ class Statements:
     def __init__(self, sources: Sources, code: UserCode) -> None:
         self._sources = sources
         self._code = code
+        self._files = UserFiles()
 
     def keeping(
-        self, search: Search, place: Place, chain: list[Any], fills: tuple[Use, ...], *, is_link: bool
+        self,
+        search: Search,
+        place: Place,
+        chain: list[Any],
+        fills: tuple[Use, ...],
+        link: str = "",
+        born: Collection[Position] = (),
     ) -> dict[str, Any]:
         """Of what lies at a place; `no_statement()` where none is found. `chain`: from the root to a container.
-        `fills`: uses of that. `is_link`: whether each of what is kept keeps the one before it."""
+        `fills`: uses of that. `link`: the type of what is kept, where each keeps the one before it. `born`: where that
+        was made."""
         if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
             return making
         if search.waits_at is not None and not chain:
             # Each has a function of its own, which does not go on.
             return self._sources.statement_at(*search.waits_at)
-        ways = self._ways_to(search, place, chain, fills, is_link)
-        return next((statement for statement in ways if statement["file"]), no_statement())
+        ways = self._ways_to(search, place, chain, fills, link, born)
+        statement = next((statement for statement in ways if statement["file"]), no_statement())
+        # What calls a library is the user's to change, and not what that does then.
+        is_librarys = bool(statement["file"]) and not self._files.has(statement["file"])
+        calling = self._sources.statement_calling_owner(place, born) if is_librarys else no_statement()
+        return calling if calling["file"] else statement
 
     def _ways_to(
-        self, search: Search, place: Place, chain: list[Any], fills: tuple[Use, ...], is_link: bool
+        self,
+        search: Search,
+        place: Place,
+        chain: list[Any],
+        fills: tuple[Use, ...],
+        link: str,
+        born: Collection[Position],
     ) -> Iterator[dict[str, Any]]:
-        yield self._of_link(place) if is_link else self._sources.statement_keeping(place)
+        yield self._of_link(place) if link else self._sources.statement_keeping(place)
         yield self._sources.statement_filling(fills)
-        yield self._elsewhere(place, is_link=is_link)
-        if _is_state_of_listed(search.objects):
-            yield self._sources.statement_calling("add_param_group")
+        yield self._elsewhere(place, is_link=bool(link))
+        if optimizers_states(search.objects):
+            is_listed = _is_state_of_listed(search.objects)
+            adding = self._calling("add_param_group")
+            yield adding if is_listed else self._sources.statement_setting_item("params")
+        if link and self._code.classes(link):
+            # What makes a link behind the one before it.
+            yield self._calling(link)
+        if search.root_name == AT_EXIT:
+            yield self._calling("register")
         if search.root_name.startswith("signal."):
             yield self._sources.statement_making("signal")
         if chain and holds_a(chain[-1], threading.Thread):
-            yield self._sources.statement_calling("ThreadPoolExecutor")
+            yield self._calling("ThreadPoolExecutor")
         if chain:
             file, line, text = caching_line(chain, self._code)
             yield no_statement() | {"file": file, "line": line, "text": text}
+        yield self._sources.statement_calling_owner(place, born)
         yield self._making_owner(chain or search.objects)
 
     def behind(self, place: Place | None) -> dict[str, Any] | None:
         """What puts a link behind another, where that is no constructor: `node.before = self.newest`."""
         statement = no_statement() if place is None else self._sources.statement_keeping(place, is_later=True)
         return statement | {"expression": ""} if statement["file"] else None
+
+    def _calling(self, name: str) -> dict[str, Any]:
+        """The only one that may run again and again, and calls something of this name; of several, those left out that
+        surely run once."""
+        found = self._sources.statements_calling(name)
+        if len(found) > 1:
+            found = [statement for statement in found if not self._is_once(statement)]
+        return found[0] if len(found) == 1 else no_statement()
+
+    def _is_once(self, statement: dict[str, Any]) -> bool:
+        module = self._code.file(statement["file"])
+        calls = [] if module is None else [n for n in module.nodes if isinstance(n, ast.Call)]
+        at_line = next((call for call in calls if call.lineno == statement["line"]), None)
+        return module is not None and at_line is not None and Runs(self._code).is_once(module, at_line)
 
     def _of_link(self, place: Place) -> dict[str, Any]:
         statement = self._sources.statement_keeping(place, is_later=True)

@@ -42,6 +42,8 @@ from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import ADDING, CHANGING, Name, Use, Uses
 
+_UNLIMITED = 2**31 - 1
+"""As `multiprocessing.Queue()` has it, whose semaphore counts no further."""
 _FULL_QUEUES = ("maxsize", "_maxsize")
 _CACHES = (functools._lru_cache_wrapper,)
 _QUEUES = frozenset(
@@ -141,7 +143,7 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
         return UNKNOWN
     if is_a(owner, queue.Queue) or all_class_names(owner) & {"Queue"}:
         sizes = [v for k, v in attributes_of(owner) if k in _FULL_QUEUES and type(v) is int and v > 0]
-        if sizes:
+        if sizes and sizes[0] < _UNLIMITED:
             return Structure("bounded", sizes[0])
         return None if _is_queue(owner) else UNKNOWN
     return None
@@ -551,8 +553,8 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_gone = assigned in ("reset", "remove") and not _is_carried_over(use, uses, below)
             is_here = use.kind == "reset" or not runs.is_making(use.module, use.node)
-            is_too_late = code.is_over(use.module, use.node) or runs.is_at_end(use.module, use.node)
-            if is_gone and is_here and not is_too_late:
+            is_in_no_step = runs.is_uncalled(use.module, use.node) or runs.is_at_end(use.module, use.node)
+            if is_gone and is_here and not is_in_no_step:
                 latches = Latches(code, Bounds(code, []), runs.is_once)
                 return at("conditional" if latches.has(use.module, use.node) else "reset", use)
     return None

@@ -26,6 +26,8 @@ _HOOKS: dict[str, Any] = {
     name: TensorBase.__dict__[name].__get__ for name in ("_backward_hooks", "_post_accumulate_grad_hooks")
 }
 
+_NODES: dict[str, Any] = vars(torch._C._functions)
+
 _KEEPERS_OF_CUDA = tuple(
     getattr(torch._C, name)
     for name in ("_CudaEventBase", "_CudaStreamBase", "_CUDAGraph", "Event", "Stream")
@@ -74,6 +76,13 @@ def graph_of(tensor: Any) -> Any:
             return _graph_of(tensor)
     except RuntimeError:
         return None
+
+
+def is_autograd_node(item: Any) -> bool:
+    """Whether it is one, as `tensor.grad_fn` gives it: of torch's own, each of which has a type, or of a function that
+    is written in Python."""
+    kind = type(item)
+    return issubclass(kind, torch._C._FunctionBase) or _NODES.get(kind.__name__) is kind
 
 
 def gradient_with_graph(tensor: Any) -> Any:
