@@ -48,6 +48,43 @@ def test_garbage_is_a_leak_where_nobody_collects_it(switch_off: Callable[[], Non
     assert [finding["kind"] for finding in result.findings] == ["reference_cycle"], result.report
 
 
+class Half:
+    """One of two that refer to each other."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self.values = values
+        self.other: Half | None = None
+
+
+def make_pair() -> None:
+    first, second = Half(torch.zeros(100)), Half(torch.zeros(100))
+    first.other = second
+    second.other = first
+
+
+def test_the_cycle_that_garbage_is_in_is_named() -> None:
+    gc.disable()
+    [finding] = stepleak.check(make_pair, device="cpu").findings
+    assert finding["holder"].startswith("a cycle (Half) .other (Half) .other (Half) .values -> Tensor")
+    assert finding["kept_at"]["text"].endswith(".other = second") or finding["kept_at"]["text"].endswith(
+        ".other = first"
+    )
+
+
+def test_what_the_user_keeps_as_garbage_stays() -> None:
+    kept = object()
+    gc.garbage.append(kept)
+    gc.disable()
+    gc.set_debug(gc.DEBUG_UNCOLLECTABLE)
+    try:
+        assert stepleak.check(make_pair, device="cpu").verdict == "leak"
+        assert gc.garbage == [kept]
+        assert gc.get_debug() == gc.DEBUG_UNCOLLECTABLE
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+
+
 def test_garbage_is_a_note_where_the_collector_is_on() -> None:
     assert "is freed by Python's cycle collector only" in stepleak.check(make_garbage, device="cpu").report
 

@@ -27,6 +27,10 @@ struct Gc {
   py::object objects = py::module_::import("gc").attr("get_objects");
   py::object threshold = py::module_::import("gc").attr("get_threshold");
   py::object stats = py::module_::import("gc").attr("get_stats");
+  py::object get_debug = py::module_::import("gc").attr("get_debug");
+  py::object set_debug = py::module_::import("gc").attr("set_debug");
+  py::object garbage = py::module_::import("gc").attr("garbage");
+  int save_all = py::module_::import("gc").attr("DEBUG_SAVEALL").cast<int>();
 };
 
 const Gc& gc() {
@@ -131,6 +135,7 @@ bool PythonCollector::collect(bool is_settled) {
   has_collected_ = is_settled || is_due(start);
   if (!has_collected_) return false;
   const auto work_before = time_of_this_thread();
+  if (see_garbage_ && !is_on()) collect_and_show(std::exchange(see_garbage_, {}));
   const bool has_freed = collect_now();
   collected_at_ = Clock::now();
   collection_time_ = time_of_this_thread() - work_before;
@@ -146,6 +151,23 @@ bool PythonCollector::collect_now() {
   const auto found = gc().collect();
   seen_ = is_on() ? kNotSeen : collections_in_process();
   return !py::isinstance<py::int_>(found) || found.cast<std::int64_t>() > 0;
+}
+
+// As collect() does it with all that is unreachable kept in gc.garbage: finalizers run, and weak references end. What
+// the user's code had there stays there.
+void PythonCollector::collect_and_show(const SeeGarbage& see) {
+  const auto debug = gc().get_debug().cast<int>();
+  const auto before = PyList_GET_SIZE(gc().garbage.ptr());
+  gc().set_debug(debug | gc().save_all);
+  gc().collect();
+  gc().set_debug(debug);
+  const auto found = py::reinterpret_steal<py::object>(PyList_GetSlice(gc().garbage.ptr(), before, PY_SSIZE_T_MAX));
+  try {
+    see(found.ptr());
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("looking at garbage");
+  }
+  PyList_SetSlice(gc().garbage.ptr(), before, PY_SSIZE_T_MAX, nullptr);
 }
 
 // While it is off, nobody but the user's code and we collect.

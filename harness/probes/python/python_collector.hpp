@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "harness/probes/collector.hpp"
@@ -46,6 +47,13 @@ class PythonCollector final : public Collector {
   void restore() noexcept override;
   [[nodiscard]] bool is_enabled() const override;
 
+  /// Gets the list of what a collection found unreachable, as a `PyObject*`, before that is freed. Keeps none of it.
+  using SeeGarbage = std::function<void(void* garbage)>;
+
+  /// Hands what the next collect() finds to `see`, where the user's code has the collector off: else it is no leak.
+  /// Nothing is told where that is null. What `see` throws costs what it sees, and nothing else.
+  void show_next_garbage(SeeGarbage see) { see_garbage_ = std::move(see); }
+
   /// Whether the newest collect() did: else what is counted now may be garbage.
   [[nodiscard]] bool has_collected() const { return has_collected_; }
 
@@ -59,6 +67,7 @@ class PythonCollector final : public Collector {
   static constexpr std::int64_t kNotSeen = -1;
 
   bool collect_now();
+  void collect_and_show(const SeeGarbage& see);
   void note_collections_of_user();
   [[nodiscard]] bool is_on() const;
   [[nodiscard]] bool is_due(Clock::time_point now) const;
@@ -68,6 +77,7 @@ class PythonCollector final : public Collector {
   std::optional<FrozenObjects> frozen_before_;  ///< by the user's code; none where that is left as it comes
   bool is_frozen_ = false;                      ///< we have, and not unfrozen since
   bool has_collected_ = false;
+  SeeGarbage see_garbage_;
   std::int64_t collections_ = 0;
   bool collects_itself_ = false;       ///< the user's code has the collector off, and called it since
   std::int64_t seen_ = kNotSeen;       ///< collections in this process up to our newest one; only while it is off

@@ -185,6 +185,7 @@ PythonHolderSearch::PythonHolderSearch(void* root, PythonCollector& collector, s
 
 PythonHolderSearch::~PythonHolderSearch() {
   const py::gil_scoped_acquire gil;
+  collector_.show_next_garbage({});
   state_.reset();
 }
 
@@ -213,6 +214,9 @@ void PythonHolderSearch::begin() {
 void PythonHolderSearch::halfway() {
   const py::gil_scoped_acquire gil;
   state_->search.attr("halfway")();
+  if (collector_.is_enabled()) return;
+  collector_.show_next_garbage(
+      [this](void* garbage) { state_->search.attr("see_garbage")(py::handle(static_cast<PyObject*>(garbage))); });
 }
 
 void PythonHolderSearch::end() {
@@ -238,10 +242,12 @@ void PythonHolderSearch::search(Recording& recording) {
   const auto held = found["held"].cast<std::set<std::uint64_t>>();
   const auto gradient = found["gradient"].cast<int>();
   const auto keeping_nodes = found["keeping_nodes"].cast<int>();
+  const auto garbage = found["garbage"].cast<int>();
   for (auto& survivor : recording.survivors) {
     if (survivor.type == SurvivorType::node) {
       survivor.holder = survivor.is_in_cycle ? gradient : survivor.is_sink ? keeping_nodes : -1;
     }
+    if (survivor.is_collected) survivor.holder = garbage;
     if (survivor.type != SurvivorType::tensor && survivor.type != SurvivorType::block) continue;
     if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
       survivor.holder = holder->second;

@@ -9,13 +9,33 @@ from collections import deque
 from typing import Any
 
 from stepleak import _tensors
-from stepleak._graph import is_unnamed
+from stepleak._graph import Graph, is_unnamed
 from stepleak._limit import TimeLimit
 from stepleak._sources import Access, Place, Sources, no_statement
 from stepleak._unseen import contents_of
 
 _MOST_ASKED = 64
 """Objects that lead to the target, the nearest first, of which one is looked for that leads to itself."""
+
+
+class Garbage:
+    """A cycle among what a collection found unreachable, by its names: no reference to any of that is kept."""
+
+    def __init__(self, unreachable: list[Any], graph: Graph, limit: TimeLimit) -> None:
+        self.graph = graph
+        self.holder: dict[str, Any] | None = None
+        self._way: list[Access] = []
+        self._codes: list[types.CodeType] = []
+        target = max(_tensors.tensors_among(tuple(unreachable)), key=_tensors.memory_bytes_of, default=None)
+        objects = [] if target is None else Ways(target, unreachable, limit).round()
+        if objects:
+            self.holder, self._way = graph.add_cycle(objects)
+            self._codes = codes_of(objects)
+            graph.forget_objects()
+
+    def statement(self, sources: Sources) -> dict[str, Any]:
+        """The one that closes the cycle."""
+        return statement_closing(self._codes, self._way, sources)
 
 
 class Ways:
@@ -64,21 +84,25 @@ class Ways:
         return way
 
 
-def statement_closing(objects: list[Any], way: list[Access], sources: Sources) -> dict[str, Any]:
+def statement_closing(codes: list[types.CodeType], way: list[Access], sources: Sources) -> dict[str, Any]:
     """The statement that puts one of a cycle's objects into another; empty where none is known.
 
     One in a constructor only where there is no other, since what that is given is older. `way`: how the objects lead to
-    each other, as `Graph` has it.
+    each other, as `Graph` has it. `codes`: of the functions among them.
     """
     ends = [end for end in range(1, len(way)) if way[end].kind == "attribute"]
     found = [sources.statement_keeping(Place(way[: end + 1], [], is_container=False)) for end in ends]
     later = [statement for statement in found if statement["file"] and not sources.is_in_constructor(statement)]
-    codes = [item.__code__ for item in objects if type(item) is types.FunctionType]
     defined = [sources.statement_at(code.co_filename, code.co_firstlineno) for code in codes]
     # A gradient has a graph by the call that made it, whoever puts others in its place.
     making = [sources.statement_making_graphs()] if way[-1].label == "grad" else []
     ordered = [*making, *later, *defined, *found]
     return next((statement for statement in ordered if statement["file"]), no_statement())
+
+
+def codes_of(objects: list[Any]) -> list[types.CodeType]:
+    """Of the functions among objects."""
+    return [item.__code__ for item in objects if type(item) is types.FunctionType]
 
 
 def _held_by_it(item: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from stepleak._accumulated import accumulated
 from stepleak._births import Births
 from stepleak._buffers import Buffer
 from stepleak._cut_buffers import cut, cut_where_made
-from stepleak._cycles import Ways, statement_closing
+from stepleak._cycles import Garbage, Ways, codes_of, statement_closing
 from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
 from stepleak._keys import are_keys_lost, are_keys_old
@@ -53,6 +53,7 @@ class Found:
         read_locals: ReadLocals,
         limit: TimeLimit,
         born: dict[int, list[Position]],
+        garbage: Garbage | None,
     ) -> None:
         self._born = born
         self.grown = grown
@@ -61,7 +62,8 @@ class Found:
         self._has_taken = has_taken
         self._births = births
         self._limit = limit
-        self._graph = Graph(read_locals, growth)
+        self._graph = Graph(read_locals, growth) if garbage is None else garbage.graph
+        self._garbage = -1
         self._sources = sources
         self._code = code
         self._statements = Statements(sources, code)
@@ -84,6 +86,7 @@ class Found:
             "unreachable": set(self._unreachable),
             "gradient": self._gradient,
             "keeping_nodes": self._keeping_nodes,
+            "garbage": self._garbage,
         }
 
     def add(
@@ -323,7 +326,16 @@ class Found:
 
     def _add_cycle(self, objects: list[Any], structure: str) -> None:
         holder, way = self._graph.add_cycle(objects)
-        holder |= {"kept_by": statement_closing(objects, way, self._sources)}
+        self._append_cycle(holder, statement_closing(codes_of(objects), way, self._sources), structure)
+
+    def add_garbage(self, garbage: Garbage) -> None:
+        """The cycle of what a collection of ours freed, where the program has no other."""
+        if garbage.holder is not None:
+            self._garbage = len(self._holders)
+            self._append_cycle(garbage.holder, garbage.statement(self._sources), "unknown")
+
+    def _append_cycle(self, holder: dict[str, Any], statement: dict[str, Any], structure: str) -> None:
+        holder |= {"kept_by": statement}
         holder |= {"structure": dataclasses.asdict(Structure(structure))}
         holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
         self._holders.append(holder | {"is_waiting": False, "are_items_used": False} | _gain_of(UNKNOWN))

@@ -19,10 +19,11 @@ from typing import Any
 from stepleak import _declared, _tensors
 from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
+from stepleak._cycles import Garbage
 from stepleak._folders import user_folders
 from stepleak._found import Found
 from stepleak._frames import Position, ReadLocals
-from stepleak._graph import NEW
+from stepleak._graph import NEW, Graph
 from stepleak._heap import instances_of, untracked_referents
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import CONTAINERS, code_of, holds_a, items_of, type_name
@@ -32,6 +33,7 @@ from stepleak._unseen import array_types, is_array_of_objects, length_of, length
 from stepleak._user_code import UserCode
 from stepleak._weights import UNKNOWN, Weight, weight_of_gain
 
+_GARBAGE_SECONDS = 2.0
 _MOST_BUFFERS = 4
 """Of those that grew, to search for."""
 _MOST_WEIGHED = 64
@@ -55,6 +57,7 @@ class HolderSearch:
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
         self._exit_calls = 0
+        self._garbage: Garbage | None = None
         self._births = Births()
         self._buffers = Buffers(read_locals)
         self._doubtful: set[int] = set()
@@ -68,7 +71,7 @@ class HolderSearch:
         Of none, if it takes longer.
         """
         self._lengths, self._births, self._contents = {}, Births(), {}
-        self._exit_calls = atexit._ncallbacks()
+        self._exit_calls, self._garbage = atexit._ncallbacks(), None
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
@@ -83,6 +86,11 @@ class HolderSearch:
     def halfway(self) -> None:
         """Remembers what was born in the first half of the steps."""
         self._births.halfway()
+
+    def see_garbage(self, unreachable: list[Any]) -> None:
+        """What a collection of ours found, of a program that has the collector off."""
+        with contextlib.suppress(OutOfTimeError):
+            self._garbage = Garbage(unreachable, Graph(self._read_locals, self._growth), TimeLimit(_GARBAGE_SECONDS))
 
     def end(self) -> None:
         """Remembers what was born meanwhile: a container may have the `id` of another that is gone."""
@@ -104,8 +112,9 @@ class HolderSearch:
         Returns `nodes` and `edges` (dicts as `stepleak::ObjectNode` and `ObjectEdge`), `holders` (as
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
         leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `keeping_nodes`
-        (that of one whose items are autograd nodes, or -1), `held` (addresses of those that some Python object refers
-        to) and `notes`; where it takes longer, what was found.
+        (that of one whose items are autograd nodes, or -1), `garbage` (that of what a collection of ours freed, or -1),
+        `held` (addresses of those that some Python object refers to) and `notes`; where it takes longer, what was
+        found.
         `wanted`: the likeliest first. `blocks`: addresses of memory of which it is not known which tensors use it:
         where some do, these are searched for after the others, and are in `holder_of` by this address. `lines`: source
         files to search for the keeping statement, with the lines that the survivors' stacks name in them. `born`: those
@@ -158,6 +167,7 @@ class HolderSearch:
             self._read_locals,
             limit,
             born or {},
+            self._garbage,
         )
         ours = [
             tensors,
@@ -184,6 +194,8 @@ class HolderSearch:
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
             found.add_lasting(paths, steps)
+            if self._garbage is not None:
+                found.add_garbage(self._garbage)
             if are_graphs_cyclic:
                 found.add_gradient(paths, tensors)
         # Megabytes, which are not the program's.

@@ -116,6 +116,15 @@ def borrowed_memory(tensor: Any) -> tuple[int, int]:
             return 0, 0
 
 
+def memory_bytes_of(tensor: Any) -> int:
+    """The bytes of its storage; 0 where it has none that could be asked for."""
+    with DisableTorchFunction():
+        try:
+            return int(TensorBase.untyped_storage(tensor).nbytes())
+        except (NotImplementedError, RuntimeError):  # as above
+            return 0
+
+
 def memory_of(tensor: Any) -> int:
     """The address of its storage's memory, on whichever device; 0 where it has none."""
     with DisableTorchFunction():
