@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -94,6 +95,20 @@ std::vector<Holder> to_paths(const py::dict& found) {
   return paths;
 }
 
+// Behind the sinks: a state with the graph of all steps, to which the graph of its successor leads. The newest few,
+// since a large graph of the last step has many tensors as young.
+void bring_forward_handed_on(const Recording& recording, std::vector<const Survivor*>& tensors) {
+  constexpr std::size_t kMost = 8;
+  const auto others = std::find_if_not(tensors.begin(), tensors.end(), [](const Survivor* t) { return t->is_sink; });
+  if (others == tensors.begin()) return;
+  std::vector<const Survivor*> handed_on;
+  std::copy_if(others, tensors.end(), std::back_inserter(handed_on),
+               [&](const Survivor* tensor) { return recording.is_handed_on(*tensor); });
+  const auto first = handed_on.size() - std::min(handed_on.size(), kMost);
+  const std::set<const Survivor*> newest(handed_on.begin() + static_cast<std::ptrdiff_t>(first), handed_on.end());
+  std::stable_partition(others, tensors.end(), [&](const Survivor* tensor) { return newest.contains(tensor); });
+}
+
 // Tensors only: nodes and blocks have no Python object of their own.
 // Sinks first: what a graph holds has no Python holder, and that proves nothing. Then the oldest; but second comes the
 // newest that is a proof: where each is held by the next one, the way to the oldest may be too long to be found.
@@ -111,11 +126,7 @@ std::vector<std::uint64_t> wanted_of(const Recording& recording) {
   if (newest != tensors.rend() && newest.base() - tensors.begin() > 2) {
     std::rotate(tensors.begin() + 1, newest.base() - 1, newest.base());
   }
-  // Then what a step may hand on: a state with the graph of all steps, to which the graph of its successor leads.
-  const auto others = std::find_if_not(tensors.begin(), tensors.end(), [](const Survivor* t) { return t->is_sink; });
-  if (others != tensors.begin()) {
-    std::stable_partition(others, tensors.end(), [&](const Survivor* t) { return recording.is_handed_on(*t); });
-  }
+  bring_forward_handed_on(recording, tensors);
   std::vector<std::uint64_t> wanted;
   for (const auto* tensor : tensors) wanted.push_back(tensor->identity);
   return wanted;

@@ -31,7 +31,6 @@ class Garbage:
         if objects:
             self.holder, self._way = graph.add_cycle(objects)
             self._codes = codes_of(objects)
-            graph.forget_objects()
 
     def statement(self, sources: Sources) -> dict[str, Any]:
         """The one that closes the cycle."""

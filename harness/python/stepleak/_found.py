@@ -62,7 +62,9 @@ class Found:
         self._has_taken = has_taken
         self._births = births
         self._limit = limit
-        self._graph = Graph(read_locals, growth) if garbage is None else garbage.graph
+        self._graph = Graph(read_locals, growth)
+        if garbage is not None:
+            self._graph.begin_with(garbage.graph)
         self._garbage = -1
         self._sources = sources
         self._code = code

@@ -82,9 +82,10 @@ class Graph:
         chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
         return found | {"chain": chain}
 
-    def forget_objects(self) -> None:
-        """An object that is made later may have the `id` of one that is gone."""
-        self._node_of, self._edge_of = {}, {}
+    def begin_with(self, other: Graph) -> None:
+        """Takes over the nodes and edges of another one, of objects that are gone: one that is made later may have the
+        `id` of one of them. Before anything is added."""
+        self.nodes, self.edges = list(other.nodes), list(other.edges)
 
     def add_cycle(self, objects: list[Any]) -> tuple[dict[str, Any], list[Access]]:
         """Adds a way that begins with a cycle. Returns it as a `stepleak::HeldPath` of no container, and the way."""

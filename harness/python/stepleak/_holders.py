@@ -90,7 +90,7 @@ class HolderSearch:
     def see_garbage(self, unreachable: list[Any]) -> None:
         """What a collection of ours found, of a program that has the collector off."""
         with contextlib.suppress(OutOfTimeError):
-            self._garbage = Garbage(unreachable, Graph(self._read_locals, self._growth), TimeLimit(_GARBAGE_SECONDS))
+            self._garbage = Garbage(unreachable, Graph(self._read_locals), TimeLimit(_GARBAGE_SECONDS))
 
     def end(self) -> None:
         """Remembers what was born meanwhile: a container may have the `id` of another that is gone."""

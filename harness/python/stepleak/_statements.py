@@ -68,6 +68,9 @@ class Statements:
         link: str,
         born: Collection[Position],
     ) -> Iterator[dict[str, Any]]:
+        if link and place.way[-1].scope is not None:
+            # A function's variable is given the newest one, or one of the others; what makes it links it.
+            yield self._making_link(link)
         yield self._of_link(place) if link else self._sources.statement_keeping(place)
         yield self._sources.statement_filling(fills)
         yield self._elsewhere(place, is_link=bool(link))
@@ -75,9 +78,8 @@ class Statements:
             is_listed = _is_state_of_listed(search.objects)
             adding = self._calling("add_param_group")
             yield adding if is_listed else self._sources.statement_setting_item("params")
-        if link and self._code.classes(link):
-            # What makes a link behind the one before it.
-            yield self._calling(link)
+        if link:
+            yield self._making_link(link)
         if search.root_name == AT_EXIT:
             yield self._calling("register")
         if search.root_name.startswith("signal."):
@@ -94,6 +96,10 @@ class Statements:
         """What puts a link behind another, where that is no constructor: `node.before = self.newest`."""
         statement = no_statement() if place is None else self._sources.statement_keeping(place, is_later=True)
         return statement | {"expression": ""} if statement["file"] else None
+
+    def _making_link(self, link: str) -> dict[str, Any]:
+        """What makes one of the user's class behind the one before it."""
+        return self._calling(link) if self._code.classes(link) else no_statement()
 
     def _calling(self, name: str) -> dict[str, Any]:
         """The only one that may run again and again, and calls something of this name; of several, those left out that

@@ -542,6 +542,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
 
     `slots`: those of one chain, the innermost first, which is not asked about.
     """
+    uncalled: Structure | None = None
     for slot, below in zip(slots[1:], slots, strict=False):
         uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
         uses.follow(list(slot.names))
@@ -553,11 +554,14 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_gone = assigned in ("reset", "remove") and not _is_carried_over(use, uses, below)
             is_here = use.kind == "reset" or not runs.is_making(use.module, use.node)
-            is_in_no_step = runs.is_uncalled(use.module, use.node) or runs.is_at_end(use.module, use.node)
-            if is_gone and is_here and not is_in_no_step:
+            if not is_gone or not is_here or runs.is_at_end(use.module, use.node):
+                continue
+            if runs.is_uncalled(use.module, use.node):
+                uncalled = uncalled or (None if code.is_over(use.module, use.node) else at("uncalled", use))
+            else:
                 latches = Latches(code, Bounds(code, []), runs.is_once)
                 return at("conditional" if latches.has(use.module, use.node) else "reset", use)
-    return None
+    return uncalled
 
 
 def at(kind: str, use: Use, bound: int = -1) -> Structure:

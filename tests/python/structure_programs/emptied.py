@@ -504,7 +504,7 @@ RESET = [
             after="class App:\n    def __init__(self):\n        self.keeper = keeper\n    def next_epoch(self):\n        self.keeper = Keeper()\napp = App()\ndel keeper",
         ),
         "app.keeper.kept",
-        "reset",
+        "uncalled",
         -1,
         "self.keeper = Keeper()",
     ),
