@@ -7,7 +7,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -95,20 +94,6 @@ std::vector<Holder> to_paths(const py::dict& found) {
   return paths;
 }
 
-// Behind the sinks: a state with the graph of all steps, to which the graph of its successor leads. The newest few,
-// since a large graph of the last step has many tensors as young.
-void bring_forward_handed_on(const Recording& recording, std::vector<const Survivor*>& tensors) {
-  constexpr std::size_t kMost = 8;
-  const auto others = std::find_if_not(tensors.begin(), tensors.end(), [](const Survivor* t) { return t->is_sink; });
-  if (others == tensors.begin()) return;
-  std::vector<const Survivor*> handed_on;
-  std::copy_if(others, tensors.end(), std::back_inserter(handed_on),
-               [&](const Survivor* tensor) { return recording.is_handed_on(*tensor); });
-  const auto first = handed_on.size() - std::min(handed_on.size(), kMost);
-  const std::set<const Survivor*> newest(handed_on.begin() + static_cast<std::ptrdiff_t>(first), handed_on.end());
-  std::stable_partition(others, tensors.end(), [&](const Survivor* tensor) { return newest.contains(tensor); });
-}
-
 // Tensors only: nodes and blocks have no Python object of their own.
 // Sinks first: what a graph holds has no Python holder, and that proves nothing. Then the oldest; but second comes the
 // newest that is a proof: where each is held by the next one, the way to the oldest may be too long to be found.
@@ -126,10 +111,21 @@ std::vector<std::uint64_t> wanted_of(const Recording& recording) {
   if (newest != tensors.rend() && newest.base() - tensors.begin() > 2) {
     std::rotate(tensors.begin() + 1, newest.base() - 1, newest.base());
   }
-  bring_forward_handed_on(recording, tensors);
   std::vector<std::uint64_t> wanted;
   for (const auto* tensor : tensors) wanted.push_back(tensor->identity);
   return wanted;
+}
+
+// What a step may hand on, the newest first: a state with the graph of all steps, to which the graph of its successor
+// leads. Of a large graph of the last step many tensors are as young.
+std::vector<std::uint64_t> handed_on(const Recording& recording) {
+  constexpr std::size_t kMost = 16;
+  std::vector<std::uint64_t> newest;
+  for (auto survivor = recording.survivors.rbegin(); survivor != recording.survivors.rend(); ++survivor) {
+    const bool is_one = survivor->type == SurvivorType::tensor && recording.is_handed_on(*survivor);
+    if (is_one && newest.size() < kMost) newest.push_back(survivor->identity);
+  }
+  return newest;
 }
 
 // Of memory that no operator was seen to return: a tensor that a function of C++ made has it, or none.
@@ -241,10 +237,10 @@ void PythonHolderSearch::search(Recording& recording) {
   const bool are_graphs_cyclic =
       std::any_of(recording.survivors.begin(), recording.survivors.end(),
                   [](const Survivor& survivor) { return survivor.type == SurvivorType::node && survivor.is_in_cycle; });
-  const py::dict found =
-      state_->search.attr("search")(wanted_of(recording), user_lines(recording), recording.steps,
-                                    seconds_for_a_search(ends_at_), py::arg("are_graphs_cyclic") = are_graphs_cyclic,
-                                    py::arg("blocks") = blocks_of(recording), py::arg("born") = birth_lines(recording));
+  const py::dict found = state_->search.attr("search")(
+      wanted_of(recording), user_lines(recording), recording.steps, seconds_for_a_search(ends_at_),
+      py::arg("are_graphs_cyclic") = are_graphs_cyclic, py::arg("blocks") = blocks_of(recording),
+      py::arg("born") = birth_lines(recording), py::arg("handed_on") = handed_on(recording));
   for (const auto& note : found["notes"]) recording.notes.push_back(text_of(note));
   recording.objects = to_graph(found);
   recording.holders = to_paths(found);

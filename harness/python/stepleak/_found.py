@@ -303,6 +303,14 @@ class Found:
                 ends[address] = self._add_tensor(paths, tensors, address)
         self._conclude(addresses, ends)
 
+    def add_handed_on(self, paths: Paths, tensors: dict[int, Any], likeliest: list[int], addresses: list[int]) -> None:
+        """The first that has a holder, where the likeliest of all has none: a call that is not over holds that."""
+        if any(address in self._holder_of for address in likeliest):
+            return
+        for address in addresses:
+            if self._add_tensor(paths, tensors, address) is End.FOUND:
+                return
+
     def _add_tensor(self, paths: Paths, tensors: dict[int, Any], address: int) -> End:
         search = paths.to(tensors[address])
         if search.end is End.FOUND and all(self._growth(o) <= 0 for o in search.objects):

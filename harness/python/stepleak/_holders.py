@@ -106,6 +106,7 @@ class HolderSearch:
         are_graphs_cyclic: bool = False,
         blocks: Collection[int] = (),
         born: dict[int, list[Position]] | None = None,
+        handed_on: Collection[int] = (),
     ) -> dict[str, Any]:
         """Holders of the tensors with these TensorImpl addresses, and of containers and buffers that grew each step.
 
@@ -118,7 +119,8 @@ class HolderSearch:
         `wanted`: the likeliest first. `blocks`: addresses of memory of which it is not known which tensors use it:
         where some do, these are searched for after the others, and are in `holder_of` by this address. `lines`: source
         files to search for the keeping statement, with the lines that the survivors' stacks name in them. `born`: those
-        of each of the tensors, by its address.
+        of each of the tensors, by its address. `handed_on`: addresses of tensors of which one may be what a step hands
+        on, where the likeliest of all has no holder.
         `are_graphs_cyclic`: whether autograd nodes survived that lead back to themselves.
         """
         limit = TimeLimit(seconds)
@@ -190,6 +192,7 @@ class HolderSearch:
         held = {a for a in wanted if (_tensors.is_held(tensors, a) if a in tensors else not was_seen)}
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
+            found.add_handed_on(paths, tensors, wanted[:1], [address for address in handed_on if address in tensors])
             found.add_grown(paths, grown, weights)
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
