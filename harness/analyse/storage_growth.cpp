@@ -74,13 +74,14 @@ StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& gro
       !growth.unreachable.empty()) {
     return Cause::unreachable;
   }
-  const std::pair<std::int64_t, Cause> shares[] = {{storage_bytes(growth.unknown), Cause::unknown},
-                                                   {storage_bytes(growth.views), Cause::views},
+  // Of equal ones the first, and last what no tensor is known to use, of which nothing more can be said.
+  const std::pair<std::int64_t, Cause> shares[] = {{storage_bytes(growth.views), Cause::views},
                                                    {storage_bytes(growth.computed), Cause::computed},
-                                                   {storage_bytes(growth.fresh), Cause::fresh}};
-  return std::max_element(std::begin(shares), std::end(shares),
-                          [](const auto& a, const auto& b) { return a.first < b.first; })
-      ->second;
+                                                   {storage_bytes(growth.fresh), Cause::fresh},
+                                                   {storage_bytes(growth.unknown), Cause::unknown}};
+  const auto* largest = std::max_element(std::begin(shares), std::end(shares),
+                                         [](const auto& a, const auto& b) { return a.first < b.first; });
+  return largest->first > 0 ? largest->second : Cause::unknown;
 }
 
 // On a GPU nobody counts tensors in the screen pass.

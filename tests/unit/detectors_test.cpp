@@ -168,6 +168,18 @@ TEST(ViewPinsStorageDetectorTest, DetectsASmallViewOfALargeStorage) {
   EXPECT_EQ(kinds_of(builder), std::set{Kind::view_pins_storage});
 }
 
+// Blocks that no tensor is known to use, as many bytes as the tensors': what these are says more.
+TEST(ViewPinsStorageDetectorTest, IsNotHiddenByAsMuchThatIsNotKnown) {
+  auto builder = leaking(4096, 2, 0);
+  keep(builder, {.bytes = 4, .storage_bytes = 2048});
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+    const auto address = static_cast<std::uint64_t>(0x1000 * step + 0x800);
+    builder.with_survivor(
+        {.birth_step = step, .identity = address, .storage = address, .bytes = 2048, .storage_bytes = 2048});
+  }
+  EXPECT_EQ(kinds_of(builder), std::set{Kind::view_pins_storage});
+}
+
 TEST(ViewPinsStorageDetectorTest, IgnoresAViewOfMostOfItsStorage) {
   auto builder = leaking(1024, 1, 0);
   keep(builder, {.bytes = 1000});
