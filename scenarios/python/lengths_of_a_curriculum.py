@@ -13,7 +13,7 @@ from torch import nn
 FIRST, LAST, STEPS_EACH = 4, 18, 20
 
 
-@clean(report="healthy look-alike")
+@clean(report="pytorch/pytorch#1529")
 def lengths_of_a_curriculum(device: str) -> Callable[[], None]:
     """A recurrent network unrolls a step for each symbol, and 28 autograd nodes more with each of them.
 
