@@ -117,10 +117,10 @@ class RunningFrames:
             if is_passing:
                 passing.add(frame)
             frame = frame.f_back
-        files = UserFiles()
+        self.files = UserFiles()
         for is_library in (False, True):
             for running in running_frames():
-                if running not in passing and files.has(running.f_code.co_filename) is not is_library:
+                if running not in passing and self.files.has(running.f_code.co_filename) is not is_library:
                     self._add(running, read_locals, is_library, is_waiting=running not in own)
         own.clear()
         passing.clear()

@@ -126,9 +126,8 @@ class Paths:
             self._roots.setdefault(namespace, name)
         for name, handler in _signal_handlers():
             self._roots.setdefault(id(handler), name)
-        files = UserFiles()
         loaded = [m for m in list(dict.values(sys.modules)) if is_a(m, types.ModuleType)]
-        modules = [m for m in loaded if not _is_users(m, files)]
+        modules = [m for m in loaded if not _is_users(m, self._frames.files)]
         self._of_libraries = {id(module_namespace(m)) for m in modules} - {id(root)}
         self._known: list[Search] = []
         """Ways that were found, on which lie those to the objects on them."""

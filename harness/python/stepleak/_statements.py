@@ -76,9 +76,9 @@ class Statements:
         yield self._elsewhere(place, is_link=bool(link))
         if optimizers_states(search.objects):
             is_listed = _is_state_of_listed(search.objects)
-            adding = self._calling("add_param_group")
-            yield adding if is_listed else self._sources.statement_setting_item("params")
-        if link:
+            sources = self._sources
+            yield self._calling("add_param_group") if is_listed else sources.statement_setting_item("params")
+        if link and place.way[-1].scope is None:
             yield self._making_link(link)
         if search.root_name == AT_EXIT:
             yield self._calling("register")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -118,18 +119,18 @@ def borrowed_memory(tensor: Any) -> tuple[int, int]:
 
 def memory_bytes_of(tensor: Any) -> int:
     """The bytes of its storage; 0 where it has none that could be asked for."""
-    with DisableTorchFunction():
-        try:
-            return int(TensorBase.untyped_storage(tensor).nbytes())
-        except (NotImplementedError, RuntimeError):  # as above
-            return 0
+    return _of_storage(tensor, lambda storage: storage.nbytes())
 
 
 def memory_of(tensor: Any) -> int:
     """The address of its storage's memory, on whichever device; 0 where it has none."""
+    return _of_storage(tensor, lambda storage: storage.data_ptr())
+
+
+def _of_storage(tensor: Any, ask: Callable[[Any], int]) -> int:
     with DisableTorchFunction():
         try:
-            return int(TensorBase.untyped_storage(tensor).data_ptr())
+            return int(ask(TensorBase.untyped_storage(tensor)))
         except (NotImplementedError, RuntimeError):  # as above
             return 0
 
