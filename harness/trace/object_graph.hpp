@@ -108,6 +108,9 @@ struct Holder {
   std::int64_t gained_block_bytes = 0;
   std::int64_t gained_cuda_objects = 0;
   bool is_weighed = false;
+  /// Whether what it gained can be called or runs: functions, methods, handlers, what works on an optimizer. That is no
+  /// log, however little it weighs.
+  bool gains_callbacks = false;
   /// Of a list that was made with all its places: how many have not been taken yet.
   std::int64_t free_entries = 0;
   /// Whether it was found in the sources of a C++ step: no object was looked at, so that its length is not known, and

@@ -77,6 +77,7 @@ def as_text(found: dict[str, Any], holder: dict[str, Any]) -> dict[str, Any]:
         "container_type": container.get("type", ""),
         "container_length": container.get("length", 0),
         "bound": container.get("bound", -1),
+        "gains_callbacks": holder["gains_callbacks"],
         **holder["kept_by"],
     }
 

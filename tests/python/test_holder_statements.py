@@ -13,6 +13,7 @@ import types
 import weakref
 from collections import UserDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import holder_search
@@ -20,6 +21,7 @@ import pytest
 import torch
 from holder_search import STEPS, appended, holder_of_first, search
 from stepleak._sources import Access, Place, Sources
+from watched_program import found_in
 
 
 def told_of(file: Any, holder: dict[str, Any]) -> tuple[str, str, int]:
@@ -667,3 +669,81 @@ def test_statement_in_a_file_in_which_no_survivor_was_made(tmp_path: Any, monkey
 
     holder = holder_of_first(search(root, keep, (str(training),)))
     assert (holder["file"], holder["line"]) == (str(registry), 2)
+
+
+REGISTRY_OF_PROGRAM = """
+from collections import defaultdict
+corruptions_of_program = defaultdict(list)
+def corruption_of_program(kind):
+    def wrap(function):
+        corruptions_of_program[kind].append(function)
+        return function
+    return wrap
+"""
+REGISTERING = """
+import torch
+from registry_of_program import corruption_of_program, corruptions_of_program
+
+def program_main():
+    for number in range(100):
+        pattern = torch.zeros(4)
+        program_tensor(pattern)
+        @corruption_of_program(("mask", "gauss")[number % 2])
+        def apply(x):
+            return x + pattern
+        program_step()
+
+program_main()
+"""
+
+
+def test_statement_in_a_file_in_which_nothing_was_made_is_found_by_the_name_of_its_dict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is written where the container is filled by another name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "registry_of_program.py").write_text(REGISTRY_OF_PROGRAM, encoding="utf-8")
+    try:
+        found = found_in(REGISTERING, tmp_path)
+    finally:
+        sys.modules.pop("registry_of_program", None)
+    statement = next(holder for holder in found["holders"] if holder["container"] >= 0)["kept_by"]
+    assert (Path(statement["file"]).name, statement["text"]) == (
+        "registry_of_program.py",
+        "corruptions_of_program[kind].append(function)",
+    )
+
+
+ARRAY_OF_OBJECTS = """
+import numpy, torch
+
+class ProgramMemory:
+    def __init__(self):
+        self.cells_of_program = numpy.empty(PLACES, dtype=object)
+    def add_in_program(self, number):
+        cell = numpy.empty(1, dtype=object)
+        cell[0] = torch.zeros(4)
+        program_tensor(cell[0])
+        KEEPS
+
+def program_main():
+    memory = ProgramMemory()
+    for number in range(100):
+        memory.add_in_program(number)
+        program_step()
+
+program_main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("places", "keeps"),
+    [
+        (0, "self.cells_of_program = numpy.append(self.cells_of_program, cell)"),
+        (100, "self.cells_of_program[number] = cell[0]"),
+    ],
+)
+def test_array_of_objects_is_kept_by_what_makes_it_longer_or_fills_it(places: int, keeps: str, tmp_path: Path) -> None:
+    program = ARRAY_OF_OBJECTS.replace("PLACES", str(places)).replace("KEEPS", keeps)
+    holder = next(h for h in found_in(program, tmp_path)["holders"] if h["container"] >= 0)
+    assert holder["kept_by"]["text"] == keeps

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import sys
 import threading
 import time
+import weakref
 from typing import Any
 
 import pytest
@@ -153,6 +155,28 @@ def test_variable_of_a_generator_is_found_through_its_loop() -> None:
             found = search(None, lambda: addresses)
             break
     assert holder_of_first(found)["path"] == f"local of generated .losses (list, len {STEPS}) [0] -> Tensor"
+
+
+class Spans(list[torch.Tensor]):
+    """One that may be referred to weakly."""
+
+
+@contextlib.contextmanager
+def traced() -> Any:
+    spans = Spans()
+    yield weakref.ref(spans)
+
+
+def test_variable_of_a_context_manager_is_found_through_its_with() -> None:
+    # The running function's frame holds the manager where nobody can see it, and nothing else does.
+    with traced() as spans:
+
+        def keep() -> list[int]:
+            spans().extend(torch.zeros(4) for _ in range(STEPS))
+            return [tensor._cdata for tensor in spans()]
+
+        found = search(None, keep)
+    assert holder_of_first(found)["path"] == f"local of traced .spans (Spans, len {STEPS}) [0] -> Tensor"
 
 
 def proposals() -> Any:

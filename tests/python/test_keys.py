@@ -25,6 +25,7 @@ class ProgramEqual(ProgramSample):
 class ProgramEncoder:
     def __init__(self):
         self.encodings_kept, self.context_length = {}, 1
+        self.lengths_by_program = {}
     def encode_for_program(self, sample):
         LOOKUP
     @functools.cache
@@ -58,6 +59,11 @@ BY_GET = """encoding = self.encodings_kept.get((sample, 7))
             self.encodings_kept[sample, 7] = encoding
         return encoding"""
 BY_SETDEFAULT = "return self.encodings_kept.setdefault(sample, torch.ones(2))"
+BY_TWO = """if sample not in self.encodings_kept:
+            self.encodings_kept[sample] = torch.ones(2)
+        if sample not in self.lengths_by_program:
+            self.lengths_by_program[sample] = 2
+        return self.encodings_kept[sample]"""
 ENCODE = "encoder.encode_for_program({})"
 
 
@@ -72,6 +78,7 @@ NEVER_FOUND = {
     "object made for the call": program(ENCODE.format("ProgramSample(i)")),
     "tensor": program(ENCODE.format("torch.rand(2)")),
     "in a tuple": program(ENCODE.format("ProgramSample(i)"), BY_GET),
+    "in two caches": program(ENCODE.format("ProgramSample(i)"), BY_TWO),
     "setdefault": program(ENCODE.format("ProgramSample(i)"), BY_SETDEFAULT),
     "closure": program(ENCODE.format("lambda: i")),
     "count": program(ENCODE.format("number")),
@@ -191,6 +198,74 @@ COUNTED = {
 @pytest.mark.parametrize("name", COUNTED)
 def test_a_count_is_fresh_as_long_as_what_counts_is_not_made_anew(name: str, tmp_path: Path) -> None:
     source, kind = COUNTED[name]
+    holder = next(h for h in found_in(source, tmp_path)["holders"] if h["container"] >= 0)
+
+    assert holder["structure"]["kind"] == kind
+
+
+CYCLES = """
+import torch
+class ProgramCycles:
+    def __init__(self):
+        self.of_cycles = {}
+        self.last_cycle, self.cycle_length = None, 2
+    def keep_of_cycle(self, step):
+        index = step // self.cycle_length
+        BEFORE
+        if TEST:
+            self.of_cycles[KEY] = tensor = torch.ones(2)
+            program_tensor(tensor)
+            self.last_cycle = index
+
+def program_loop(cycles):
+    HEAD
+        cycles.keep_of_cycle(i)
+        program_step()
+
+def program_main():
+    cycles = ProgramCycles()
+    CALL
+
+if __name__:
+    program_main()
+"""
+
+
+def cycles(
+    key: str = "index",
+    test: str = "self.last_cycle != index",
+    before: str = "pass",
+    head: str = "for i in range(10_000):",
+    call: str = "program_loop(cycles)",
+) -> str:
+    """A program whose loop tells a method its step, which keeps something by `key` where `test` holds."""
+    program = CYCLES.replace("KEY", key).replace("TEST", test).replace("BEFORE", before)
+    return program.replace("HEAD", head).replace("CALL", call)
+
+
+OF_A_LOOP = {
+    "divided": ("unbounded", cycles()),
+    "divided, of a while loop": ("unbounded", cycles(head="i = 0\n    while True:\n        i += 1")),
+    "divided, of enumerate": ("unbounded", cycles(head="for i, _ in enumerate(range(10_000)):")),
+    "divided, asked the other way round": ("unbounded", cycles(test="index != self.last_cycle")),
+    "divided, in a text": ("unbounded", cycles("f'cycle {index}'")),
+    "beside a name": ("unbounded", cycles("('cycle', step)")),
+    "and a setting": ("unbounded", cycles("step + self.cycle_length")),
+    "and what moves": ("keyed", cycles("step + self.last_cycle", test="1", before="self.last_cycle = -step")),
+    "told from what is always the same": ("unknown", cycles(before="self.last_cycle = index - step % 2")),
+    "told from what other tests set": ("unknown", cycles(before="if step % 2: self.last_cycle = index")),
+    "told from what is passed": ("unknown", cycles(test="self.last_cycle != index > -1")),
+    "that goes round": ("keyed", cycles("(step % 900, 1)")),
+    "of an inner loop": ("keyed", cycles(head="for _ in range(99):\n      for i in range(900):")),
+    "of a loop that is run again": ("keyed", cycles(call="for _ in range(9): program_loop(cycles)")),
+    "of a loop that is called twice": ("keyed", cycles(call="program_loop(cycles)\n    program_loop(cycles)")),
+    "of a loop over what may repeat": ("keyed", cycles(head="for i in map(int, range(900)):")),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_LOOP)
+def test_the_step_of_a_loop_that_runs_once_never_comes_back(name: str, tmp_path: Path) -> None:
+    kind, source = OF_A_LOOP[name]
     holder = next(h for h in found_in(source, tmp_path)["holders"] if h["container"] >= 0)
 
     assert holder["structure"]["kind"] == kind

@@ -87,6 +87,7 @@ std::vector<Holder> to_paths(const py::dict& found) {
          .gained_block_bytes = holder["gained_block_bytes"].cast<std::int64_t>(),
          .gained_cuda_objects = holder["gained_cuda_objects"].cast<std::int64_t>(),
          .is_weighed = holder["is_weighed"].cast<bool>(),
+         .gains_callbacks = holder["gains_callbacks"].cast<bool>(),
          .free_entries = holder["free_entries"].cast<std::int64_t>(),
          .is_waiting = holder["is_waiting"].cast<bool>(),
          .are_items_used = holder["are_items_used"].cast<bool>()});

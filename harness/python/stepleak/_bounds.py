@@ -8,15 +8,25 @@ Values are read from the objects of the running program where the source leads t
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeGuard
 
-from stepleak._objects import all_class_names, attributes_of, class_attributes_of, is_a, module_namespace
+from stepleak._objects import (
+    all_class_names,
+    attributes_of,
+    class_attributes_of,
+    is_a,
+    module_namespace,
+    mro_of,
+    name_of,
+)
 from stepleak._syntax import (
     FUNCTIONS,
     LOOPS,
+    Function,
     Guard,
     Module,
     argument_of,
@@ -39,6 +49,7 @@ _CLOCKS = frozenset(
 )
 _UNIQUE = frozenset({"uuid1", "uuid4", "token_hex", "token_bytes", "token_urlsafe"})
 _FRESH = _CLOCKS | _UNIQUE | {"object", "create_task"}
+_MAKING = frozenset({"__new__", "__init__", "__setattr__", "__getattribute__"})
 _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
 _NOTHING: Any = object()
 
@@ -48,15 +59,20 @@ is run once; of a class, whether its objects are made once."""
 
 
 class Bounds:
-    """Numbers around one container. `objects`: the chain that leads to it. `is_length`: whether an expression is its
-    length; none is where there is no container."""
+    """Numbers around one container. `objects`: the chain that leads to it. `is_length`: whether an expression is made
+    of its length; none is where there is no container. `lengths`: those that are no more and no less than it."""
 
     def __init__(
-        self, code: UserCode, objects: list[Any], is_length: Callable[[Module, ast.AST], bool] = lambda *_: False
+        self,
+        code: UserCode,
+        objects: list[Any],
+        is_length: Callable[[Module, ast.AST], bool] = lambda *_: False,
+        lengths: Collection[ast.AST] = (),
     ) -> None:
         self._code = code
         self._objects = objects
         self._is_length = is_length
+        self._lengths = lengths
 
     # --- numbers ------------------------------------------------------------------------------------------------------
 
@@ -231,6 +247,8 @@ class Bounds:
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
         left, right, op = test.left, test.comparators[0], test.ops[0]
+        if isinstance(op, ast.NotEq) == guard.holds and isinstance(op, (ast.Eq, ast.NotEq)):
+            return any(self._is_news(module, guard, *sides, is_once) for sides in ((left, right), (right, left)))
         if isinstance(op, (ast.Eq, ast.NotEq)):
             full = [side for side in (left, right) if called_name(side) == "len"]
             return isinstance(op, ast.Eq) == guard.holds and any(_is_emptied_beside(module, test, f) for f in full)
@@ -240,6 +258,34 @@ class Bounds:
         small, large = sides
         grows = called_name(large) == "len" or self.never_repeats(module, large, is_once)
         return grows and self._value(module, small) is not _NOTHING
+
+    def _is_news(self, module: Module, guard: Guard, last: ast.expr, new: ast.expr, is_once: IsOnce) -> bool:
+        """Whether a test tells what never comes back from the last one of it, which gets another value only where the
+        test holds: `if self.last != index: self.last = index`."""
+        is_new = Bounds(self._code, self._objects).never_repeats(module, new, is_once)
+        if not isinstance(last, (ast.Name, ast.Attribute)) or not is_new:
+            return False
+        is_kept = False
+        for home, node in self._stores(module, last):
+            assigned, _ = home.parent(node)
+            value = None if isinstance(assigned, ast.AugAssign) else getattr(assigned, "value", None)
+            if any(under.test is guard.test and under.holds == guard.holds for under in home.guards(node)):
+                is_kept = True
+            elif not isinstance(value or _assigned_beside(home, assigned, node), ast.Constant):
+                return False
+        return is_kept
+
+    def _stores(self, module: Module, target: ast.Name | ast.Attribute) -> list[tuple[Module, Any]]:
+        """Where a variable, or any attribute of this name, is given a value or deleted."""
+        if isinstance(target, ast.Attribute):
+            homes = self._code.mentioning(target.attr)[0]
+            return [(home, node) for home in homes for node in home.nodes if _is_stored(node, target.attr)]
+        scope = module.resolve(target, target.id)
+        named = [
+            n for n in module.named.get(target.id, ()) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+        ]
+        parameter = [(module, target)] if is_parameter(scope, target.id) else []
+        return parameter + [(module, node) for node in named if module.resolve(node, target.id) is scope]
 
     def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether what a test guards may cease to run, for all that is known."""
@@ -307,14 +353,14 @@ class Bounds:
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def never_repeats(self, module: Module, key: ast.AST | None, is_once: IsOnce, depth: int = 0) -> bool:
-        """Whether an expression surely has another value each time."""
+        """Whether an expression surely has ever new values: another one each time, or each so many times."""
         if key is None or depth > _MOST_DEPTH:
             return False
 
         def fresh(node: ast.AST | None) -> bool:
             return self.never_repeats(module, node, is_once, depth + 1)
 
-        if self._is_length(module, key):
+        if key in self._lengths:
             return True
         if isinstance(key, ast.Call):
             name = called_name(key)
@@ -326,22 +372,100 @@ class Bounds:
         if isinstance(key, ast.Tuple):
             return any(fresh(part) for part in key.elts)
         if isinstance(key, ast.BinOp) and isinstance(key.op, (ast.Add, ast.Sub)):
-            return (fresh(key.left) and isinstance(key.right, (ast.Constant, ast.JoinedStr))) or (
-                fresh(key.right) and isinstance(key.left, ast.Constant)
+            # What is taken from something falls, and what is left over comes to an end.
+            is_sum = isinstance(key.op, ast.Add) and fresh(key.right) and self._stays(module, key.left, is_once)
+            is_moved = isinstance(key.right, ast.JoinedStr) or self._stays(module, key.right, is_once)
+            return is_sum or (is_moved and fresh(key.left))
+        if isinstance(key, ast.BinOp) and isinstance(key.op, ast.FloorDiv):
+            # Of the length's parts one is filled again before the length goes on, which then it does not.
+            others = Bounds(self._code, self._objects)
+            return self._stays(module, key.right, is_once) and others.never_repeats(
+                module, key.left, is_once, depth + 1
             )
         if isinstance(key, ast.Subscript) and isinstance(key.slice, ast.Slice):
             return _is_unique(key.value)  # by chance two of some millions share their first digits
         if isinstance(key, ast.Attribute):
-            return _is_unique(key) or self._counts_attribute(key.attr, is_once)
+            if _is_unique(key) or self._counts_attribute(key.attr, is_once):
+                return True
+            return self._is_made_with_fresh(module, key, is_once, depth)
         return isinstance(key, ast.Name) and self._counts(module, key, is_once, depth)
+
+    def _stays(self, module: Module, node: ast.AST, is_once: IsOnce) -> bool:
+        """Whether an expression has one value as long as the container lives: a literal, or a setting."""
+        if isinstance(node, ast.Constant):
+            return True
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not self._is_setting(module, node):
+            return False
+        if isinstance(node, ast.Name):
+            return module.resolve(node, node.id) is module.tree
+        stores = self._stores(module, node)
+        return bool(stores) and all(self._are_owners_lasting(m, n, is_once) for m, n in stores)
+
+    def _is_made_with_fresh(self, module: Module, key: ast.Attribute, is_once: IsOnce, depth: int) -> bool:
+        """Whether it is of an object that was made for the statement, and has what its maker was handed: `job.number`
+        below `job = Job(next(self.numbers))`."""
+        made = _made_before(module, key)
+        found = [] if made is None else self._code.classes(called_name(made))
+        if made is None or len(found) != 1 or self._code.functions(key.attr):
+            return False
+        home, owner = found[0]
+        makers = [f for f in owner.body if isinstance(f, FUNCTIONS) and f.name in _MAKING]
+        is_plain = not (owner.decorator_list or owner.keywords or self._code.functions(owner.name))
+        is_derived = any(self._code.classes(last_name(base)) for base in owner.bases)
+        has_other = any(isinstance(n, ast.Name) and home.scope(n) is owner for n in home.named.get(key.attr, ()))
+        if not is_plain or is_derived or has_other:
+            return False
+        if [f.name for f in makers] != ["__init__"] or makers[0].decorator_list:
+            return False
+        passed = self._handed_to(home, makers[0], key)
+        argument = argument_of(made, makers[0], passed, True) if passed else None
+        return self.never_repeats(module, argument, is_once, depth + 1)
+
+    def _handed_to(self, home: Module, maker: Function, key: ast.Attribute) -> str:
+        """The parameter of an `__init__` that an attribute has for good; "" where it may get something else."""
+        values = []
+        for module, node in self._stores(home, key):
+            function, (statement, _) = module.function(node), module.parent(node)
+            if getattr(function, "name", "") != "__init__" or module.class_of_self(node.value) is None:
+                return ""
+            if function is maker:
+                values.append(statement.value if isinstance(statement, ast.Assign) else node)
+        name = last_name(values[0]) if len(values) == 1 and isinstance(values[0], ast.Name) else ""
+        is_given_anew = any(
+            isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in ast.walk(maker)
+        )
+        return name if is_parameter(maker, name) and not is_given_anew else ""
 
     def holds_once(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether it is a test for one value of what is only ever counted up: `count == 70`."""
+        return self._awaited(module, guard, is_once) is not None
+
+    def is_past(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether it is such a test, and the count is beyond that value."""
+        awaited = self._awaited(module, guard, is_once)
+        count, number = (None, None) if awaited is None else (self._held(module, side, is_once) for side in awaited)
+        return count is not None and number is not None and count > number
+
+    def _held(self, module: Module, node: ast.expr, is_once: IsOnce) -> int | None:
+        """What a literal, a module's variable, or an attribute of the one object of its class is now."""
+        value: Any = _NOTHING
+        owner = module.class_of_self(node.value) if isinstance(node, ast.Attribute) else None
+        if isinstance(node, ast.Constant):
+            value = node.value
+        elif isinstance(node, ast.Name) and module.resolve(node, node.id) is module.tree:
+            value = _named(module.namespace, node.id)
+        elif isinstance(node, ast.Attribute) and owner is not None and is_once(module, owner):
+            held = _objects_of(owner.name)
+            value = _named(held[0], node.attr) if len(held) == 1 else _NOTHING
+        return value if type(value) is int else None
+
+    def _awaited(self, module: Module, guard: Guard, is_once: IsOnce) -> tuple[ast.expr, ast.expr] | None:
+        """The count, and the one value of it that lets a statement run; None of other tests."""
         test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-            return False
+            return None
         if not isinstance(test.ops[0], ast.Eq if guard.holds else ast.NotEq):
-            return False
+            return None
 
         def counts(node: ast.expr) -> bool:
             if isinstance(node, ast.Attribute):
@@ -354,9 +478,10 @@ class Bounds:
             return not is_name or self._is_setting(module, node)  # type: ignore[arg-type]
 
         sides = (test.left, test.comparators[0])
-        return any(
-            counts(one) and is_fixed(other) and self.number(module, other) > 0 for one, other in (sides, sides[::-1])
-        )
+        for one, other in (sides, sides[::-1]):
+            if counts(one) and is_fixed(other) and self.number(module, other) > 0:
+                return one, other
+        return None
 
     def _is_count(self, node: ast.AST, is_once: IsOnce) -> bool:
         name = last_name(node)
@@ -425,7 +550,9 @@ class Bounds:
                 if isinstance(statement.value, ast.Constant):
                     if not is_once(module, node):
                         return False
-                elif self.never_repeats(module, statement.value, is_once, depth + 1):
+                elif (may_end and self._is_length(module, statement.value)) or self.never_repeats(
+                    module, statement.value, is_once, depth + 1
+                ):
                     counted = True
                 else:
                     return False
@@ -441,6 +568,24 @@ class Bounds:
             return parameters(function)[is_bound:][:1] == [name]
         passed = [(home, argument_of(call, function, name, is_bound)) for home, call in calls]
         return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
+
+
+def _made_before(module: Module, key: ast.Attribute) -> ast.Call | None:
+    """The call that makes the object whose attribute it is, each time before the attribute is asked for."""
+    name = key.value
+    if not isinstance(name, ast.Name):
+        return None
+    scope = module.resolve(name, name.id)
+    stored = [n for n in module.named.get(name.id, ()) if not isinstance(n.ctx, ast.Load)]
+    stored = [n for n in stored if isinstance(n, ast.Name) and module.resolve(n, name.id) is scope]
+    made, field = module.parent(stored[0]) if len(stored) == 1 else (None, "")
+    if not isinstance(made, ast.Assign) or field != "targets" or not isinstance(made.value, ast.Call):
+        return None
+    block, part = module.parent(made)
+    statements = getattr(block, part, None)
+    later = statements[statements.index(made) + 1 :] if isinstance(statements, list) else []
+    is_beside = module.loops(key) == module.loops(made) and module.scope(key) is module.scope(made)
+    return made.value if is_beside and any(key in ast.walk(statement) for statement in later) else None
 
 
 def _is_stored(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
@@ -520,7 +665,7 @@ def assignments(module: Module, scope: ast.AST, name: str) -> list[ast.expr]:
     return found
 
 
-def _assigned_beside(module: Module, targets: ast.AST | None, node: ast.Name) -> ast.expr | None:
+def _assigned_beside(module: Module, targets: ast.AST | None, node: ast.Name | ast.Attribute) -> ast.expr | None:
     """What one of several names is assigned: `keys, values = a, b` are two assignments."""
     if not isinstance(targets, (ast.Tuple, ast.List)):
         return None
@@ -563,6 +708,14 @@ def _named(owner: Any, name: object) -> Any:
         return _named(module_namespace(owner), name)
     found = next((v for k, v in attributes_of(owner) if k == name), _NOTHING)
     return found if found is not _NOTHING else class_attributes_of(owner).get(name, _NOTHING)
+
+
+def _objects_of(name: str) -> list[Any]:
+    """All that are of a class of this name, or of one derived from it."""
+    objects = gc.get_objects()
+    kinds = {id(kind): kind for kind in map(type, objects)}
+    known = {number for number, kind in kinds.items() if name in map(name_of, mro_of(kind))}
+    return [item for item in objects if id(type(item)) in known]
 
 
 def _computed(op: ast.operator, left: Any, right: Any) -> Any:

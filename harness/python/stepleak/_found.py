@@ -26,7 +26,7 @@ from stepleak._sources import Access, Place, Sources, makes_of_itself, no_statem
 from stepleak._statements import Statements
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
 from stepleak._structure import Structure, judged
-from stepleak._unseen import length_of, places_of
+from stepleak._unseen import is_array_of_objects, length_of, places_of
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down
 from stepleak._weights import UNKNOWN, Weight, weight_of_born
@@ -48,6 +48,7 @@ class Found:
         has_taken: Callable[[Any], bool],
         births: Births,
         grown: list[Any],
+        callbacks: set[int],
         sources: Sources,
         code: UserCode,
         read_locals: ReadLocals,
@@ -59,6 +60,7 @@ class Found:
         self.grown = grown
         self.doubtful: set[int] = set()
         self._growth = growth
+        self._callbacks = callbacks
         self._has_taken = has_taken
         self._births = births
         self._limit = limit
@@ -112,11 +114,15 @@ class Found:
         if self._is_of_entry(holder):
             holder = self._graph.add(search, is_whole=True)
         place, chain = holder.pop("place"), holder.pop("chain")
+        if chain and is_array_of_objects(chain[-1]):
+            # Its places are as many as ever: a longer one is made of it.
+            place = dataclasses.replace(place, buffer=type(chain[-1]))
         place = self._place_for(search, place, links, buffer, is_link=is_link)
         life = self._life_of(search)
 
         def are_lost(container: Any) -> bool:
-            return are_keys_lost(container, max(0, self._growth(container)), paths, [chain, search.objects])
+            growth = max(0, self._growth(container))
+            return are_keys_lost(container, growth, paths, self.grown, [chain, search.objects])
 
         whole = [*life.owners, *chain] if chain else []
         growth = self._growth(chain[-1]) if chain else NEW
@@ -148,6 +154,7 @@ class Found:
             "buffer_growth": buffer.growth if buffer else 0,
             "gained_entries": max(0, growth),
             "free_entries": free_places_in(_places_of(chain[-1])) if chain else 0,
+            "gains_callbacks": growth > 0 and id(chain[-1]) in self._callbacks,
             "is_waiting": search.waits_at is not None,
             "are_items_used": container.are_items_used,
         }
@@ -348,7 +355,8 @@ class Found:
         holder |= {"kept_by": statement}
         holder |= {"structure": dataclasses.asdict(Structure(structure))}
         holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
-        self._holders.append(holder | {"is_waiting": False, "are_items_used": False} | _gain_of(UNKNOWN))
+        holder |= {"gains_callbacks": False, "is_waiting": False, "are_items_used": False}
+        self._holders.append(holder | _gain_of(UNKNOWN))
 
     def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:
         """Through a container that grew, where there is a way: one that did not may be a list of what is open now, made

@@ -19,6 +19,7 @@ from typing import Any
 from stepleak import _declared, _tensors
 from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
+from stepleak._callbacks import gains_callbacks
 from stepleak._cycles import Garbage
 from stepleak._folders import user_folders
 from stepleak._found import Found
@@ -141,18 +142,22 @@ class HolderSearch:
         del objects, grown_by_id
         buffers: list[Buffer] = []
         weights: dict[int, Weight] = {}
+        callbacks: set[int] = set()
         with contextlib.suppress(OutOfTimeError):
             buffers = self._buffers.grown(steps, limit)[:_MOST_BUFFERS]
-            self._weigh(grown[:_MOST_WEIGHED], weights, limit)
+            self._weigh(grown[:_MOST_WEIGHED], weights, callbacks, limit)
         any_grown = grown[:_MOST_ASKED]
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
         # A thread has a stack, whatever else it keeps.
         grown = [
             o
             for o in grown
-            if self._growth(o) >= steps // 2 or weights.get(id(o), UNKNOWN).is_complete or holds_a(o, threading.Thread)
+            if self._growth(o) >= steps // 2
+            or weights.get(id(o), UNKNOWN).is_complete
+            or id(o) in callbacks
+            or holds_a(o, threading.Thread)
         ]
-        grown.sort(key=lambda o: -weights.get(id(o), UNKNOWN).heap_bytes)
+        grown.sort(key=lambda o: (id(o) not in callbacks, -weights.get(id(o), UNKNOWN).heap_bytes))
         # Who keeps what weak references name is another one.
         grown = [o for o in grown[:_MOST_ASKED] if not self._is_of_shadows(o)]
         entry = code_of(self._root)
@@ -164,6 +169,7 @@ class HolderSearch:
             self._has_taken,
             self._births,
             any_grown,
+            callbacks,
             Sources(all_lines),
             code,
             self._read_locals,
@@ -221,9 +227,13 @@ class HolderSearch:
         """Whether something was taken out of a container that was doubtful, which grew all the same."""
         return bool(self._contents.get(id(container), set()) - set(map(id, items_of(container))))
 
-    def _weigh(self, grown: list[Any], weights: dict[int, Weight], limit: TimeLimit) -> None:
-        """What each gained, by its `id`. Not in the search, whose variables would be references that nobody sees."""
+    def _weigh(self, grown: list[Any], weights: dict[int, Weight], callbacks: set[int], limit: TimeLimit) -> None:
+        """What each gained, by its `id`, and which gained callbacks. Not in the search, whose variables would be
+        references that nobody sees.
+        """
         for container in grown:
+            if gains_callbacks(container, self._births.all, limit):
+                callbacks.add(id(container))
             weights[id(container)] = weight_of_gain(container, self._growth(container), limit, self._births.all)
 
     def _has_grown(self, container: Any, length: int, most: int) -> bool:

@@ -19,26 +19,31 @@ from stepleak._objects import container_kind, defining_class
 from stepleak._paths import Paths
 
 _IN_USE = 2
-"""Of the newest keys, which a variable of the step's may still have."""
+"""Of few keys those that a variable of the step's may still have."""
 _MOST_LOOKED_AT = 3
-_MOST_NEWEST = 16
+_MOST_GAINED = 4096
 _MOST_DEPTH = 4
 
 AreKeysLost = Callable[[Any], bool]
 """Of a container: whether nobody can ask for what it gained again."""
 
 
-def are_keys_lost(container: Any, growth: int, paths: Paths, ours: list[Any]) -> bool:
+def are_keys_lost(container: Any, growth: int, paths: Paths, grown: list[Any], ours: list[Any]) -> bool:
     """Whether no key of a dict or a set that grew by so many entries can be found again.
 
-    `ours`: what the search itself holds. False where that cannot be told, or was not told in time.
+    `grown`: containers that grew as well. Those with the same keys, one for each of several properties, keep them for
+    each other. `ours`: what the search itself holds. False where that cannot be told, or was not told in time.
     """
-    newest = _newest_keys(container, min(growth, _MOST_NEWEST))[_IN_USE:]
-    if len(newest) < _MOST_LOOKED_AT:
+    # The first half of what came: variables may still have a batch of the newest.
+    gained = _newest_keys(container, min(growth, _MOST_GAINED))
+    earlier = gained[max(_IN_USE, len(gained) // 2) :]
+    if len(earlier) < _MOST_LOOKED_AT:
         return False
-    looked_at = newest[:: max(1, len(newest) // _MOST_LOOKED_AT)][:_MOST_LOOKED_AT]
+    looked_at = earlier[:: max(1, len(earlier) // _MOST_LOOKED_AT)][:_MOST_LOOKED_AT]
     parts = [[part for part in _parts_of(key) if _equals_only_itself(part)] for key in looked_at]
-    holders = [container, newest, looked_at, parts, *parts, *ours]
+    wanted = set(map(id, looked_at))
+    beside = [other for other in grown if any(id(key) in wanted for key in _newest_keys(other, _MOST_GAINED))]
+    holders = [container, gained, earlier, looked_at, parts, *parts, beside, *beside, *ours]
     try:
         return all(any(paths.is_lost_without(some, at, holders) for at in range(len(some))) for some in parts)
     except OutOfTimeError:

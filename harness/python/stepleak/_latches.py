@@ -1,27 +1,34 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a statement runs once and no more: `if count == 70`, or `if self.rate is None: self.rate = self.found()`."""
+"""Whether a statement runs once and no more: `if count == 70`, or `if self.rate is None: self.rate = self.found()`.
+
+And whether it runs no more already, or never does: the count is past 70, or only a function that nobody makes has it.
+"""
 
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
-from stepleak._bounds import SET_UP, Bounds, IsOnce, parts_of
-from stepleak._syntax import Guard, Module
+from stepleak._bounds import SET_UP, Bounds, parts_of
+from stepleak._runs import Runs
+from stepleak._syntax import FUNCTIONS, Function, Guard, Module
 from stepleak._user_code import UserCode
 
+_OF_RUNNERS = ("__", "main", "setup", "test", "pytest_")
+"""Beginnings of names that Python, a test runner or a command line calls."""
 _MOST_LEVELS = 4
 _MOST_CALLERS = 8
 
 
 class Latches:
-    """Tests under which what runs once never runs again. `is_once`: as Places has it."""
+    """Tests under which what runs once never runs again, and functions that never run."""
 
-    def __init__(self, code: UserCode, bounds: Bounds, is_once: IsOnce) -> None:
+    def __init__(self, code: UserCode, bounds: Bounds, runs: Runs) -> None:
         self._code = code
         self._bounds = bounds
-        self._is_once = is_once
+        self._runs = runs
 
     def has(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
         """Whether such a test lies on each way to a statement. False where that is not sure."""
@@ -34,11 +41,52 @@ class Latches:
             return False
         return all(self.has(home, call, depth + 1) for home, call in calls)
 
+    def is_shut(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
+        """Whether no way leads to a statement any more. False where that is not sure."""
+        function = module.function(node)
+        # What waits behind a test goes on though it holds no more: a coroutine, and a loop that has begun.
+        if function is not None and _is_suspended(function):
+            return False
+        guards = itertools.takewhile(lambda guard: not guard.is_loop, module.guards(node))
+        parts = [part for guard in guards for part in parts_of(guard)]
+        if any(self._bounds.is_past(module, part, self._runs.is_once) for part in parts):
+            return True
+        is_deferred = isinstance(module.scope(node), ast.Lambda)
+        if function is None or is_deferred or depth == _MOST_LEVELS or self._code.is_entry(module, function):
+            return False
+        maker = module.function(function)
+        if maker is not None and self._never_runs(module, maker):
+            return True
+        calls = [] if self._is_called_by_others(module, function) else self._code.calls(function.name)
+        return 0 < len(calls) <= _MOST_CALLERS and all(
+            self._runs.is_uncalled(home, call) or self.is_shut(home, call, depth + 1) for home, call in calls
+        )
+
+    def _never_runs(self, module: Module, function: Function, depth: int = 0) -> bool:
+        """Whether a function has not run and will not, so that what it would make is nowhere: set-up has run."""
+        parts = [part for part in ast.walk(function) if isinstance(part, FUNCTIONS)]
+        if depth == _MOST_LEVELS or any(self._code.is_entry(module, part) for part in parts):
+            return False
+        if self._is_called_by_others(module, function) or self._runs.is_at_end(module, function):
+            return False
+        callers = [(home, home.function(call)) for home, call in self._code.calls(function.name)]
+        return all(
+            caller is function or (caller is not None and self._never_runs(home, caller, depth + 1))
+            for home, caller in callers
+        )
+
+    def _is_called_by_others(self, module: Module, function: Function) -> bool:
+        """Whether anybody may call it but those who call it by its name."""
+        name, owner = function.name, module.class_of_method(function)
+        is_implicit = name.startswith(_OF_RUNNERS) or name in SET_UP
+        is_declared = owner is not None and self._code.is_declared_by_library(owner, name)
+        return is_implicit or is_declared or bool(function.decorator_list) or self._runs.is_passed_on(name)
+
     def _is_latch(self, module: Module, guard: Guard) -> bool:
         if guard.is_loop:
             return False
         parts = parts_of(guard)
-        if any(self._bounds.holds_once(module, part, self._is_once) for part in parts):
+        if any(self._bounds.holds_once(module, part, self._runs.is_once) for part in parts):
             return True
         statement = module.statement(guard.test)
         if not isinstance(statement, ast.If):
@@ -63,6 +111,12 @@ class Latches:
             for node in module.nodes:
                 if isinstance(node, ast.Attribute) and node.attr == attribute and not isinstance(node.ctx, ast.Load):
                     yield module, node
+
+
+def _is_suspended(function: Function) -> bool:
+    """Whether it may wait in the middle while others run."""
+    is_generator = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+    return is_generator or isinstance(function, ast.AsyncFunctionDef)
 
 
 def _asked(part: Guard) -> tuple[str, object] | None:

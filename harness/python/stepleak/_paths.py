@@ -156,7 +156,9 @@ class Paths:
             return Search(End.UNKNOWN)
         if not unseen:
             return search
-        suspended = [(frame, item) for item in unseen if (frame := frame_of(item)) is not None]
+        # What a running `with` has open is held by its frame alone: a context manager, and by that its generator.
+        ways = (_chain(item, search.came_from) for item in unseen)
+        suspended = [(frame, item) for way in ways for item in way if (frame := frame_of(item)) is not None]
         if not suspended:
             arguments = [item for item in unseen if type(item) is tuple and self._are_exit_calls_more]
             return (

@@ -257,6 +257,19 @@ class Sources:
                 return _statement(*next(iter(found))) if len(found) == 1 else no_statement()
         return no_statement()
 
+    def statement_calling_method(self, place: Place, names: Collection[str]) -> dict[str, Any]:
+        """The only one that may run again and again, and calls one of these methods of the object whose attribute a
+        place is: `self.auroc.update(scores, labels)`. By `__call__` also the object."""
+        found = {
+            (file, node): None
+            for file, tree in self._trees.items()
+            for function, owner in _repeating(tree)
+            for node in ast.walk(function)
+            if isinstance(node, ast.stmt)
+            if any(_leads_to(called, place.way[:-1], owner) for called in _objects_called(node, names))
+        }
+        return _statement(*next(iter(found))) if len(found) == 1 else no_statement()
+
     def statement_setting_item(self, key: str) -> dict[str, Any]:
         """The only one that may run again and again, and sets an item of this key."""
         found = [
@@ -364,7 +377,7 @@ class Sources:
         is_item = _is_item(target, place, owner)
         is_whole = _leads_to(target, place.way, owner)
         # What a buffer grows by is put behind what it holds; else it is made anew.
-        if place.buffer is not None and rank > 1 and not _mentions(assigned, place.way, owner):
+        if place.buffer is not None and rank > 1 and not is_item and not _mentions(assigned, place.way, owner):
             if not isinstance(assigned, ast.Name):
                 return None
             rank += 1  # of what the variable was assigned before
@@ -448,6 +461,15 @@ def _own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             yield node
         nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+
+
+def _objects_called(statement: ast.stmt, names: Collection[str]) -> Iterator[ast.expr]:
+    """Those of which a statement calls one of these methods."""
+    for call in _own_calls(statement):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in names:
+            yield call.func.value
+        elif "__call__" in names:
+            yield call.func
 
 
 def no_statement() -> dict[str, Any]:

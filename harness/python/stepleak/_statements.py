@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import threading
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -13,10 +14,20 @@ from typing import Any
 from stepleak import _tensors
 from stepleak._folders import UserFiles
 from stepleak._frames import Position
-from stepleak._objects import all_class_names, full_type_name, groups_of, holds_a, is_a, optimizers_states, type_name
+from stepleak._library_calls import methods_filling, methods_handing_on
+from stepleak._objects import (
+    all_class_names,
+    full_type_name,
+    groups_of,
+    holds_a,
+    is_a,
+    namespace_of,
+    optimizers_states,
+    type_name,
+)
 from stepleak._paths import AT_EXIT, Search
 from stepleak._runs import Runs
-from stepleak._sources import Place, Sources, no_statement
+from stepleak._sources import Access, Place, Sources, no_statement
 from stepleak._structure import caching_line
 from stepleak._user_code import UserCode
 from stepleak._uses import Use
@@ -55,9 +66,10 @@ class Statements:
         ways = self._ways_to(search, place, chain, fills, link, born)
         statement = next((statement for statement in ways if statement["file"]), no_statement())
         # What calls a library is the user's to change, and not what that does then.
-        is_librarys = bool(statement["file"]) and not self._files.has(statement["file"])
-        calling = self._sources.statement_calling_owner(place, born) if is_librarys else no_statement()
-        return calling if calling["file"] else statement
+        if statement["file"] and not self._files.has(statement["file"]):
+            calling = (self._calling_library(place, chain), self._sources.statement_calling_owner(place, born))
+            statement = next((one for one in calling if one["file"]), statement)
+        return statement
 
     def _ways_to(
         self,
@@ -89,6 +101,7 @@ class Statements:
         if chain:
             file, line, text = caching_line(chain, self._code)
             yield no_statement() | {"file": file, "line": line, "text": text}
+        yield self._calling_library(place, chain)
         yield self._sources.statement_calling_owner(place, born)
         yield self._making_owner(chain or search.objects)
 
@@ -125,11 +138,31 @@ class Statements:
 
     def _elsewhere(self, place: Place, *, is_link: bool) -> dict[str, Any]:
         """In files of the user's in which no survivor was made."""
-        modules, _ = self._code.mentioning(place.way[-1].label)
+        # What a dict is asked by need not be written there.
+        named = next((access for access in reversed(place.way) if access.kind not in ("index", "key")), place.way[-1])
+        modules, _ = self._code.mentioning(named.label)
         others = [module for module in modules if not self._sources.has(module.file)]
         if len(others) > _MOST_FILES:
             return no_statement()
         return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=True)
+
+    def _calling_library(self, place: Place, chain: list[Any]) -> dict[str, Any]:
+        """What calls a method by which a library's object fills a container of its own, or a library's object around it
+        has it do so: a collection of metrics hands on what it is updated with."""
+        owners = [item for item, inner in itertools.pairwise(chain[:-1]) if namespace_of(item) is inner]
+        way, names = _as_attributes(place.way), frozenset[str]()
+        for owner in reversed(owners):
+            while way and (way[-1].kind != "attribute" or type_name(owner) not in way[-1].owners):
+                way.pop()
+            if len(way) < 2 or any(self._code.classes(name) for name in all_class_names(owner)):
+                break
+            names = methods_handing_on(owner, names) if names else methods_filling(owner, way[-1].label)
+            modules = self._code.mentioning(way[-2].label)[0] if names else []
+            calls = Sources.of(modules[:_MOST_FILES])
+            statement = calls.statement_calling_method(dataclasses.replace(place, way=way), names)
+            if statement["file"]:
+                return statement
+        return no_statement()
 
     def _making_owner(self, objects: list[Any]) -> dict[str, Any]:
         """Of a library's object that fills itself, innermost of `objects`: a handler that gathers records, a mock its
@@ -143,6 +176,17 @@ class Statements:
             if statement["file"]:
                 return statement
         return no_statement()
+
+
+def _as_attributes(way: list[Access]) -> list[Access]:
+    """With the modules of a module of torch's as its attributes, which is how a source writes them."""
+    found: list[Access] = []
+    for access in way:
+        if access.kind == "key" and found and (found[-1].kind, found[-1].label) == ("attribute", "_modules"):
+            found[-1] = dataclasses.replace(found[-1], label=access.label)
+        else:
+            found.append(access)
+    return found
 
 
 def _is_gradient(objects: list[Any]) -> bool:

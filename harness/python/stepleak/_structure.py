@@ -37,7 +37,7 @@ from stepleak._objects import (
 from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._slots import Slot, Slots
-from stepleak._syntax import Guard, Module, last_name
+from stepleak._syntax import Guard, Module, called_name, last_name
 from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import ADDING, CHANGING, Name, Use, Uses
@@ -243,8 +243,8 @@ class _Judge:
         self._uses = Uses(code, OwnerClasses(code, self._slot.owner), own, methods)
         self._runs = Runs(code, is_closure=self._slot.is_closure)
         self._places = Places(code, self._uses, self._runs)
-        self._bounds = Bounds(code, objects, self._places.is_length)
-        self._latches = Latches(code, self._bounds, self._runs.is_once)
+        self._bounds = Bounds(code, objects, self._places.is_length, self._uses.lengths)
+        self._latches = Latches(code, self._bounds, self._runs)
         self._is_sequence = not is_a(self._container, (dict, set))  # type: ignore[arg-type]
 
     def judged(self) -> Judged:
@@ -323,7 +323,7 @@ class _Judge:
 
     def _is_idle(self, use: Use) -> bool:
         """Whether no step does it."""
-        return is_idle(use, self._runs, self._bounds)
+        return is_idle(use, self._runs, self._bounds) or self._latches.is_shut(use.module, use.node)
 
     # --- the rules, the first that applies ----------------------------------------------------------------------------
 
@@ -481,7 +481,8 @@ class _Judge:
             self._uses.is_whole
             and not removing
             and not any(use.kind == "escape" for use in uses)
-            and not any(map(self._places.is_deciding, self._places.tested_lengths()))
+            and not any(map(self._is_deciding, self._places.tested_lengths()))
+            and not any(self._rooms())
             and not self._is_libraries()
             and all(self._runs.entered(name) == "once" for name in self._slot.names)
             and (any(use.kind == "make" for use in uses) or self._places.is_made_by_call(self._slot))
@@ -490,9 +491,81 @@ class _Judge:
         is_endless = bool(in_steps) and all(self._fills_for_ever(fill, in_vain) for fill in in_steps)
         return Structure("unbounded") if is_clear and is_endless else UNKNOWN
 
+    def _rooms(self) -> Iterator[Use]:
+        """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and
+        `range(len(self.kept), size)`."""
+        for module in {use.module for use in self._uses.found}:
+            for node in module.nodes:
+                if isinstance(node, ast.expr) and self._is_room(module, node):
+                    yield Use("length", module, node)
+
+    def _is_room(self, module: Module, node: ast.expr) -> bool:
+        def is_of_length(part: ast.expr) -> bool:
+            return any(self._places.is_length(module, inner) for inner in ast.walk(part))
+
+        if isinstance(node, ast.Call):
+            return called_name(node) == "range" and len(node.args) > 1 and is_of_length(node.args[0])
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+            return False
+        is_shown = any(isinstance(o, ast.FormattedValue) or called_name(o) == "print" for o, _ in module.around(node))
+        return is_of_length(node.right) and not is_of_length(node.left) and not is_shown
+
+    def _is_deciding(self, use: Use) -> bool:
+        return self._places.is_deciding(use) and not (self._is_of_len(use) and self._is_len_only_read())
+
+    def _is_of_len(self, use: Use) -> bool:
+        """Whether it is what `__len__` returns: the length, or that up to a number. As a truth it says no more than
+        that there is something, which does not change while it grows."""
+        function, statement = use.module.function(use.node), use.module.statement(use.node)
+        if not isinstance(statement, ast.Return) or getattr(function, "name", "") != "__len__":
+            return False
+        value = statement.value
+        parts = value.args if isinstance(value, ast.Call) and called_name(value) == "min" else [value]
+        return any(part in self._uses.lengths for part in parts)
+
+    def _is_len_only_read(self) -> bool:
+        """Whether no test of what `len()` says, of whatever may have the container, may change the container."""
+        calls = [*self._code.calls("len"), *self._code.calls("__len__")]
+        waiting: list[tuple[Module, ast.expr]] = [
+            (module, call)
+            for module, call in calls
+            if call not in self._uses.lengths
+            and not self._runs.is_once(module, call)
+            and not self._runs.is_before_steps(module, call)
+        ]
+        seen: set[ast.AST] = set()
+        while waiting:
+            module, node = waiting.pop()
+            names = [] if node in seen else self._names_given(module, node)
+            if names is None:
+                return False
+            seen.add(node)
+            for name in names:
+                loads = (n for n in module.named.get(name.id, ()) if isinstance(n.ctx, ast.Load))
+                scope = module.resolve(name, name.id)
+                waiting += [(module, load) for load in loads if module.resolve(load, name.id) is scope]
+        return True
+
+    def _names_given(self, module: Module, node: ast.expr) -> list[ast.Name] | None:
+        """Variables that get what is made of an expression; None where it decides something, or gets out of sight."""
+        is_tested = False
+        for outer, field in module.around(node):
+            if isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.Div, ast.FloorDiv)) and field == "right":
+                return []
+            is_tested = is_tested or field in ("test", "ifs", "subject") or isinstance(outer, (ast.Compare, ast.BoolOp))
+            if field == "value" and isinstance(outer, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
+                targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+                names = [target for target in targets if isinstance(target, ast.Name)]
+                return names if len(names) == len(targets) and not isinstance(outer, ast.NamedExpr) else None
+            if isinstance(outer, (ast.Return, ast.Yield, ast.YieldFrom)):
+                return [] if getattr(module.function(node), "name", "") == "__len__" else None
+            if isinstance(outer, ast.stmt):
+                break
+        return None if is_tested and self._places.is_deciding(Use("length", module, node)) else []
+
     def _conditional(self, taking: list[Use]) -> Structure:
         """Where something takes items out, or asks how many there are before it does so, and cannot be understood."""
-        tests = (use for use in self._places.tested_lengths() if not self._is_idle(use))
+        tests = (use for use in [*self._rooms(), *self._places.tested_lengths()] if not self._is_idle(use))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         return UNKNOWN if known is None else self._at("conditional", known)
 
@@ -559,7 +632,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             if runs.is_uncalled(use.module, use.node):
                 uncalled = uncalled or (None if code.is_over(use.module, use.node) else at("uncalled", use))
             else:
-                latches = Latches(code, Bounds(code, []), runs.is_once)
+                latches = Latches(code, Bounds(code, []), runs)
                 return at("conditional" if latches.has(use.module, use.node) else "reset", use)
     return uncalled
 

@@ -98,4 +98,50 @@ def method(name: str, body: str) -> str:
     return f"\ndef {name}(self):\n" + textwrap.indent(body, "    ")
 
 
+def jobs(
+    made: str = "job = Job(next(self.numbers))",
+    number: str = "number",
+    init: str = "pass",
+    base: str = "",
+    decorated: str = "",
+    later: str = "pass",
+    more: str = "kind = 1",
+    end: str = "pass",
+) -> str:
+    """A program that keeps jobs by their numbers, which their makers are handed."""
+    inner = " " * (12 if made.endswith(":") else 8)
+    return f"""
+import itertools
+class Base:
+    def __init__(self, number): self.kind, self.number = 1, number
+def one_of(kind):
+    made = []
+    def get(number):
+        made[:] = made or [kind(number)]
+        return made[0]
+    return get
+{decorated}
+class Job{base}:
+    {more}
+    def __init__(self, number):
+        {init}
+        self.number = {number}
+class Service:
+    def __init__(self):
+        self.kept, self.last = {{}}, None
+        self.numbers = itertools.count(1)
+    def submit(self, x):
+        {made}
+{inner}self.kept[job.number] = job
+{inner}{end}
+        self.last = job
+    def change(self): {later}
+    def poll(self, number): return self.kept.get(number)
+service = Service()
+def step():
+    service.submit([1])
+    service.poll(4)
+"""
+
+
 ORDERED = "self.kept = collections.OrderedDict()"

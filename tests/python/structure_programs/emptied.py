@@ -260,6 +260,93 @@ def step(): keeper.add([1])
 """
 
 
+AT_4 = "if self.count == 4: self.kept.clear()"
+PAST = [
+    ("the one count is past", AT_4, "", "uncalled", ""),
+    ("the one count is past, a setting's", AT_4.replace("4", "self.due"), "due = 4", "uncalled", ""),
+    ("past counts on the way", "if self.count != 4: return\nself.finish()", "", "uncalled", "self.kept = []"),
+    ("the one count is now", AT_4.replace("4", "6"), "", "conditional", "self.kept.clear()"),
+    ("a past count that is set back", AT_4 + "; self.count = 0", "", "reset", "self.kept.clear()"),
+    (
+        "a past count that is waited for again",
+        AT_4.replace("4", "self.due") + "; self.due += 4",
+        "due = 4",
+        "reset",
+        "",
+    ),
+    ("from a past count on", "if self.count >= 400: self.kept.clear()", "", "reset", "self.kept.clear()"),
+    ("all but a past count", "if self.count != 4 and self.count % 9 == 0: self.kept.clear()", "", "reset", ""),
+    (
+        "replaced at a past count and at others",
+        "if self.count == 4 or self.count % 9 == 0: self.finish()",
+        "",
+        "reset",
+        "self.kept = []",
+    ),
+    (
+        "replaced at a past count, and by whom it is handed",
+        "if self.count == 4: self.finish()",
+        "def hook(self): return [self.finish]",
+        "conditional",
+        "self.kept = []",
+    ),
+    (
+        "a loop that began at a past count",
+        "if self.count == 4:\n    while self.rate:\n        self.kept.clear()",
+        "",
+        "conditional",
+        "self.kept.clear()",
+    ),
+    (
+        "what waits since a past count",
+        "if self.count == 4: self.waiting = self.wait()",
+        "async def wait(self): self.kept.clear()",
+        "conditional",
+        "self.kept.clear()",
+    ),
+    (
+        "what was made at a past count may run later",
+        "if self.count == 4: self.hook = lambda: self.kept.clear()",
+        "",
+        "reset",
+        "self.kept.clear()",
+    ),
+]
+TWO_TRAINERS = """
+kept = []
+class Trainer:
+    def __init__(self, count): self.count = count
+    def step(self):
+        self.count += 1
+        kept.append([1])
+        if self.count == 4: kept.clear()
+trainers = [Trainer(0), Trainer(-50)]
+def step():
+    for trainer in trainers: trainer.step()
+"""
+BUS = """
+class Bus:
+    def __init__(self): self.kept = []
+    def on(self, listener): self.kept.append(listener)
+    def once(self, listener):
+        def run(*args):
+            self.off(run)
+        self.on(run)
+    def off(self, listener): self.kept.clear()
+bus = Bus()
+def step(): bus.on([1])
+"""
+HANDED_ON = [
+    ("emptied by what nobody makes", BUS, "uncalled"),
+    ("emptied by what nobody makes who is called", BUS + "def wait(): bus.once(print)\n", "uncalled"),
+    ("emptied by what somebody makes", BUS + "bus.once(print)\nbus.kept.clear()\n", "reset"),
+    ("emptied by what somebody may make", BUS + "hooks = [bus.once]\n", "reset"),
+    ("emptied by what is made as objects are", BUS.replace("once", "__call__"), "reset"),
+    ("emptied by what a decorator makes", BUS.replace("    def once", "    @staticmethod\n    def once"), "reset"),
+    ("emptied by what set-up makes", BUS.replace("= []\n", "= []; self.once(1)\n"), "reset"),
+    ("emptied by what nobody makes, and by others", BUS + "hooks = [bus.off]\n", "reset"),
+]
+
 RESET = [
     *(
         Case(name, source, "keeper.kept", kind, line=line)
@@ -287,6 +374,10 @@ RESET = [
                 warmed_up("if self.count == 500: self.kept.clear()"),
                 "conditional",
                 "self.kept.clear()",
+            ),
+            *(
+                (name, warmed_up(ends, further).replace("Keeper", f"Warmed{number}"), kind, line)
+                for number, (name, ends, further, kind, line) in enumerate(PAST)
             ),
             (
                 "the count begins anew",
@@ -334,6 +425,21 @@ RESET = [
                 "self.kept = []",
             ),
         ]
+    ),
+    *(Case(name, source, "bus.kept", kind, line="self.kept.clear()") for name, source, kind in HANDED_ON),
+    Case(
+        "the count of another object is past, of which there are two",
+        TWO_TRAINERS,
+        "kept",
+        "conditional",
+        line="kept.clear()",
+    ),
+    Case(
+        "the count of the one object of its class is past",
+        TWO_TRAINERS.replace(", Trainer(-50)", "").replace("Trainer", "OneTrainer"),
+        "kept",
+        "uncalled",
+        line="kept.clear()",
     ),
     Case(
         "emptied under its name",

@@ -6,9 +6,16 @@
 
 from __future__ import annotations
 
-from structure_programs import Case, keeper, method
+from structure_programs import Case, jobs, keeper, method
 
-ASK = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count // 2\n    "
+ASK = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count % 900\n    "
+
+
+def counting(key: str, init: str = "", later: str = "") -> str:
+    """A program that counts its steps, and keeps something by `key`."""
+    body = ["self.count += 1", *later.splitlines(), f"self.kept[{key}] = x"]
+    return keeper("def add(self, x):\n" + "\n".join(f"    {line}" for line in body), f"self.kept = {{}}\n{init}")
+
 
 KEYED = [
     Case(
@@ -122,12 +129,46 @@ KEYED = [
         -1,
         "self.kept[self.count]",
     ),
+    *(
+        Case(name, counting(key, init, later), "keeper.kept", "keyed", line="self.kept[")
+        for name, key, init, later in [
+            ("counter divided by what grows", "self.count // self.most", "self.most = 1", "self.most += 1"),
+            ("counter divided by what each call passes", "self.count // x[0]", "", ""),
+            ("counter multiplied by what may be nothing", "self.count * self.scale", "self.scale = 1", ""),
+            ("counter that another one is taken from", "self.count - self.other", "self.other = 0", "self.other += 1"),
+            ("length divided", "len(self.kept) // 2", "", ""),
+            ("length divided, under other names", "half", "", "length = len(self.kept)\nhalf = length // 2"),
+            ("length up to a number", "min(len(self.kept), 150)", "", ""),
+            ("length up to a number, under a name", "index", "", "index = min(len(self.kept), self.capacity - 1)"),
+            ("length that goes round, under a name", "index", "", "index = len(self.kept) % self.capacity"),
+        ]
+    ),
     Case(
-        "counter divided",
-        keeper("def add(self, x):\n    self.count += 1\n    self.kept[self.count // 2] = [x]", "self.kept = {}"),
+        "length up to a number, which a function returns",
+        keeper(
+            "def add(self, x): self.kept[self.end()] = x" + method("end", "return min(len(self.kept), self.capacity)"),
+            "self.kept = {}",
+        ),
         "keeper.kept",
         "keyed",
-        -1,
-        "// 2",
+        line="self.kept[self.end()]",
+    ),
+    *(
+        Case(name, jobs(**parts), "service.kept", "keyed", line="self.kept.get(number)")
+        for name, parts in [
+            ("number of a job that is asked for again", {"made": "job = self.last or Job(next(self.numbers))"}),
+            ("number of a job that is made now and then", {"made": "if x: job = Job(next(self.numbers))"}),
+            ("number of one job", {"made": "job = Job(next(self.numbers))\n        while True:", "end": "break"}),
+            ("number of a job that gets another one", {"later": "self.last.number = 1"}),
+            ("number of a job that computes it", {"number": "number % 900"}),
+            ("number of a job whose maker changes it", {"number": "number", "init": "number %= 900"}),
+            ("number of a job that repeats", {"made": "job = Job(next(self.numbers) % 900)"}),
+            ("number of a job of which there is one", {"decorated": "@one_of"}),
+            (
+                "number of a job, a property",
+                {"number": "number", "more": "number = property(lambda self: 1, lambda self, value: None)"},
+            ),
+            ("number of a job that a base gives it", {"base": "(Base)"}),
+        ]
     ),
 ]

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from structure_programs import TASKS, Case, appending, keeper, method
 from structure_programs.unbounded import LOGGING, MOVING, POOL
 
@@ -99,6 +101,83 @@ UNKNOWN = [
         -1,
         "len(self.kept) < 1000",
     ),
+    *(
+        Case(
+            name, keeper(appending(more, before) + method("__len__", returned)), "keeper.kept", "conditional", line=line
+        )
+        for name, more, before, returned, line in [
+            (
+                "what len says, under a name, ends it",
+                "size = len(self)\nif size > 900:\n    raise ValueError",
+                "",
+                "return len(self.kept)",
+                "return len",
+            ),
+            (
+                "what len says, under two names, ends it",
+                "size = len(self)\nhalf = size - 1\nif half > 900:\n    raise ValueError",
+                "",
+                "return len(self.kept)",
+                "return len",
+            ),
+            (
+                "what len says is kept, which may end it",
+                "self.size = len(self)",
+                "",
+                "return len(self.kept)",
+                "return len",
+            ),
+            (
+                "what len says is returned, which may end it",
+                "return len(self)",
+                "",
+                "return len(self.kept)",
+                "return len",
+            ),
+            ("len says more than that there is something", "", "", "return len(self.kept) // 900", "return len"),
+        ]
+    ),
+    *(
+        Case(
+            name,
+            keeper("def add(self, x):\n" + textwrap.indent(filled, "    ")),
+            "keeper.kept",
+            "conditional",
+            line=line,
+        )
+        for name, filled, line in [
+            ("as many as are missing", "self.kept.extend([x][: self.capacity - len(self.kept)])", "- len"),
+            (
+                "as many as are missing, under a name",
+                "room = self.capacity - len(self.kept)\nself.kept += [x][:room]",
+                "room =",
+            ),
+            (
+                "in a loop over those that are missing",
+                "for _ in range(min(1, 900 - len(self.kept))):\n    self.kept.append(x)",
+                "- len",
+            ),
+            (
+                "up to what is needed",
+                "self.count += 1\nfor i in range(len(self.kept), self.count):\n    self.kept.append(x)",
+                "range(len",
+            ),
+        ]
+    ),
+    Case(
+        "while a count is left",
+        keeper("def add(self, x):\n    self.count += 1\n    if 900 - self.count > 5:\n        self.kept.append(x)"),
+        "keeper.kept",
+        "unknown",
+    ),
+    Case(
+        "while a count is left, under a name",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    left = 900 - self.count\n    if left > 5:\n        self.kept.append(x)"
+        ),
+        "keeper.kept",
+        "unknown",
+    ),
     Case(
         "its length says when it ends",
         keeper(appending("if len(self.kept) > 1000:\n    return True")),
@@ -171,6 +250,7 @@ CACHES = [
         "def make",
     ),
 ]
+
 
 RUNNING = [
     Case(

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from structure_programs import TASKS, Case, appending, in_context, keeper, method, owned
+from structure_programs import TASKS, Case, appending, in_context, jobs, keeper, method, owned
 
 COUNT = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count\n    "
 
@@ -254,6 +254,48 @@ def step(): store.add([1])
     Case(
         "dict by a counter",
         keeper("def add(self, x):\n    self.count += 1\n    self.kept[f'step {self.count}'] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    *(
+        Case(
+            f"dict by a counter, {name}",
+            keeper(f"def add(self, x):\n    self.count += 1\n    self.kept[{key}] = [x]", "self.kept = {}"),
+            "keeper.kept",
+            "unbounded",
+        )
+        for name, key in [
+            ("divided", "self.count // 2"),
+            ("divided by a setting", "(self.count // self.capacity, self.count // CAPACITY, 'x', self.count // 2)"),
+            ("and a setting", "self.count + self.capacity"),
+        ]
+    ),
+    Case(
+        "dict by a counter that is divided, asked by in",
+        keeper(
+            "def add(self, x):\n    self.count += 1\n    key = self.count // 2\n"
+            "    if key not in self.kept:\n        self.kept[key] = [x]",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case("by the number of a job that is made for it", jobs(), "service.kept", "unbounded"),
+    Case(
+        "a ring whose head never goes round",
+        keeper(
+            "def add(self, x):\n    self.kept[self.head] = x\n    self.head += 1"
+            + method("draw", "newest = min(len(self.kept), self.capacity)\nprint(len(self.kept) - newest)")
+            + method("__len__", "return min(len(self.kept), self.capacity)"),
+            "self.kept, self.head = {}, 0",
+            "keeper.add([1])\nif len(keeper) > 8:\n    print(keeper.draw())\nlast = len(keeper)\nprint(last)",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
+        "how many are missing is shown",
+        keeper(appending("print(f'{self.capacity - len(self.kept)} to go', 9 - len(self.kept))")),
         "keeper.kept",
         "unbounded",
     ),
