@@ -105,9 +105,10 @@ int holder_of_growth(const Recording& recording, const HostGrowth& growth, doubl
 
 std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   const auto growth = host_growth_of(evidence.trace, evidence.trends);
-  if (!growth.is_leak) return {};
+  const auto callbacks = holder_of_callbacks(evidence.recording, growth);
+  if (!growth.is_leak && callbacks < 0) return {};
   Finding finding{.kind = kind()};
-  const double heap = std::max(0.0, growth.heap.per_step);
+  const double heap = std::max(bytes_of_callbacks(evidence.recording, callbacks), growth.heap.per_step);
   const double mapped = mapped_bytes_lost(evidence.trends);
   const bool is_mapped = mapped > heap;
   finding.bytes_per_step = heap + mapped;
@@ -138,10 +139,14 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   }
   // Python objects have no allocation stack here; the holder search names what grew, and else the native witness does.
   const auto& recording = evidence.recording;
-  const auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
+  auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
+  const bool is_explained = holder >= 0 && (recording.holders[static_cast<std::size_t>(holder)].buffer_growth > 0 ||
+                                            share_gained(recording, holder, growth, heap + mapped) >= kBetterPart);
+  const bool are_callbacks = callbacks >= 0 && (!growth.is_leak || !is_explained);
+  if (are_callbacks) holder = callbacks;
   if (holder >= 0) {
     set_holder(recording, holder, finding);
-    finding.has_gained = share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
+    finding.has_gained = are_callbacks || share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
   }
   const bool is_of_sources = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).is_of_sources;
   if (!is_of_sources) finding.where = where_kept(finding.kept_by);

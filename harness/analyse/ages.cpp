@@ -61,9 +61,13 @@ OldBlocks old_blocks_of(const Trace& trace, Device device, StepRange judged) {
 
 }  // namespace
 
-std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
+std::int64_t blocks_alive_of(const Trace& trace, Device device, StepRange births) {
   const auto* table = trace.cohorts_of(device);
-  return table == nullptr ? -1 : blocks_born(*table, second_quarter(judged));
+  return table == nullptr ? -1 : blocks_born(*table, births);
+}
+
+std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged) {
+  return blocks_alive_of(trace, device, second_quarter(judged));
 }
 
 bool are_old_dying(const Trace& trace, Device device, StepRange judged) {

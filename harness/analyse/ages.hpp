@@ -12,6 +12,9 @@ namespace stepleak {
 /// What the births of the blocks that live at the looks say, beside the trend of their bytes. Pure functions; a device
 /// without known births says nothing.
 
+/// Blocks born in these steps that still live; -1 where births are not known.
+[[nodiscard]] std::int64_t blocks_alive_of(const Trace& trace, Device device, StepRange births);
+
 /// Blocks born in the second quarter of the judged steps that still live; -1 where births are not known. What a
 /// container of fewer than half of them replaces is younger, and what was made once is older.
 [[nodiscard]] std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange judged);

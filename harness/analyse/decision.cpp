@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <set>
+#include <span>
 
 #include "harness/analyse/ages.hpp"
 #include "harness/analyse/device_growth.hpp"
@@ -61,10 +62,36 @@ bool has_moved_with_bytes(const Trace& trace, const std::vector<std::int64_t>& v
   });
 }
 
+// Whether all that was seen to grow, and of which that is known, ends with its keys, or where something bounds it.
+bool is_to_end(const Trace& trace) {
+  bool is_any = false;
+  for (const auto& recording : trace.recordings()) {
+    for (const auto& holder : recording.holders) {
+      if (holder.gained_entries <= 0) continue;
+      const auto type = holder.structure.type;
+      if (type != StructureType::keyed && type != StructureType::bounded) return false;
+      is_any = true;
+    }
+  }
+  return is_any;
+}
+
+// Whether a cache that meets ever fewer new keys has met none for a quarter of a long run: none of what was born in it
+// lives on, but for the youngest, and what those take does not rise.
+bool has_come_to_rest(const Trace& trace, const std::vector<Device>& devices, const std::vector<std::int64_t>& values,
+                      StepRange judged) {
+  const std::span<const std::int64_t> late(values.begin() + std::ssize(values) * 5 / 8, values.end());
+  const StepRange newest{judged.last - judged.count() / 4, judged.last - judged.count() / 16};
+  return judged.count() >= Policy{}.last_to_record() && is_to_end(trace) && !has_upward_trend(late) &&
+         std::all_of(devices.begin(), devices.end(),
+                     [&](const Device& device) { return blocks_alive_of(trace, device, newest) == 0; });
+}
+
 // The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now
 // and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
 // bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
-// replaced at random, it is a level that trembles; only many steps show that it is. Where what was to be cleared was
+// replaced at random, it is a level that trembles; only many steps show that it is. So is one of blocks that are no
+// more than before. Where what was to be cleared was
 // not all cleared, a level that seems flat hides a remainder; after one clearing, as long as there is time for another,
 // that is not known. Nor is it whether what gathers again since the only one will be cleared again.
 LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
@@ -77,15 +104,21 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
   const auto is_renewed = [&](const Device& device) {
     return is_young(device) || are_old_dying(trace, device, judged);
   };
+  const bool are_bytes = key.counter == Counter::live_bytes;
+  const bool are_blocks_flat = are_bytes && trends.of({Counter::live_blocks, key.device}).is_flat();
   if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values)) {
     if (std::all_of(devices.begin(), devices.end(), is_young)) {
       state = TrendState::flat;
-    } else if (judged.count() >= policy.leak_steps && std::all_of(devices.begin(), devices.end(), is_renewed)) {
+    } else if (judged.count() >= policy.leak_steps &&
+               (std::all_of(devices.begin(), devices.end(), is_renewed) || are_blocks_flat)) {
       state = TrendState::flat;
-      if (key.counter == Counter::live_bytes) ledger.noise = noise_of(values);
+      if (are_bytes) ledger.noise = noise_of(values);
     }
   }
-  const bool are_bytes = key.counter == Counter::live_bytes;
+  if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) {
+    state = TrendState::flat;
+    if (are_bytes) ledger.noise = noise_of(values);
+  }
   if (state == TrendState::undecided && !are_bytes && has_moved_with_bytes(trace, values, trends)) {
     state = TrendState::flat;
   }
@@ -266,6 +299,15 @@ bool is_rising(const std::vector<std::int64_t>& values, std::vector<std::int64_t
   return *std::min_element(settled, values.end()) > *std::max_element(settled - count, settled);
 }
 
+// Whether few objects that grow may be callbacks, or were as they were recorded. A quick run has no steps for a record
+// pass that is long enough.
+bool are_callbacks_suspect(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
+  const bool may_record = trace.facts().has_python && policy.clean_steps >= Policy{}.clean_steps &&
+                          trends.judged().last + kShortestRecord <= policy.budget_steps;
+  if (!host.are_objects_few() || !may_record || trends.judged().count() < policy.clean_steps) return false;
+  return trace.recordings().empty() || holder_of_callbacks(trace.recording(), host) >= 0;
+}
+
 }  // namespace
 
 Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
@@ -298,13 +340,15 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool are_objects_kept =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
   const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
+  const bool is_suspect = are_callbacks_suspect(trace, trends, host, policy);
+  const bool are_callbacks_kept = is_suspect && !trace.recordings().empty();
   if (steps >= policy.clean_steps && is_flat && !is_rising(trace, {Counter::shared_bytes}, trends) && is_host_settled &&
-      are_devices_settled) {
+      are_devices_settled && !is_suspect) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
-             (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing())) {
+             (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing() || are_callbacks_kept)) {
     decision.next = Decision::Next::leak;
-  } else if (steps >= policy.proof_steps && (is_growing || may_prove_host || are_objects_kept) &&
+  } else if (steps >= policy.proof_steps && (is_growing || may_prove_host || are_objects_kept || is_suspect) &&
              trends.judged().last < policy.budget_steps) {
     decision.next = Decision::Next::leak;
     decision.needs_proof = true;

@@ -73,4 +73,30 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   return growth;
 }
 
+bool HostGrowth::are_objects_few() const { return objects.is_growing() && objects.per_step < kHeavyObjects; }
+
+int holder_of_callbacks(const Recording& recording, const HostGrowth& growth) {
+  constexpr std::int64_t kFewestEntries = 2;
+  if (!growth.are_objects_few()) return -1;
+  using enum StructureType;
+  int found = -1;
+  for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
+    const auto& holder = recording.holders[static_cast<std::size_t>(index)];
+    const auto type = holder.structure.type;
+    const bool may_go_on = never_ends(holder.structure) || type == uncalled || type == unknown;
+    if (!holder.gains_callbacks || holder.gained_entries < kFewestEntries || !may_go_on) continue;
+    // What one of the callbacks keeps leads through them, too.
+    if (holder.held == holder.container) return index;
+    if (found < 0) found = index;
+  }
+  return found;
+}
+
+double bytes_of_callbacks(const Recording& recording, int holder) {
+  if (holder < 0) return 0;
+  const auto& gained = recording.holders.at(static_cast<std::size_t>(holder));
+  const auto bytes = static_cast<double>(gained.gained_bytes + gained.gained_block_bytes);
+  return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
+}
+
 }  // namespace stepleak

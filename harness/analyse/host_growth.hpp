@@ -16,6 +16,9 @@ struct HostGrowth {
   bool is_witnessed = false;  ///< of a leak: something exact beside the heap says so, too
   bool is_decaying = false;   ///< what is not settled rises ever more slowly: library caches that fill
   bool is_settled = false;    ///< neither can turn into a leak any more, as far as this run shows
+
+  /// They grow, and are too few for a leak by their number.
+  [[nodiscard]] bool are_objects_few() const;
 };
 
 /// A leak where the heap alone grows above kHeapFloorBytes a step, mapped memory above kMappedFloorBytes or Python's
@@ -28,6 +31,17 @@ struct HostGrowth {
 /// Bytes a step of mapped memory that are lost: of what is mapped a step may touch a part only, as of a thread's stack.
 /// 0 where it does not grow.
 [[nodiscard]] double mapped_bytes_lost(const Trends& trends);
+
+/// Few objects that grow, of a container that gains what can be called or runs, where nothing is known that bounds or
+/// empties it: a hook, a handler or a scheduler a step is no log of small records, however light. That container's
+/// holder in the recording; -1: there is none.
+[[nodiscard]] int holder_of_callbacks(const Recording& recording, const HostGrowth& growth);
+
+/// What that holder's container gained, in bytes a step of the recorded ones; 0 for -1.
+[[nodiscard]] double bytes_of_callbacks(const Recording& recording, int holder);
+
+/// Objects of the collector's that one such entry takes, by and large: a function, its cells, a dict of its variables.
+inline constexpr double kObjectsOfCallback = 8;
 
 /// pymalloc hides small objects from the heap ledger; four tracked objects weigh some 300 bytes.
 inline constexpr double kHeavyObjects = 4;

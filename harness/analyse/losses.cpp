@@ -59,9 +59,13 @@ double bytes_per_step_of(const Trends& trends, Device device, const PythonBlocks
 std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCapacity>& capacities) {
   const auto& trends = evidence.trends;
   const auto blocks = python_blocks_lost(evidence);
+  const auto& recording = evidence.recording;
+  const auto holder = holder_of_callbacks(recording, host_growth_of(evidence.trace, trends));
+  const auto callbacks = bytes_of_callbacks(recording, holder);
   std::vector<Loss> losses;
   for (const auto& device : trends.devices()) {
     Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(trends, device, blocks)};
+    if (device == kHost) loss.bytes_per_step = std::max(loss.bytes_per_step, callbacks);
     if (loss.bytes_per_step <= 0) continue;
     for (const auto& capacity : capacities) {
       if (capacity.device != device) continue;

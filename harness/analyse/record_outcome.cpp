@@ -234,17 +234,6 @@ bool is_graph_of_the_step(const Evidence& evidence) {
          old_nodes(evidence.recording).empty();
 }
 
-// Blocks or nodes that are said to stay, and of all that was born in the recorded steps none did. What takes the place
-// of a smaller one is none that stays; but where the graph of each step is larger than the last one's and is gone with
-// it, what it needs is, too.
-bool is_refuted(const Evidence& evidence, const Finding& finding) {
-  if (says_nothing(finding)) return true;
-  if (is_graph_of_the_step(evidence)) return finding.counted == "autograd nodes" || finding.count_per_step <= 0;
-  const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
-  return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
-         old_blocks(evidence.recording, finding.device).empty();
-}
-
 // Whether all that the allocator took was for CUDA streams that had nothing of it before: its blocks belong to one
 // stream each, and torch hands out some tens of streams, in turn.
 bool is_spreading(const Recording& recording, const Finding& finding) {
@@ -283,6 +272,16 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 
 bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
+// What takes the place of a smaller one is none that stays; but where the graph of each step is larger than the last
+// one's and is gone with it, what it needs is, too.
+bool is_refuted(const Evidence& evidence, const Finding& finding) {
+  const bool is_of_a_graph = finding.counted == "autograd nodes" || finding.count_per_step <= 0;
+  if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;
+  const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
+  return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
+         old_blocks(evidence.recording, finding.device).empty();
+}
+
 bool is_proven(const Finding& finding) {
   if (!never_ends(finding.structure)) return false;
   // What a library keeps in the heap, and CUDA objects of a pool's, survive beside a list that grows.
@@ -302,7 +301,7 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   RecordOutcome latest;
   bool is_any_left = findings.empty();
   for (const auto& finding : findings) {
-    if (is_refuted(evidence, finding)) continue;
+    if (says_nothing(finding) || is_refuted(evidence, finding)) continue;
     is_any_left = true;
     if (auto library = caching_library(evidence, finding); !library.empty()) {
       latest = {.type = Type::caching, .holder = std::move(library)};

@@ -53,6 +53,10 @@ struct RecordOutcome {
 /// Whether a finding says that nothing grows: sizes that vary, or tensors whose memory is another library's.
 [[nodiscard]] bool says_nothing(const Finding& finding);
 
+/// Whether a finding says that blocks or nodes stay, and of all that was born in the recorded steps none did. It would
+/// stand before another that tells of what did.
+[[nodiscard]] bool is_refuted(const Evidence& evidence, const Finding& finding);
+
 /// Whether a record pass proves that a finding's container grows without a bound: nothing bounds it, or it passed the
 /// bound that is declared, and survivors of two of its steps at least are in it; or, of host memory, it gained the
 /// better part of what these left. So it does where survivors of two steps are in cycles to which nothing leads: a

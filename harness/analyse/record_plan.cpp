@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/analyse/host_growth.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -105,6 +107,16 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
     const auto& nodes = trends.of({Counter::live_nodes});
     if (nodes.is_growing() && nodes.period > 1) {
       pass.planned_steps = std::max(pass.planned_steps, 2 * nodes.period + pass.young_steps);
+    }
+    const auto host = host_growth_of(trace, trends);
+    if (host.objects.is_growing() && !is_any_growing) {
+      // Of those that weigh little two in each half of the steps, be they callbacks.
+      const auto& objects = host.objects;
+      const auto steps = static_cast<std::int64_t>(std::ceil(4 * kObjectsOfCallback / objects.per_step));
+      const bool are_light = host.are_objects_few() && !host.is_leak;
+      const auto periods = (are_light ? 4 : 2) * objects.period;
+      if (objects.period > 1) pass.planned_steps = std::max(pass.planned_steps, periods + pass.young_steps);
+      if (objects.period <= 1 && are_light) pass.planned_steps = std::max(pass.planned_steps, steps);
     }
     pass.planned_steps = std::min(pass.planned_steps, kLongestRecord);
   }

@@ -119,6 +119,11 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
     // Tensors without memory of their own on any device: views, and what is empty.
     const bool is_shell_growth = !have_bytes && !have_outside && device == kHost && tensors.is_growing();
     if (!growth.bytes.is_growing() && !is_shell_growth) continue;
+    // Recorded ones say what they are, or that others do.
+    if (is_shell_growth && evidence.recording.is_empty()) {
+      growth.blocks = tensors;
+      growth.are_shells = true;
+    }
     group_survivors(evidence.recording, growth);
     growth.cause = cause_of(evidence, growth);
     growths.push_back(std::move(growth));
@@ -133,9 +138,10 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   Finding finding{.kind = kind, .device = growth.device};
   finding.bytes_per_step = std::max(0.0, growth.bytes.per_step);
   finding.count_per_step = std::max(0.0, growth.blocks.per_step);
-  finding.counted = growth.is_shared ? "tensors" : "blocks";
-  finding.since_step = growth.bytes.since_step;
-  auto blocks = growth_text(finding.count_per_step, growth.blocks.period, growth.is_shared ? "shared tensor" : "block");
+  finding.counted = growth.is_shared || growth.are_shells ? "tensors" : "blocks";
+  finding.since_step = growth.are_shells ? growth.blocks.since_step : growth.bytes.since_step;
+  const auto* noun = growth.is_shared ? "shared tensor" : growth.are_shells ? "tensor" : "block";
+  auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun);
   // Larger ones took the place of others.
   if (finding.count_per_step <= 0) blocks = {format_bytes(finding.bytes_per_step) + " more", "every step", false};
   std::string what = blocks.count;

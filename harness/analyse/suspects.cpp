@@ -151,6 +151,20 @@ struct PlaceShare {
   }
 };
 
+// Whether a survivor is held by what grew while steps were recorded, and never ends: where it was made is also made
+// what something has in use for the moment.
+bool is_in_what_never_ends(const Recording& recording, const Survivor& survivor) {
+  constexpr std::int64_t kFewestEntries = 2;
+  if (survivor.holder < 0) return false;
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+  return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries;
+}
+
+bool is_told_better(const Recording& recording, const Survivor& survivor, const Survivor& known) {
+  if (known.holder < 0 || survivor.holder < 0) return known.holder < 0 && survivor.holder >= 0;
+  return !is_in_what_never_ends(recording, known) && is_in_what_never_ends(recording, survivor);
+}
+
 }  // namespace
 
 void add_suspects(const Recording& recording, const std::vector<const Survivor*>& suspects, Finding& finding) {
@@ -162,12 +176,15 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
     auto where = where_of(recording.stacks.at(static_cast<std::size_t>(suspect->stack)));
     auto& share = places[to_place(where)];
     share.bytes += 1 + suspect->storage_bytes;
-    if (share.example != nullptr && (share.example->holder >= 0 || suspect->holder < 0)) continue;
+    if (share.example != nullptr && !is_told_better(recording, *suspect, *share.example)) continue;
     share.where = std::move(where);
     share.example = suspect;
   }
-  const auto heaviest = std::max_element(
-      places.begin(), places.end(), [](const auto& a, const auto& b) { return a.second.weight() < b.second.weight(); });
+  const auto rank = [&](const PlaceShare& share) {
+    return std::pair(share.example != nullptr && is_in_what_never_ends(recording, *share.example), share.weight());
+  };
+  const auto heaviest = std::max_element(places.begin(), places.end(),
+                                         [&](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
   const Survivor* example = heaviest == places.end() ? nullptr : heaviest->second.example;
   if (example != nullptr) {
     finding.where = heaviest->second.where;

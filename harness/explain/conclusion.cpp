@@ -32,6 +32,11 @@ std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<con
     auto found = detector->detect(evidence);
     findings.insert(findings.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
+  const auto is_unrefuted = [&](const Finding& finding) { return !is_refuted(evidence, finding); };
+  if (const auto refuted = std::stable_partition(findings.begin(), findings.end(), is_unrefuted);
+      refuted != findings.begin()) {
+    findings.erase(refuted, findings.end());
+  }
   findings = narrowed(findings);
   for (auto& finding : findings) complete(finding, evidence.recording);
   return findings;

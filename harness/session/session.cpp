@@ -127,6 +127,9 @@ Next Session::end_pass() {
     end_record();
     const auto judgement = judge(trace_, policy_, parts_.detectors);
     if (judgement.outcome.type == Outcome::withheld) observer_.stop_freezing();
+    // What had stopped by then may have settled since, and no step is left to look at it later.
+    const bool is_last = judgement.outcome.type == Outcome::contradicted && steps_left() == 0;
+    if (is_last && look_for_clean()) return follow({.next = Next::stop});
     return follow(move_after(judgement));
   }
   return follow({.next = steps_left() > 0 ? Next::go_on : Next::stop});

@@ -9,6 +9,7 @@
 
 #include "detectors/attached_activation/attached_activation_detector.hpp"
 #include "detectors/growing_buffer/growing_buffer_detector.hpp"
+#include "detectors/growth/growth_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/record_outcome.hpp"
@@ -415,6 +416,42 @@ TEST(HostHeapDetectorTest, NamesAContainerThatGainedAPartAndProvesNothingByIt) {
                                     {.gained_bytes = 700 * kRecorded, .is_weighed = true});
   EXPECT_EQ(finding.holder, "train.arrays (list, len 40)");
   EXPECT_FALSE(is_proven(finding));
+}
+
+// A run that was killed before its record pass: a tensor more of every tenth step, on storages of others.
+TEST(GrowthDetectorTest, CountsTensorsWithoutMemoryWhereNoStepWasRecorded) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::live_blocks}, [](auto) { return 4; })
+      .with({Counter::live_tensors}, [](auto step) { return 4 + step / 10; });
+  const auto finding = Analysed(builder.build()).findings(GrowthDetector()).at(0);
+  EXPECT_EQ(finding.counted, "tensors");
+  EXPECT_EQ(finding.what, "1 tensor stays of every 10 steps since step 10");
+}
+
+// An entry of each tenth step, of so few objects that by their weight they were a log.
+std::vector<Finding> with_light_entries(const Holder& holder) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto) { return 1000000; })
+      .with({Counter::python_objects}, [](auto step) { return 5 * (step / 10); })
+      .with({Counter::python_blocks}, [](auto step) { return 5 * (step / 10); })
+      .with_object({.type = "OrderedDict", .name = "train.hooks", .length = 40})
+      .with_holder(holder)
+      .recorded(kRecorded);
+  return Analysed(builder.build()).findings(HostHeapDetector());
+}
+
+TEST(HostHeapDetectorTest, ProvesLightEntriesThatAreCallbacksAndNoOthers) {
+  Holder holder{.held = 0, .container = 0, .structure = {.type = StructureType::unbounded}, .gained_entries = 2};
+  EXPECT_TRUE(with_light_entries(holder).empty());
+  holder.gains_callbacks = true;
+  const auto findings = with_light_entries(holder);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(is_proven(findings.front()));
+  EXPECT_EQ(findings.front().what, "5 python objects stay of every 10 steps");
+  holder.structure.type = StructureType::bounded;
+  EXPECT_TRUE(with_light_entries(holder).empty());
 }
 
 // Objects of Python's that stay of every step, eight each, and so many of the recorded ones that were garbage.

@@ -87,6 +87,43 @@ TEST(JudgeTest, CallsObjectsALeakWhoseBytesRiseByJustTheirFloor) {
   EXPECT_EQ(next_with({.objects = 12, .blocks = kOfMalloc, .heap_bytes = 0}), Next::clean);
 }
 
+// A function and what is in it are kept of every tenth step, in a container of which that is known.
+TraceBuilder light_objects(std::int64_t steps, const Holder& holder) {
+  TraceBuilder builder(steps);
+  builder.with(kBytes, [](auto) { return 4096; })
+      .with(kHeap, [](auto) { return 1 << 20; })
+      .with({Counter::python_objects}, [](auto step) { return 400 + 5 * (step / 10); })
+      .with({Counter::python_blocks}, [](auto step) { return 9000 + 5 * (step / 10); })
+      .with_collector(true)
+      .with_object({.type = "OrderedDict", .length = 12})
+      .with_holder(holder);
+  return builder;
+}
+
+Holder gaining_callbacks(StructureType type) {
+  return {.held = 0, .container = 0, .structure = {.type = type}, .gained_entries = 4, .gains_callbacks = true};
+}
+
+TEST(JudgeTest, RecordsOnceWhatObjectsStayWhereTheyAreTooLightForALeak) {
+  const auto unrecorded = Analysed(light_objects(64, {}).build()).decision();
+  EXPECT_EQ(unrecorded.next, Next::leak);
+  EXPECT_TRUE(unrecorded.needs_proof);
+  const auto of_records = light_objects(64 + 40, {.held = 0, .container = 0, .gained_entries = 4}).recorded(40);
+  EXPECT_EQ(Analysed(of_records.build()).decision().next, Next::clean);
+  EXPECT_EQ(Analysed(light_objects(16, {}).build()).decision(policy_of(Effort::quick)).next, Next::clean);
+}
+
+TEST(JudgeTest, CallsCallbacksALeakHoweverLightUnlessSomethingEndsThem) {
+  const auto next_with = [](StructureType type) {
+    return Analysed(light_objects(64 + 40, gaining_callbacks(type)).recorded(40).build()).decision();
+  };
+  EXPECT_EQ(next_with(StructureType::unbounded).next, Next::leak);
+  EXPECT_EQ(next_with(StructureType::unknown).next, Next::leak);
+  EXPECT_TRUE(next_with(StructureType::unknown).needs_proof);
+  EXPECT_EQ(next_with(StructureType::bounded).next, Next::clean);
+  EXPECT_EQ(next_with(StructureType::reset).next, Next::clean);
+}
+
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   const auto trace = TraceBuilder(1024).with(kBytes, [](auto step) { return step < 1000 ? 0 : step; }).build();
   const auto decision = Analysed(trace).decision();
@@ -318,6 +355,48 @@ TEST(JudgeTest, IsCleanWhereOneSegmentWasTakenForWhatFilled) {
   };
   EXPECT_EQ(next_with(290), Next::clean);
   EXPECT_EQ(next_with(400), Next::inconclusive);
+}
+
+// By up to 10,000, without a trend, and never to the same lowest value again.
+std::int64_t tremble(std::int64_t step) { return step * step * 7919 % 10007; }
+
+// What a boundary finds of a batch of random size, beside blocks that become more until step 230.
+TEST(JudgeTest, TakesBytesThatTrembleForFlatWhereTheNumberOfBlocksIs) {
+  const auto next_with = [](std::int64_t last_birth, std::int64_t rise) {
+    TraceBuilder builder(512 + 18);
+    builder.with(kBytes, [=](auto step) { return 4096 + tremble(step) + rise * step; })
+        .with({Counter::live_blocks}, [=](auto step) { return 40 + std::min(step, last_birth) / 23; })
+        .with_cohorts({.device = kHost,
+                       .cohorts = {{.birth_step = 0, .bytes = 4096, .blocks = 40},
+                                   {.birth_step = 207, .bytes = 64, .blocks = 1}}})
+        .recorded(18);
+    return Analysed(builder.build()).decision().next;
+  };
+  EXPECT_EQ(next_with(230, 0), Next::clean);
+  EXPECT_NE(next_with(460, 0), Next::clean);
+  EXPECT_NE(next_with(230, 64), Next::clean);
+}
+
+// A cache that meets its newest key at some step of 1,006.
+TEST(JudgeTest, TakesACacheForFullThatMeetsNoNewKeyForAQuarterOfALongRun) {
+  const auto next_with = [](std::int64_t newest_key, StructureType type, std::int64_t rise = 0) {
+    const auto steps = Policy{}.last_to_record();
+    TraceBuilder builder(steps + 18);
+    builder.with(kBytes, [=](auto step) { return 4096 + tremble(step) + 512 * (step > newest_key) + rise * step; })
+        .with({Counter::live_blocks}, [=](auto step) { return 40 + (step > 400) + (step > newest_key); })
+        .with_cohorts({.device = kHost,
+                       .cohorts = {{.birth_step = 400, .bytes = 64, .blocks = 1},
+                                   {.birth_step = newest_key, .bytes = 64, .blocks = 1},
+                                   {.birth_step = steps, .bytes = 64, .blocks = 9}}})
+        .with_object({.type = "dict", .length = 40})
+        .with_holder({.held = 0, .container = 0, .structure = {.type = type}, .gained_entries = 2})
+        .recorded(18);
+    return Analysed(builder.build()).decision().next;
+  };
+  EXPECT_EQ(next_with(740, StructureType::keyed), Next::clean);
+  EXPECT_NE(next_with(800, StructureType::keyed), Next::clean);
+  EXPECT_NE(next_with(740, StructureType::unknown), Next::clean);
+  EXPECT_NE(next_with(740, StructureType::keyed, 64), Next::clean);
 }
 
 // Tensors of NumPy's memory: as such they are no blocks and no bytes.

@@ -40,6 +40,21 @@ TEST(SuspectsTest, NamesTheHeavierPlaceWhateverItsName) {
   EXPECT_EQ(function_named(two_places(65)), "collect");
 }
 
+// The current episode has the heavier ones in use, and a registry keeps every episode.
+TEST(SuspectsTest, NamesWhatKeepsForEverBeforeWhatIsInUse) {
+  const auto named = [](StructureType type, std::int64_t gained) {
+    auto recording = two_places(32);
+    recording.objects.nodes = {{.type = "list"}, {.type = "dict"}};
+    recording.holders = {{.held = 0, .container = 0, .structure = {.type = StructureType::reset}},
+                         {.held = 1, .container = 1, .structure = {.type = type}, .gained_entries = gained}};
+    for (auto& survivor : recording.survivors) survivor.holder = survivor.stack;
+    return function_named(recording);
+  };
+  EXPECT_EQ(named(StructureType::unbounded, 2), "collect");
+  EXPECT_EQ(named(StructureType::unbounded, 0), "step");
+  EXPECT_EQ(named(StructureType::bounded, 2), "step");
+}
+
 TEST(SuspectsTest, KeepsStoragesInTheOrderOfBirthWhateverTheirAddresses) {
   Recording recording{.pass = {.planned_steps = 8}, .steps = 8};
   for (const std::uint64_t address : {0x30, 0x10, 0x20}) {
