@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,21 @@ bool is_alike(const std::map<std::int64_t, std::int64_t>& bytes_of_steps, std::i
   return 2 * most > proof_steps;
 }
 
+// Whether most of the recorded steps computed as much as each other on each device, by their peaks. A plan for a shape
+// that is new in each step is as large as the last one.
+bool are_steps_alike(const Evidence& evidence) {
+  const auto& recording = evidence.recording;
+  const StepRange recorded{recording.pass.first_step, recording.pass.first_step + recording.steps - 1};
+  const auto devices = evidence.trace.devices();
+  return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+    std::map<std::int64_t, std::int64_t> steps_of_peak;
+    std::int64_t most = 0;
+    const auto peaks = values_of(evidence.trace, {Counter::peak_bytes, device}, recorded);
+    for (const auto peak : peaks) most = std::max(most, ++steps_of_peak[peak]);
+    return 2 * most > std::ssize(peaks) || peaks.empty();
+  });
+}
+
 std::string heap_library(const Evidence& evidence, const Finding& finding) {
   const auto& recording = evidence.recording;
   const auto kept = survivors_where(recording, [&](const Survivor& s) {
@@ -53,7 +69,7 @@ std::string heap_library(const Evidence& evidence, const Finding& finding) {
     shares[survivor->library] += static_cast<double>(survivor->bytes);
     bytes_of_steps[survivor->birth_step] += survivor->bytes;
   }
-  if (is_alike(bytes_of_steps, recording.proof_steps())) return {};
+  if (is_alike(bytes_of_steps, recording.proof_steps()) && are_steps_alike(evidence)) return {};
   return heaviest_of(shares, finding.bytes_per_step * static_cast<double>(recording.proof_steps()));
 }
 

@@ -114,11 +114,12 @@ std::vector<std::string> notes_of_decay(const Trends& trends) {
   return notes;
 }
 
-// The most entries of a container that a record pass told of. What was in it then is set apart and not counted: until
-// all of these are replaced, others seem to be more.
-std::int64_t most_entries(const Trace& trace) {
+// The most entries of a container that a record pass told of, among the judged steps. What was in it then is set apart
+// and not counted: until all of these are replaced, others seem to be more.
+std::int64_t most_entries(const Trace& trace, StepRange judged) {
   std::int64_t most = 0;
   for (const auto& recording : trace.recordings()) {
+    if (recording.pass.first_step > judged.last) continue;
     for (const auto& node : recording.objects.nodes) most = std::max({most, node.length, node.bound});
   }
   return most;
@@ -128,7 +129,7 @@ std::int64_t most_entries(const Trace& trace) {
 std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& trends) {
   const auto objects = host_growth_of(trace, trends).objects;
   const auto rise = objects.per_step * static_cast<double>(trends.judged().count());
-  if (objects.is_growing() && rise > static_cast<double>(most_entries(trace))) {
+  if (objects.is_growing() && rise > static_cast<double>(most_entries(trace, trends.judged()))) {
     const auto text = growth_text(objects.per_step, objects.period, "python object");
     return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count,
                         text.is_one ? "stays" : "stay", text.every)};

@@ -167,6 +167,33 @@ def test_stop_ends_a_task_without_a_word_of_asyncio(statement: str, folder: Comm
     assert "Traceback" not in watched.err
 
 
+@pytest.mark.parametrize("wait", ["results.get()", "worker.join()"])
+def test_stop_in_a_thread_ends_who_waits_for_it(wait: str, folder: CommandLine) -> None:
+    folder.write(
+        "serve.py",
+        f"""
+        import queue, threading
+        import torch
+
+        model = torch.nn.Linear(4, 1)
+        results = queue.Queue()
+
+        def serve():
+            with torch.inference_mode():
+                for _ in range(100000000):
+                    model(torch.rand(8, 4))
+
+        worker = threading.Thread(target=serve, daemon=True)
+        worker.start()
+        {wait}
+        """,
+    )
+    watched = folder("watch", "--stop", "serve.py")
+    assert watched.code == 0, watched.text
+    assert "serve.py is clean" in watched.err
+    assert "Traceback" not in watched.err
+
+
 def test_max_steps_ends_the_script(folder: CommandLine) -> None:
     watched = folder("watch", "--max-steps", "20", "--json", "out.json", "train.py", "100000000")
     assert watched.code == 0

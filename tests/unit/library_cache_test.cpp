@@ -42,9 +42,10 @@ void keep(TraceBuilder& builder, const PerStep& count, const Survivor& survivor)
   }
 }
 
-RecordOutcome heap_outcome(const std::string& library, const PerStep& count) {
+RecordOutcome heap_outcome(const std::string& library, const PerStep& count, const PerStep& computed = alike()) {
   TraceBuilder builder(kSteps);
   builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::peak_bytes}, [=](auto step) { return 8192 + computed(step); })
       .with({Counter::heap_bytes}, [](auto step) { return kKiBi * step; })
       .recorded(kRecorded)
       .with_stack({});
@@ -60,6 +61,12 @@ TEST(LibraryCacheTest, IsWhatALibraryKeepsNowAndThen) {
 
 TEST(LibraryCacheTest, IsNotWhatEachStepLeavesAlike) {
   EXPECT_EQ(heap_outcome("libcudnn_graph.so.9", alike()).type, Type::open);
+}
+
+TEST(LibraryCacheTest, IsAPlanOfTheSameSizeForTheShapeOfEachStep) {
+  const auto shapes = [](std::int64_t step) { return 64 * (step * 37 % 101); };
+  EXPECT_EQ(heap_outcome("libcudnn_graph.so.9", alike(), shapes).type, Type::caching);
+  EXPECT_EQ(heap_outcome("libdecoder.so.1", alike(), shapes).type, Type::open);
 }
 
 TEST(LibraryCacheTest, IsNotWhatAUsersLibraryKeeps) {

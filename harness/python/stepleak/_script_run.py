@@ -40,6 +40,8 @@ def run(request: Request, command: list[str]) -> None:
     except SystemExit:
         raise
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and watch.has_interrupted:
+            raise SystemExit(0) from None
         watch.end(_failure_of(error))
         _show(error)
         raise

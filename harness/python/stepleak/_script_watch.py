@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 from collections import Counter
@@ -98,6 +99,8 @@ class ScriptWatch:
         self._steps = 0
         self._is_ended = False
         self._is_busy = False
+        self.has_interrupted = False
+        """Whether the main thread gets a KeyboardInterrupt, since another one is where the script is to end."""
         _watches.append(self)
 
     def drop(self, why: str) -> None:
@@ -206,6 +209,16 @@ class ScriptWatch:
         has_optimizer = self._events is not None and self._events.has_optimizer
         return _WAIT_FOR_OPTIMIZER if has_optimizer else _WAIT[source]
 
+    def _ending(self) -> SystemExit:
+        """What ends the script; of another thread also the main one, as Ctrl-C does: it may wait for this one."""
+        main = threading.main_thread()
+        if threading.current_thread() is main:
+            return Stopped()
+        self.has_interrupted = main.ident is not None
+        if main.ident is not None:
+            signal.pthread_kill(main.ident, signal.SIGINT)
+        return SystemExit(0)  # of this one alone `threading` says nothing
+
     def _boundary(self) -> None:
         if self._core is None:
             self._core = self._guarded(self._begin)
@@ -217,7 +230,7 @@ class ScriptWatch:
             return
         if is_enough or self._request.stops:
             self._end()
-            raise Stopped
+            raise self._ending()
         if self._guarded(self._conclude) == "clean" and self._events is not None:
             self._events.follow_optimizers_only()
         else:
