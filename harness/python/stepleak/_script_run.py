@@ -12,6 +12,7 @@ import io
 import os
 import runpy
 import sys
+import time
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,9 @@ from typing import Any
 
 from stepleak._script_watch import Request, ScriptWatch, Stopped
 
+_MOST_SECONDS_TO_END = 5.0
+"""Of a thread that is to end, and may clean up."""
+_PAUSE_SECONDS = 0.01
 _OURS = str(Path(__file__).parent / "_script")
 
 
@@ -40,7 +44,12 @@ def run(request: Request, command: list[str]) -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) and watch.has_interrupted:
+        if isinstance(error, KeyboardInterrupt) and watch.interrupting is not None:
+            # Python ends while other threads run, and one that is inside of torch takes the process with it. join()
+            # would not wait for one that was being joined when the interrupt came: Python 3.11 takes it for ended.
+            ends_at = time.monotonic() + _MOST_SECONDS_TO_END
+            while watch.interrupting.ident in sys._current_frames() and time.monotonic() < ends_at:
+                time.sleep(_PAUSE_SECONDS)
             raise SystemExit(0) from None
         watch.end(_failure_of(error))
         _show(error)

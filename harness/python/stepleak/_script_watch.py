@@ -99,8 +99,8 @@ class ScriptWatch:
         self._steps = 0
         self._is_ended = False
         self._is_busy = False
-        self.has_interrupted = False
-        """Whether the main thread gets a KeyboardInterrupt, since another one is where the script is to end."""
+        self.interrupting: threading.Thread | None = None
+        """The thread in which the script is to end, where it is another than the main one, which it has interrupted."""
         _watches.append(self)
 
     def drop(self, why: str) -> None:
@@ -214,8 +214,8 @@ class ScriptWatch:
         main = threading.main_thread()
         if threading.current_thread() is main:
             return Stopped()
-        self.has_interrupted = main.ident is not None
         if main.ident is not None:
+            self.interrupting = threading.current_thread()
             signal.pthread_kill(main.ident, signal.SIGINT)
         return SystemExit(0)  # of this one alone `threading` says nothing
 
