@@ -140,13 +140,13 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   // Python objects have no allocation stack here; the holder search names what grew, and else the native witness does.
   const auto& recording = evidence.recording;
   auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
-  const bool is_explained = holder >= 0 && (recording.holders[static_cast<std::size_t>(holder)].buffer_growth > 0 ||
-                                            share_gained(recording, holder, growth, heap + mapped) >= kBetterPart);
-  const bool are_callbacks = callbacks >= 0 && (!growth.is_leak || !is_explained);
+  const bool has_gained = holder >= 0 && share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
+  const bool is_buffer = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).buffer_growth > 0;
+  const bool are_callbacks = callbacks >= 0 && (!growth.is_leak || !(has_gained || is_buffer));
   if (are_callbacks) holder = callbacks;
   if (holder >= 0) {
     set_holder(recording, holder, finding);
-    finding.has_gained = are_callbacks || share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
+    finding.has_gained = are_callbacks || has_gained;
   }
   const bool is_of_sources = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).is_of_sources;
   if (!is_of_sources) finding.where = where_kept(finding.kept_by);

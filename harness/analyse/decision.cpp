@@ -91,9 +91,9 @@ bool has_come_to_rest(const Trace& trace, const std::vector<Device>& devices, co
 // and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
 // bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
 // replaced at random, it is a level that trembles; only many steps show that it is. So is one of blocks that are no
-// more than before. Where what was to be cleared was
-// not all cleared, a level that seems flat hides a remainder; after one clearing, as long as there is time for another,
-// that is not known. Nor is it whether what gathers again since the only one will be cleared again.
+// more than before. Where what was to be cleared was not all cleared, a level that seems flat hides a remainder; after
+// one clearing, as long as there is time for another, that is not known. Nor is it whether what gathers again since the
+// only one will be cleared again.
 LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
   LedgerTrend ledger{.name = to_string(key), .trend = trends.of(key)};
   auto& state = ledger.trend.state;
@@ -106,19 +106,19 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
   };
   const bool are_bytes = key.counter == Counter::live_bytes;
   const bool are_blocks_flat = are_bytes && trends.of({Counter::live_blocks, key.device}).is_flat();
+  const auto take_for_trembling = [&] {
+    state = TrendState::flat;
+    if (are_bytes) ledger.noise = noise_of(values);
+  };
   if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values)) {
     if (std::all_of(devices.begin(), devices.end(), is_young)) {
       state = TrendState::flat;
     } else if (judged.count() >= policy.leak_steps &&
                (std::all_of(devices.begin(), devices.end(), is_renewed) || are_blocks_flat)) {
-      state = TrendState::flat;
-      if (are_bytes) ledger.noise = noise_of(values);
+      take_for_trembling();
     }
   }
-  if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) {
-    state = TrendState::flat;
-    if (are_bytes) ledger.noise = noise_of(values);
-  }
+  if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) take_for_trembling();
   if (state == TrendState::undecided && !are_bytes && has_moved_with_bytes(trace, values, trends)) {
     state = TrendState::flat;
   }
@@ -308,6 +308,12 @@ bool are_callbacks_suspect(const Trace& trace, const Trends& trends, const HostG
   return trace.recordings().empty() || holder_of_callbacks(trace.recording(), host) >= 0;
 }
 
+// Whether callbacks were added while steps were recorded, and the objects have not shown yet that no more are.
+bool are_callbacks_awaited(const Trace& trace, const HostGrowth& host) {
+  if (trace.recordings().empty() || host.objects.state != TrendState::undecided) return false;
+  return holder_of_callbacks(trace.recording()) >= 0;
+}
+
 }  // namespace
 
 Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) {
@@ -342,8 +348,9 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
   const bool is_suspect = are_callbacks_suspect(trace, trends, host, policy);
   const bool are_callbacks_kept = is_suspect && !trace.recordings().empty();
+  const bool are_awaited = are_callbacks_awaited(trace, host);
   if (steps >= policy.clean_steps && is_flat && !is_rising(trace, {Counter::shared_bytes}, trends) && is_host_settled &&
-      are_devices_settled && !is_suspect) {
+      are_devices_settled && !is_suspect && !are_awaited) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
              (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing() || are_callbacks_kept)) {
@@ -354,7 +361,9 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, are_devices_settled));
+    const auto unsettled = are_awaited ? "Python objects have not settled, and callbacks (hooks, handlers) were added"
+                                       : unsettled_of(trace, trends, are_devices_settled);
+    decision.reason = fmt::format("after {} steps {}", steps, unsettled);
     for (const auto& ledger : exact) {
       if (ledger.trend.is_flat()) continue;
       decision.reason = fmt::format(

@@ -9,13 +9,12 @@
 #include <map>
 #include <set>
 
+#include "harness/analyse/gains.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
 
 namespace stepleak {
 namespace {
-
-constexpr std::int64_t kFewestEntries = 2;
 
 // All objects on the way from a root to what is held.
 std::set<int> way_of(const Recording& recording, const Holder& holder) {

@@ -17,6 +17,9 @@ struct Gain {
   bool is_weighed = true;  ///< else it is more
 };
 
+/// Of what a container gained in a record pass: one may be the first of its kind.
+inline constexpr std::int64_t kFewestEntries = 2;
+
 /// Whether a holder names what grew: a container, or the first link of a chain.
 [[nodiscard]] bool is_of_growth(const Holder& holder);
 

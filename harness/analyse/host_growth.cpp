@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "harness/analyse/gains.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -75,21 +77,21 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
 
 bool HostGrowth::are_objects_few() const { return objects.is_growing() && objects.per_step < kHeavyObjects; }
 
-int holder_of_callbacks(const Recording& recording, const HostGrowth& growth) {
-  constexpr std::int64_t kFewestEntries = 2;
-  if (!growth.are_objects_few()) return -1;
-  using enum StructureType;
+int holder_of_callbacks(const Recording& recording) {
   int found = -1;
   for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
     const auto& holder = recording.holders[static_cast<std::size_t>(index)];
-    const auto type = holder.structure.type;
-    const bool may_go_on = never_ends(holder.structure) || type == uncalled || type == unknown;
-    if (!holder.gains_callbacks || holder.gained_entries < kFewestEntries || !may_go_on) continue;
+    if (!holder.gains_callbacks || holder.gained_entries < kFewestEntries || !has_no_known_end(holder.structure))
+      continue;
     // What one of the callbacks keeps leads through them, too.
     if (holder.held == holder.container) return index;
     if (found < 0) found = index;
   }
   return found;
+}
+
+int holder_of_callbacks(const Recording& recording, const HostGrowth& growth) {
+  return growth.are_objects_few() ? holder_of_callbacks(recording) : -1;
 }
 
 double bytes_of_callbacks(const Recording& recording, int holder) {

@@ -32,9 +32,11 @@ struct HostGrowth {
 /// 0 where it does not grow.
 [[nodiscard]] double mapped_bytes_lost(const Trends& trends);
 
-/// Few objects that grow, of a container that gains what can be called or runs, where nothing is known that bounds or
-/// empties it: a hook, a handler or a scheduler a step is no log of small records, however light. That container's
-/// holder in the recording; -1: there is none.
+/// A container that gains what can be called or runs, where nothing is known that bounds or empties it: its holder in
+/// the recording; -1: there is none.
+[[nodiscard]] int holder_of_callbacks(const Recording& recording);
+
+/// The same where few objects grow: a hook, a handler or a scheduler a step is no log of small records, however light.
 [[nodiscard]] int holder_of_callbacks(const Recording& recording, const HostGrowth& growth);
 
 /// What that holder's container gained, in bytes a step of the recorded ones; 0 for -1.

@@ -35,12 +35,19 @@ std::string heaviest_of(const std::map<std::string, double>& shares, double whol
       ->first;
 }
 
+// How often the commonest of these values is there.
+std::int64_t count_of_commonest(const std::vector<std::int64_t>& values) {
+  std::map<std::int64_t, std::int64_t> counts;
+  std::int64_t most = 0;
+  for (const auto value : values) most = std::max(most, ++counts[value]);
+  return most;
+}
+
 // Whether most of the steps left the same number of bytes.
 bool is_alike(const std::map<std::int64_t, std::int64_t>& bytes_of_steps, std::int64_t proof_steps) {
-  std::map<std::int64_t, std::int64_t> steps_of_bytes;
-  std::int64_t most = 0;
-  for (const auto& [step, bytes] : bytes_of_steps) most = std::max(most, ++steps_of_bytes[bytes]);
-  return 2 * most > proof_steps;
+  std::vector<std::int64_t> left;
+  for (const auto& [step, bytes] : bytes_of_steps) left.push_back(bytes);
+  return 2 * count_of_commonest(left) > proof_steps;
 }
 
 // Whether most of the recorded steps computed as much as each other on each device, by their peaks. A plan for a shape
@@ -50,11 +57,8 @@ bool are_steps_alike(const Evidence& evidence) {
   const StepRange recorded{recording.pass.first_step, recording.pass.first_step + recording.steps - 1};
   const auto devices = evidence.trace.devices();
   return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
-    std::map<std::int64_t, std::int64_t> steps_of_peak;
-    std::int64_t most = 0;
     const auto peaks = values_of(evidence.trace, {Counter::peak_bytes, device}, recorded);
-    for (const auto peak : peaks) most = std::max(most, ++steps_of_peak[peak]);
-    return 2 * most > std::ssize(peaks) || peaks.empty();
+    return 2 * count_of_commonest(peaks) > std::ssize(peaks) || peaks.empty();
   });
 }
 

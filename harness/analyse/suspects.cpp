@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/analyse/gains.hpp"
 #include "harness/trace/frames.hpp"
 #include "harness/trace/holder_text.hpp"
 
@@ -154,7 +155,6 @@ struct PlaceShare {
 // Whether a survivor is held by what grew while steps were recorded, and never ends: where it was made is also made
 // what something has in use for the moment.
 bool is_in_what_never_ends(const Recording& recording, const Survivor& survivor) {
-  constexpr std::int64_t kFewestEntries = 2;
   if (survivor.holder < 0) return false;
   const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
   return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries;

@@ -181,12 +181,9 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
 // Whether a container gained what the heap did, or nodes of every recorded step stay, which on a GPU are counted in no
 // other steps; and nothing is known that would end that.
 bool is_witness(const Finding& finding) {
-  using enum StructureType;
-  const auto type = finding.structure.type;
   const bool are_nodes_kept =
       finding.counted == "autograd nodes" && finding.kept_count > 1 && finding.kept_count == finding.explained_steps;
-  const bool may_go_on = never_ends(finding.structure) || type == uncalled || type == unknown;
-  return (finding.has_gained || are_nodes_kept) && may_go_on;
+  return (finding.has_gained || are_nodes_kept) && has_no_known_end(finding.structure);
 }
 
 // Why what goes on is called no leak yet; empty where nothing is known that would end it.

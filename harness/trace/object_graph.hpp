@@ -81,6 +81,12 @@ struct DeclaredBound {
   return structure.type == unbounded || structure.type == exceeded || structure.type == unreachable;
 }
 
+/// Whether nothing is known that would end a container's growth.
+[[nodiscard]] inline bool has_no_known_end(const Structure& structure) {
+  using enum StructureType;
+  return never_ends(structure) || structure.type == uncalled || structure.type == unknown;
+}
+
 /// One object on a path from a root to what is held, as a person reads it.
 struct HolderPart {
   std::string by;             ///< how the one before it holds it: ".history", "[30]"; empty: of a root, or not known

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from stepleak._library_calls import methods_filling
+from stepleak._library_calls import LibraryCalls
 from stepleak._sources import Access, Place, Sources
 from watched_program import found_in
 
@@ -41,12 +41,14 @@ class CountedLayer(torch.nn.Module):
     ],
 )
 def test_methods_that_fill_are_found_in_the_sources_of_the_class(owner: Any, attribute: str, names: set[str]) -> None:
-    assert names <= methods_filling(owner, attribute)
-    assert bool(names) == bool(methods_filling(owner, attribute))
+    assert names <= LibraryCalls().methods_filling(owner, attribute)
+    assert bool(names) == bool(LibraryCalls().methods_filling(owner, attribute))
 
 
 def test_methods_that_call_one_that_fills_are_among_them() -> None:
-    assert {"callback", "push", "enter_context"} <= methods_filling(contextlib.ExitStack(), "_exit_callbacks")
+    assert {"callback", "push", "enter_context"} <= LibraryCalls().methods_filling(
+        contextlib.ExitStack(), "_exit_callbacks"
+    )
 
 
 PROGRAM = """

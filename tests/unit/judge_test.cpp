@@ -124,6 +124,24 @@ TEST(JudgeTest, CallsCallbacksALeakHoweverLightUnlessSomethingEndsThem) {
   EXPECT_EQ(next_with(StructureType::reset).next, Next::clean);
 }
 
+// One more in a while: a trend that so few steps leave undecided.
+TEST(JudgeTest, AwaitsWhetherCallbacksThatWereAddedGoOn) {
+  const auto next_with = [](const Holder& holder, std::int64_t last_change) {
+    TraceBuilder builder(64 + 40);
+    builder.with(kBytes, [](auto) { return 4096; })
+        .with(kHeap, [](auto) { return 1 << 20; })
+        .with({Counter::python_objects}, [=](auto step) { return 400 + 5 * (std::min(step, last_change) / 30); })
+        .with_collector(true)
+        .with_object({.type = "OrderedDict", .length = 12})
+        .with_holder(holder);
+    return Analysed(builder.recorded(40).build()).decision().next;
+  };
+  EXPECT_EQ(next_with(gaining_callbacks(StructureType::unknown), 104), Next::more_steps);
+  EXPECT_EQ(next_with(gaining_callbacks(StructureType::bounded), 104), Next::clean);
+  EXPECT_EQ(next_with({.held = 0, .container = 0, .gained_entries = 4}, 104), Next::clean);
+  EXPECT_EQ(next_with(gaining_callbacks(StructureType::unknown), 1), Next::clean);
+}
+
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   const auto trace = TraceBuilder(1024).with(kBytes, [](auto step) { return step < 1000 ? 0 : step; }).build();
   const auto decision = Analysed(trace).decision();

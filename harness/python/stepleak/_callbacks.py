@@ -45,7 +45,7 @@ def gains_callbacks(container: Any, born: frozenset[int], limit: TimeLimit) -> b
 
 
 def _is_called(item: Any) -> bool:
-    return any(is_a(item, kind) for kind in _CALLED)
+    return issubclass(type(item), _CALLED)
 
 
 def _leads_to_one(entry: Any, born: frozenset[int]) -> bool:
@@ -69,4 +69,4 @@ def _leads_to_one(entry: Any, born: frozenset[int]) -> bool:
 
 def _runs(item: Any) -> bool:
     filterer = dict.get(module_namespace(sys.modules.get("logging")), "Filterer")
-    return any(is_a(item, kind) for kind in _RUNNING) or (type(filterer) is type and is_a(item, filterer))
+    return issubclass(type(item), _RUNNING) or (type(filterer) is type and is_a(item, filterer))

@@ -243,10 +243,8 @@ class Sources:
         for length in range(len(place.way) - 1, 0, -1):
             found = {
                 (file, node): None
-                for file, tree in self._trees.items()
-                for function, owner in _repeating(tree)
-                for node in ast.walk(function)
-                if isinstance(node, ast.stmt) and not hasattr(node, "body")
+                for file, node, owner in self._repeated_statements()
+                if not hasattr(node, "body")
                 if any(file == at and node.lineno <= line <= (node.end_lineno or line) for at, line in born)
                 if any(
                     isinstance(call.func, ast.Attribute) and _leads_to(call.func.value, place.way[:length], owner)
@@ -254,7 +252,7 @@ class Sources:
                 )
             }
             if found:
-                return _statement(*next(iter(found))) if len(found) == 1 else no_statement()
+                return _only(found)
         return no_statement()
 
     def statement_calling_method(self, place: Place, names: Collection[str]) -> dict[str, Any]:
@@ -262,13 +260,16 @@ class Sources:
         place is: `self.auroc.update(scores, labels)`. By `__call__` also the object."""
         found = {
             (file, node): None
-            for file, tree in self._trees.items()
-            for function, owner in _repeating(tree)
-            for node in ast.walk(function)
-            if isinstance(node, ast.stmt)
+            for file, node, owner in self._repeated_statements()
             if any(_leads_to(called, place.way[:-1], owner) for called in _objects_called(node, names))
         }
-        return _statement(*next(iter(found))) if len(found) == 1 else no_statement()
+        return _only(found)
+
+    def _repeated_statements(self) -> Iterator[tuple[str, ast.stmt, str]]:
+        """Those that may run again and again, with their files and classes; of a function in another one twice."""
+        for file, tree in self._trees.items():
+            for function, owner in _repeating(tree):
+                yield from ((file, node, owner) for node in ast.walk(function) if isinstance(node, ast.stmt))
 
     def statement_setting_item(self, key: str) -> dict[str, Any]:
         """The only one that may run again and again, and sets an item of this key."""
@@ -470,6 +471,11 @@ def _objects_called(statement: ast.stmt, names: Collection[str]) -> Iterator[ast
             yield call.func.value
         elif "__call__" in names:
             yield call.func
+
+
+def _only(found: Collection[tuple[str, ast.stmt]]) -> dict[str, Any]:
+    """Of several none is surely the one."""
+    return _statement(*next(iter(found))) if len(found) == 1 else no_statement()
 
 
 def no_statement() -> dict[str, Any]:

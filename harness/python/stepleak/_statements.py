@@ -14,7 +14,7 @@ from typing import Any
 from stepleak import _tensors
 from stepleak._folders import UserFiles
 from stepleak._frames import Position
-from stepleak._library_calls import methods_filling, methods_handing_on
+from stepleak._library_calls import LibraryCalls
 from stepleak._objects import (
     all_class_names,
     full_type_name,
@@ -45,6 +45,7 @@ class Statements:
         self._sources = sources
         self._code = code
         self._files = UserFiles()
+        self._library_calls = LibraryCalls()
 
     def keeping(
         self,
@@ -156,10 +157,11 @@ class Statements:
                 way.pop()
             if len(way) < 2 or any(self._code.classes(name) for name in all_class_names(owner)):
                 break
-            names = methods_handing_on(owner, names) if names else methods_filling(owner, way[-1].label)
+            calls = self._library_calls
+            names = calls.methods_handing_on(owner, names) if names else calls.methods_filling(owner, way[-1].label)
             modules = self._code.mentioning(way[-2].label)[0] if names else []
-            calls = Sources.of(modules[:_MOST_FILES])
-            statement = calls.statement_calling_method(dataclasses.replace(place, way=way), names)
+            mentioning = Sources.of(modules[:_MOST_FILES])
+            statement = mentioning.statement_calling_method(dataclasses.replace(place, way=way), names)
             if statement["file"]:
                 return statement
         return no_statement()
