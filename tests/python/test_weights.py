@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -129,8 +132,68 @@ def test_events_and_what_else_keeps_an_object_of_cuda_are_counted() -> None:
 def test_small_objects_are_blocks() -> None:
     weight = weigh([(0.5 + i, f"entry {i}") for i in range(20)])
     assert weight == Weight(0, 3 * GAINED, weight.block_bytes, 0, is_complete=True)
-    # A tuple of two, a float and a string, in multiples of 16; the collector's header where it tracks the tuple.
-    assert weight.block_bytes in (GAINED * (64 + 32 + 64), GAINED * (80 + 32 + 64))
+    # A tuple of two with the collector's header, a float and a string, in multiples of 16.
+    assert weight.block_bytes == GAINED * (64 + 32 + 64)
+
+
+SMALL_OBJECTS = """
+import ctypes, dataclasses, gc, math, sys
+
+from stepleak._limit import TimeLimit
+from stepleak._weights import weight_of_gain
+
+FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+Counted = type("Counted", (ctypes.Structure,), {"_fields_": [(field, ctypes.c_size_t) for field in FIELDS]})
+count = ctypes.CDLL(None).mallinfo2
+count.restype = Counted
+ENTRIES = 2_000
+
+class Record:
+    def __init__(self, index):
+        self.index, self.both = index, (index, str(index))
+
+class Slots:
+    __slots__ = ("index",)
+    def __init__(self, index):
+        self.index = float(index)
+
+class Wide:
+    def __init__(self, index):
+        self.a = self.b = self.c = self.d = self.e = self.f = None
+        self.index = float(index)
+
+class Asked(Record):
+    def __init__(self, index):
+        super().__init__(index)
+        self.__dict__
+
+Data = dataclasses.make_dataclass("Data", ["index", "text", "items"])
+for make in (
+    Record, Slots, Wide, Asked, lambda i: Data(i, str(i), [i]), lambda i: {"index": i}, lambda i: lambda: i,
+    lambda i: (i, float(i)), lambda i: ValueError(str(i)), lambda i: [i, [i]],
+):
+    older = [make(index) for index in range(1_000, 1_200)]
+    entries = [None] * ENTRIES
+    gc.collect()
+    before = count().uordblks
+    for index in range(ENTRIES):
+        entries[index] = make(10_000 + index)
+    gc.collect()
+    taken = (count().uordblks - before) / ENTRIES
+    weighed = weight_of_gain(entries, 16, TimeLimit(math.inf)).heap_bytes / 16
+    print(type(entries[0]).__name__, taken, weighed)
+"""
+
+
+def test_small_objects_weigh_what_malloc_takes_for_them() -> None:
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_OBJECTS], env=environment, text=True, capture_output=True, check=True
+    )
+    weighed = [line.split() for line in done.stdout.splitlines()]
+    assert len(weighed) == 10
+    for name, taken, weight in weighed:
+        assert 0.85 * float(taken) <= float(weight) <= 1.02 * float(taken), name
 
 
 @pytest.mark.parametrize(

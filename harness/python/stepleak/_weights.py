@@ -32,7 +32,9 @@ from stepleak._unseen import array_type, base_of, own_contents_of
 _LARGEST_SMALL = 512
 """What is larger comes from malloc: SMALL_REQUEST_THRESHOLD of CPython's Objects/obmalloc.c."""
 _HEADER = 16
-"""What the collector puts before an object that it tracks."""
+"""What the collector puts before an object that it may track."""
+_DICT_HEADER = 16
+"""And CPython from 3.11 on before one whose dict it manages: that dict, and where its attributes' values are."""
 _CHUNK = 16
 """What malloc and Python's own allocator hand out is a multiple of this, and malloc's has 8 bytes more before it."""
 _MOST_ENTRIES = 16
@@ -43,6 +45,10 @@ _AT_ONCE = 1_000
 
 _IS_HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE: of a class statement, or of an extension that makes its types at run time."""
+_IS_COLLECTED = 1 << 14
+"""Py_TPFLAGS_HAVE_GC."""
+_HAS_MANAGED_DICT = 1 << 4 if sys.version_info >= (3, 11) else 0
+"""Py_TPFLAGS_MANAGED_DICT."""
 _FROM_STATEMENTS = frozenset(("__dict__", "__weakref__", "__slots__"))
 """One of these is in the namespace of a class that a class statement derives from `object`."""
 _basic_size_of: Any = type.__dict__["__basicsize__"].__get__
@@ -171,10 +177,11 @@ class _Scale:
             if is_one_of(array_type(), mro_of(kind)):
                 self._add_buffers(item)
             self._cuda_objects += _tensors.keeps_cuda_object(kind)
-            self._put(_size_of(item) + (_HEADER if gc.is_tracked(item) else 0), self._largest_small)
+            contents = [] if is_one_of(kind, _INLINE_TYPES) else own_contents_of(item)
+            self._put(_size_of(item) + _size_before(item), self._largest_small)
+            self._put(_size_of_values(item, contents), self._largest_small)
             is_complete = is_complete and (issubclass(kind, type) or _is_known(kind))
-            if not is_one_of(kind, _INLINE_TYPES):
-                waiting.extend(own_contents_of(item))
+            waiting.extend(contents)
         return Weight(self._heap_bytes, self._blocks, self._block_bytes, self._cuda_objects, is_complete)
 
     def _add_borrowed(self, tensor: Any) -> None:
@@ -202,6 +209,21 @@ def _size_of(item: Any) -> int:
     sizer = next((_SIZES[base] for base in mro_of(type(item)) if is_one_of(base, _SIZES)), None)
     # object.__sizeof__ would take what is behind the header of any C structure for a number of items.
     return int(_basic_size_of(type(item)) if sizer is None else sizer(item))
+
+
+def _size_before(item: Any) -> int:
+    """Of what stands before the object. A tuple or dict that is tracked no more has its header all the same."""
+    flags = _flags_of(type(item))
+    is_collected = gc.is_tracked(item) or (flags & _IS_COLLECTED and is_one_of(type(item), (tuple, dict)))
+    return (_HEADER if is_collected else 0) + (_DICT_HEADER if flags & _HAS_MANAGED_DICT else 0)
+
+
+def _size_of_values(item: Any, contents: list[Any]) -> int:
+    """Of attributes whose dict was never asked for: an array of pointers, with a place or two to spare."""
+    if not _flags_of(type(item)) & _HAS_MANAGED_DICT or any(type(held) is dict for held in contents):
+        return 0
+    count = sum(held is not type(item) for held in contents)
+    return (count + 2) * 8 if count > 0 else 0
 
 
 def _is_known(kind: type) -> bool:
