@@ -22,6 +22,19 @@ class ProgramEqual(ProgramSample):
     def __hash__(self):
         return hash(self.number)
 
+class ProgramLazy:
+    def __init__(self, compute):
+        self.compute, self.encodings_kept = compute, {}
+    def __get__(self, sample, owner=None):
+        if sample is None:
+            return self
+        LOOKUP
+
+class ProgramLazySample(ProgramSample):
+    @ProgramLazy
+    def doubled(self):
+        return self.values * 2
+
 class ProgramEncoder:
     def __init__(self):
         self.encodings_kept, self.context_length = {}, 1
@@ -82,14 +95,17 @@ NEVER_FOUND = {
     "setdefault": program(ENCODE.format("ProgramSample(i)"), BY_SETDEFAULT),
     "closure": program(ENCODE.format("lambda: i")),
     "count": program(ENCODE.format("number")),
+    "descriptor": program("ProgramLazySample(i).doubled"),
     "functools.cache of a tensor": program("cached_in_program(torch.rand(2))"),
     "functools.cache of a method": program("ProgramEncoder().cached_by_program(7)"),
     "functools.cache of a count": program("cached_in_program(number)"),
 }
+LIMITED = "if sample.number is None:\n            return torch.ones(2)\n        " + BY_IN
 FOUND_AGAIN = {
     "object of a data set": ("keyed", program(ENCODE.format("data_of_program[i % 1_000]"))),
     "equal by value": ("keyed", program(ENCODE.format("ProgramEqual(i % 1_000)"))),
     "number of a sample": ("keyed", program(ENCODE.format("i % 1_000"))),
+    "descriptor": ("keyed", program("ProgramLazySample(i).doubled", LIMITED)),
     "object that is kept beside it": (
         "keyed",
         program(ENCODE.format("data_of_program[-1]"), later="data_of_program.append(ProgramSample(i))"),

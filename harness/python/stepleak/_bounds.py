@@ -241,7 +241,7 @@ class Bounds:
 
         And a setting stays what it is.
         """
-        if self._is_on(module, guard):
+        if self._is_on(module, guard) or _is_access_of_object(module, guard):
             return True
         test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
@@ -620,6 +620,19 @@ def may_cease(guard: Guard) -> bool:
     What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
     """
     return not guard.is_loop and not all(_comes_again(part.test) for part in parts_of(guard))
+
+
+def _is_access_of_object(module: Module, guard: Guard) -> bool:
+    """Whether a descriptor's `__get__` tells by it an object's access from that of a class, which is no matter of time:
+    `if instance is None: return self`."""
+    test, function = guard.test, module.function(guard.test)
+    if getattr(function, "name", "") != "__get__" or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    arguments = function.args.args[1:2]  # type: ignore[union-attr]
+    is_of_object = isinstance(test.left, ast.Name) and [test.left.id] == [argument.arg for argument in arguments]
+    none = test.comparators[0]
+    is_of_none = isinstance(none, ast.Constant) and none.value is None
+    return is_of_object and is_of_none and isinstance(test.ops[0], ast.IsNot if guard.holds else ast.Is)
 
 
 def _comes_again(test: ast.AST) -> bool:
