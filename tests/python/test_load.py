@@ -313,3 +313,13 @@ def test_decorators_hand_the_function_back() -> None:
     assert kept("cpu")() is None
     assert [item.name for item in scenario.registered()] == ["kept"]
     assert scenario.registered()[0].kinds == ("growth",)
+
+
+def test_files_of_other_scenarios_are_known_where_one_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenario, "_running", None)
+    written(tmp_path, ONE, "mine.py")
+    other = written(tmp_path, ONE.replace("mine", "other"), "other.py")
+    _load.load_scenarios(str(tmp_path))
+    assert scenario.files_of_others() == []
+    assert callable(scenario.set_up("mine_clean", "cpu"))
+    assert scenario.files_of_others() == [other]

@@ -187,6 +187,22 @@ def test_file_that_cannot_be_parsed_makes_it_unknown(load: Callable[[str, str], 
 
 
 @pytest.mark.parametrize(
+    ("imports", "kind"), [("", "unbounded"), ("import other", "reset"), ("import others", "unbounded")]
+)
+def test_what_stands_apart_matters_where_a_file_that_does_not_names_it(
+    load: Callable[[str, str], ModuleType], imports: str, kind: str
+) -> None:
+    other = load("class Forget:\n    def __call__(self, run): run.losses.clear()\nforget = Forget()", "other")
+    load("", "others")
+    module = load(f"{imports}\nlosses = []\ndef step():\n    losses.append([1])\n", "program_of_the_step")
+    module.step()
+    chain = Graph(frame_locals).add(Paths(module.step, [], frame_locals).to(module.losses))["chain"]
+    modules = {module.__name__: module, "other": other}
+    assert judged(chain, UserCode([], modules=modules)).structure.kind == "reset"
+    assert judged(chain, UserCode([], modules=modules, apart=[str(other.__file__)])).structure.kind == kind
+
+
+@pytest.mark.parametrize(
     ("main", "kind"),
     [
         ("", "unbounded"),

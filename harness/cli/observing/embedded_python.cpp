@@ -226,11 +226,7 @@ RunRecord EmbeddedPython::record_scenario(const std::string& name, const Options
   py::object step;
   try {
     before_set_up(options);
-    for (const auto& item : py::module_::import("stepleak.scenario").attr("registered")()) {
-      if (item.attr("name").cast<std::string>() == name) {
-        step = item.attr("set_up")(to_string(device_of(options.device)));
-      }
-    }
+    step = py::module_::import("stepleak.scenario").attr("set_up")(name, to_string(device_of(options.device)));
   } catch (py::error_already_set& error) {
     rethrow(error, "the set-up raised ");
   }

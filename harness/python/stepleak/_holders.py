@@ -16,7 +16,7 @@ import threading
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from stepleak import _declared, _tensors
+from stepleak import _declared, _tensors, scenario
 from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
 from stepleak._callbacks import gains_callbacks
@@ -163,7 +163,7 @@ class HolderSearch:
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
-        code = UserCode(folders, all_lines, entry=entry, limit=limit)
+        code = UserCode(folders, all_lines, entry=entry, limit=limit, apart=scenario.files_of_others())
         found = Found(
             self._growth,
             self._has_taken,

@@ -7,10 +7,12 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import re
 import sys
 import tokenize
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 from stepleak._folders import installed_folders, is_user_file, runtime_folders
@@ -28,7 +30,8 @@ class UserCode:
     """Sources of one search: what was read or parsed once is kept.
 
     `folders`: of the package of the step, where that is installed among libraries. `files`: further ones to read.
-    `modules`: by name; those that are loaded, where none are given. `entry`: of a step that we repeat.
+    `modules`: by name; those that are loaded, where none are given. `entry`: of a step that we repeat. `apart`: files
+    of modules that are loaded beside the step's, and matter only where a file that does names them.
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class UserCode:
         modules: dict[str, types.ModuleType] | None = None,
         entry: types.CodeType | None = None,
         limit: TimeLimit | None = None,
+        apart: Collection[str] = (),
     ) -> None:
         self._limit = limit
+        self._apart = {os.path.realpath(file) for file in apart}
         self._step = None if entry is None else _place_of(entry)
         self._waiting: dict[tuple[str, str, int], set[int]] = {}
         for frame in frames_of_this_thread() if entry is not None else ():
@@ -163,6 +168,19 @@ class UserCode:
                 self._read(source, namespace)
             elif name == "__main__" and any(_is_typed_in(v, namespace) for v in list(dict.values(namespace))):
                 self.is_incomplete = True
+        self._leave_out_apart()
+
+    def _leave_out_apart(self) -> None:
+        """What stands apart, and is named by no file that does not, nor by one that such a file names."""
+        apart = self._apart & self._texts.keys() - {os.path.realpath(file) for file in self._files}
+        texts = [text for file, text in self._texts.items() if file not in apart]
+        while texts:
+            text = texts.pop() or ""
+            named = {file for file in apart if re.search(rf"\b{re.escape(Path(file).stem)}\b", text)}
+            texts += [self._texts[file] for file in named]
+            apart -= named
+        for file in apart:
+            del self._texts[file], self._namespaces[file]
 
     def _read(self, file: str, namespace: dict[str, Any]) -> None:
         if not file.endswith(".py") or not is_user_file(file, self._folders, self._runtime, self._installed):

@@ -56,11 +56,24 @@ class Truth:
 
 
 _REGISTRY: dict[str, Scenario] = {}
+_running: Scenario | None = None
 
 
 def registered() -> list[Scenario]:
     """All scenarios declared so far, in order of declaration."""
     return list(_REGISTRY.values())
+
+
+def set_up(name: str, device: str) -> Step:
+    """The step of a scenario, in the process that runs this one only."""
+    global _running
+    _running = _REGISTRY[name]
+    return _running.set_up(device)
+
+
+def files_of_others() -> list[str]:
+    """Files of scenarios that are loaded, but for the one that runs; none where none does."""
+    return [] if _running is None else sorted({s.file for s in _REGISTRY.values()} - {_running.file})
 
 
 def forget_all_but(known: list[Scenario]) -> None:
