@@ -308,10 +308,11 @@ bool are_callbacks_suspect(const Trace& trace, const Trends& trends, const HostG
   return trace.recordings().empty() || holder_of_callbacks(trace.recording(), host) >= 0;
 }
 
-// Whether callbacks were added while steps were recorded, and the objects have not shown yet that no more are.
-bool are_callbacks_awaited(const Trace& trace, const HostGrowth& host) {
+// Whether callbacks were added while steps were recorded, and the objects have not shown yet that no more are, as they
+// do in as many steps as a trend alone needs.
+bool are_callbacks_awaited(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
   if (trace.recordings().empty() || host.objects.state != TrendState::undecided) return false;
-  return holder_of_callbacks(trace.recording()) >= 0;
+  return trends.judged().count() < policy.leak_steps && holder_of_callbacks(trace.recording()) >= 0;
 }
 
 }  // namespace
@@ -348,7 +349,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
   const bool is_suspect = are_callbacks_suspect(trace, trends, host, policy);
   const bool are_callbacks_kept = is_suspect && !trace.recordings().empty();
-  const bool are_awaited = are_callbacks_awaited(trace, host);
+  const bool are_awaited = are_callbacks_awaited(trace, trends, host, policy);
   if (steps >= policy.clean_steps && is_flat && !is_rising(trace, {Counter::shared_bytes}, trends) && is_host_settled &&
       are_devices_settled && !is_suspect && !are_awaited) {
     decision.next = Decision::Next::clean;
@@ -361,9 +362,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    const auto unsettled = are_awaited ? "Python objects have not settled, and callbacks (hooks, handlers) were added"
-                                       : unsettled_of(trace, trends, are_devices_settled);
-    decision.reason = fmt::format("after {} steps {}", steps, unsettled);
+    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, are_devices_settled));
     for (const auto& ledger : exact) {
       if (ledger.trend.is_flat()) continue;
       decision.reason = fmt::format(
