@@ -152,23 +152,39 @@ void take_from_first(const Finding& further, std::vector<Finding>& findings) {
   }
 }
 
+// Containers beside those of the findings that took entries in several recorded steps: where each is first met.
+std::vector<int> others_that_grew(const Recording& recording, const std::vector<Finding>& findings) {
+  std::vector<int> others;
+  // What keeps a leak whose holder was not found may be any of them.
+  if (std::any_of(findings.begin(), findings.end(), [](const Finding& known) { return known.holder_index < 0; }))
+    return others;
+  std::set<int> seen;
+  for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
+    const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+    if (holder.container < 0 || holder.gained_entries < kFewestEntries) continue;
+    if (is_named(recording, holder, findings) || !seen.insert(holder.container).second) continue;
+    others.push_back(index);
+  }
+  return others;
+}
+
+std::vector<Finding> findings_of(const Recording& recording, int index) {
+  auto found = of_tensors(recording, index);
+  return found.empty() ? of_host_memory(recording, index) : found;
+}
+
+bool is_proven_by_sources(const Holder& holder) {
+  return never_ends(holder.structure) || holder.structure.type == StructureType::uncalled;
+}
+
 }  // namespace
 
 std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding>& findings) {
   const auto& recording = evidence.recording;
   std::vector<Finding> further;
-  // What keeps a leak whose holder was not found may be any of them.
-  if (std::any_of(findings.begin(), findings.end(), [](const Finding& known) { return known.holder_index < 0; }))
-    return further;
-  std::set<int> seen;
-  for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
-    const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-    const bool goes_on = never_ends(holder.structure) || holder.structure.type == StructureType::uncalled;
-    const bool is_leak = holder.container >= 0 && goes_on && holder.gained_entries >= kFewestEntries;
-    if (!is_leak || is_named(recording, holder, findings) || !seen.insert(holder.container).second) continue;
-    auto found = of_tensors(recording, index);
-    if (found.empty()) found = of_host_memory(recording, index);
-    for (auto& finding : found) {
+  for (const auto index : others_that_grew(recording, findings)) {
+    if (!is_proven_by_sources(recording.holders.at(static_cast<std::size_t>(index)))) continue;
+    for (auto& finding : findings_of(recording, index)) {
       // The numbers of a finding that was there are of all that grew.
       if (find_same(finding, findings) != nullptr) continue;
       take_from_first(finding, findings);
@@ -180,6 +196,16 @@ std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding
     }
   }
   return further;
+}
+
+std::vector<Finding> unproven_beside(const Evidence& evidence, const std::vector<Finding>& findings) {
+  const auto& recording = evidence.recording;
+  std::vector<Finding> unproven;
+  for (const auto index : others_that_grew(recording, findings)) {
+    if (is_proven_by_sources(recording.holders.at(static_cast<std::size_t>(index)))) continue;
+    for (auto& finding : findings_of(recording, index)) unproven.push_back(std::move(finding));
+  }
+  return unproven;
 }
 
 }  // namespace stepleak

@@ -16,4 +16,8 @@ namespace stepleak {
 /// tensors of them take is no longer the first finding's of the same ledger. A pure function but for that.
 [[nodiscard]] std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding>& findings);
 
+/// What else took entries in several recorded steps, and keeps as much: of these containers nothing proves that they
+/// go on, and the growth that the findings tell of may be theirs in part. `findings`: with the further ones.
+[[nodiscard]] std::vector<Finding> unproven_beside(const Evidence& evidence, const std::vector<Finding>& findings);
+
 }  // namespace stepleak

@@ -217,6 +217,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   outcome.replaced_in = std::min(outcome.held, steps_for(outcome.held));
   outcome.full_at = end + steps_for(missing);
   outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
+  outcome.device = finding.device;
   return outcome;
 }
 

@@ -50,6 +50,17 @@ void add_further_leaks(const Evidence& evidence, std::vector<Finding>& findings)
   }
 }
 
+std::vector<std::string> notes_of_unproven(const Evidence& evidence, const std::vector<Finding>& findings) {
+  std::vector<std::string> notes;
+  if (evidence.recording.is_empty()) return notes;
+  for (const auto& finding : unproven_beside(evidence, findings)) {
+    const auto structure = structure_text(finding.structure);
+    notes.push_back(fmt::format("{}, in {}: {}", finding.what, finding.holder,
+                                structure.empty() ? "whether it goes on is not known" : structure));
+  }
+  return notes;
+}
+
 bool is_exhausted(const RunRecord& record) { return record.failure && record.failure->is_out_of_memory; }
 
 // A run that ended before its budget is judged by what it has; only memory that ran out is a proof of its own.
@@ -165,6 +176,19 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
                      outcome.full_at + outcome.replaced_in + kStepsToSettle * record.policy.clean_steps);
 }
 
+// Of a container whose device is full before it is: its bound ends nothing. Empty of another.
+std::string beyond_capacity(const RecordOutcome& outcome, const RunRecord& record) {
+  if (outcome.type != Outcome::bounded) return {};
+  for (const auto& capacity : record.capacities) {
+    const auto total = static_cast<double>(capacity.total_bytes);
+    if (capacity.device != outcome.device || total <= 0 || outcome.bytes_when_full <= total) continue;
+    return fmt::format("{} is bounded at {}, with which it would hold {}: more than the {} of {}", outcome.holder,
+                       outcome.bound, format_bytes(outcome.bytes_when_full), format_bytes(total),
+                       to_string(outcome.device));
+  }
+  return {};
+}
+
 // What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.
 std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   std::vector<std::string> notes;
@@ -190,7 +214,7 @@ bool is_witness(const Finding& finding) {
 std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record) {
   switch (outcome.type) {
     case Outcome::bounded:
-      return reason_of_bound(outcome, record);
+      return beyond_capacity(outcome, record).empty() ? reason_of_bound(outcome, record) : "";
     case Outcome::filling:
       if (is_waited_for_in_vain(outcome, record.trace.step_count(), record.policy)) return {};
       return fmt::format("{} is {}, which has not ended its growth in {} steps: let it run longer", outcome.holder,
@@ -279,6 +303,8 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     if (finding.kind == Kind::growing_buffer && is_of_places) finding.structure = {};
   }
   add_further_leaks(evidence, result.findings);
+  for (auto& note : notes_of_unproven(evidence, result.findings)) result.notes.push_back(std::move(note));
+  if (auto note = beyond_capacity(judgement.outcome, record); !note.empty()) result.notes.push_back(std::move(note));
   if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");
   }

@@ -206,7 +206,8 @@ std::string limit_of(const Result& result) {
     is_uncounted = is_uncounted || (device.type == DeviceType::cuda && objects == limit.floors.end());
   }
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
-  return fmt::format("{}, or one block every {} steps{}{}{}", text, limit.period_steps, declared_of(result.declared),
+  return fmt::format("{}, or one block every {} steps, and nothing that begins after step {}{}{}{}", text,
+                     limit.period_steps, result.steps, declared_of(result.declared),
                      is_heap_unseen ? "; the host heap was not seen" : "",
                      is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
 }

@@ -321,6 +321,16 @@ void Session::add_last_look() {
   (void)look_for_clean();
 }
 
+std::vector<std::string> Session::notes_of_time() const {
+  const auto asked = parts_.policy.clean_steps;
+  if (!is_out_of_time_ || policy_.clean_steps >= asked) return {};
+  return {
+      fmt::format("the time budget of {:g} s ended it at step {}, where a clean verdict would have waited for step {}: "
+                  "what is rarer, "
+                  "begins later or needs more steps to be told from noise was not looked for",
+                  policy_.budget_seconds, trace_.step_count(), asked)};
+}
+
 RunRecord Session::finish() {
   // A loop of the user's may end in the middle of the record pass.
   if (is_in_record_ && !failure_ && trace_.step_count() >= trace_.passes().back().first_step) {
@@ -328,12 +338,14 @@ RunRecord Session::finish() {
   }
   add_last_look();
   observer_.detach();
+  auto notes = notes_of_time();
   return {.target = parts_.target,
           .device = parts_.device,
           .policy = policy_,
           .trace = std::move(trace_),
           .failure = std::move(failure_),
           .is_interrupted = is_interrupted_,
+          .notes = std::move(notes),
           .conditions = parts_.conditions,
           .seconds = seconds()};
 }

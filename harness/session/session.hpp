@@ -69,6 +69,7 @@ class Session {
   template <typename Action>
   void aside(const Action& action);
   [[nodiscard]] bool is_time_up() const;
+  [[nodiscard]] std::vector<std::string> notes_of_time() const;
   [[nodiscard]] Next look(bool is_late);
   [[nodiscard]] Next end_pass();
   [[nodiscard]] Next follow(const Move& move);

@@ -28,7 +28,9 @@ Result run_synthetic(const SyntheticProgram& program, const SyntheticRun& run) {
     memory.begin_step(index + 1);
     program.step(index + 1, memory);
   };
-  return conclude(repeat(step, session), parts.detectors);
+  auto record = repeat(step, session);
+  if (run.host_bytes > 0) record.capacities.push_back({kHost, run.host_bytes, 0});
+  return conclude(record, parts.detectors);
 }
 
 }  // namespace stepleak

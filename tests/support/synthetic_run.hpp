@@ -24,6 +24,7 @@ struct SyntheticRun {
   Policy policy;
   std::uint64_t addresses = 0;  ///< where blocks lie
   std::int64_t set_up = 0;      ///< what the set-up made: bytes of one tensor, bytes of heap, and objects
+  std::int64_t host_bytes = 0;  ///< of the machine's memory; 0: not known
 };
 
 /// Runs a program under the session that production uses, with its judge, its looks and all detectors.

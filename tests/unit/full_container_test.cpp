@@ -45,6 +45,22 @@ TEST(FullContainerTest, IsALeakWhereEachEntryIsLargerThanTheLast) {
   EXPECT_EQ(run_full([](std::int64_t step) { return 64 * step; }, Effort::standard).verdict, Verdict::leak);
 }
 
+// A deque of a million entries of 64 KiB each: it is full at 61 GiB.
+TEST(FullContainerTest, IsALeakWhereTheMachineIsFullBefore) {
+  constexpr std::int64_t kGiB = 1 << 30;
+  const auto run_on = [](std::int64_t host_bytes) {
+    return run_synthetic({.step = [](std::int64_t, SyntheticMemory& memory) { memory.keep(65536); },
+                          .structure = {.type = StructureType::bounded, .bound = 1'000'000}},
+                         {.host_bytes = host_bytes});
+  };
+  const auto beyond = run_on(32 * kGiB);
+  EXPECT_EQ(beyond.verdict, Verdict::leak);
+  ASSERT_FALSE(beyond.notes.empty());
+  EXPECT_NE(beyond.notes.front().find("more than the 32.0 GiB of cpu"), std::string::npos) << beyond.notes.front();
+  EXPECT_EQ(run_on(128 * kGiB).verdict, Verdict::inconclusive);
+  EXPECT_EQ(run_on(0).verdict, Verdict::inconclusive);
+}
+
 // The last look leaves no room for a record pass, and a shorter one would prove nothing.
 TEST(FullContainerTest, RecordsNoPassThatIsTooShortToProve) {
   const auto result = run_full([draws = Draws(1)](std::int64_t) mutable { return draws.between(1, 4); }, Effort::quick);

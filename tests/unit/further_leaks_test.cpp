@@ -30,6 +30,7 @@ Holder list_of(int node, StructureType type, std::int64_t gained_bytes = 0) {
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Finding> further;
+  std::vector<Finding> unproven;
 };
 Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it = 0, bool is_first_known = true,
                      std::int64_t searched = kRecorded, const Statement& first_kept_by = {}) {
@@ -63,6 +64,7 @@ Outcome outcome_with(const Holder& second, std::int64_t bytes_of_tensors_in_it =
   const Evidence evidence{trace, trends, trace.recording()};
   Outcome outcome{.findings = GrowthDetector().detect(evidence)};
   outcome.further = further_leaks(evidence, outcome.findings);
+  outcome.unproven = unproven_beside(evidence, outcome.findings);
   return outcome;
 }
 
@@ -83,6 +85,21 @@ TEST(FurtherLeaksTest, NamesNoListThatIsBoundedOrLight) {
   EXPECT_TRUE(outcome_with(list_of(1, StructureType::reset, 600 * kRecorded)).further.empty());
   EXPECT_TRUE(outcome_with(list_of(1, StructureType::unknown, 600 * kRecorded)).further.empty());
   EXPECT_TRUE(outcome_with(list_of(1, StructureType::unbounded, 300 * kRecorded)).further.empty());
+}
+
+TEST(FurtherLeaksTest, KnowsWhatElseGrewThoughNothingProvesThatItGoesOn) {
+  using enum StructureType;
+  for (const auto type : {unknown, keyed, bounded, reset}) {
+    const auto outcome = outcome_with(list_of(1, type), 256);
+    ASSERT_EQ(outcome.unproven.size(), 1U);
+    EXPECT_EQ(outcome.unproven.front().holder, "train.records (list, len 40)");
+    EXPECT_NEAR(outcome.unproven.front().bytes_per_step, 256, 1);
+    EXPECT_EQ(outcome.unproven.front().structure.type, type);
+  }
+  EXPECT_EQ(outcome_with(list_of(1, unknown, 600 * kRecorded)).unproven.size(), 1U);
+  EXPECT_TRUE(outcome_with(list_of(1, unknown, 300 * kRecorded)).unproven.empty());
+  EXPECT_TRUE(outcome_with(list_of(1, unbounded, 600 * kRecorded)).unproven.empty());
+  EXPECT_TRUE(outcome_with(list_of(0, unknown, 600 * kRecorded)).unproven.empty());
 }
 
 TEST(FurtherLeaksTest, NamesNoContainerTwice) {

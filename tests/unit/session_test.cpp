@@ -512,6 +512,18 @@ TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
   EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
   EXPECT_GE(result.steps, kFewestSteps);
   EXPECT_LE(result.steps, 100);
+  EXPECT_TRUE(has_note(result, "the time budget of 1 s ended it at step"));
+  EXPECT_TRUE(has_note(result, "a clean verdict would have waited for step 512"));
+}
+
+TEST(SessionTest, SaysNothingOfATimeThatWasEnough) {
+  auto policy = policy_of(Effort::standard);
+  policy.budget_seconds = 10;
+  KeepingProbe probe(1, 0);
+  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time},
+                                taking(std::chrono::milliseconds(10)));
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  EXPECT_FALSE(has_note(result, "the time budget"));
 }
 
 // A loop of the user's ends where it ends.
