@@ -8,10 +8,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from stepleak import _peers, _standing
 
 PROGRAM = """
 import json, os, random, sys, time
@@ -143,7 +146,97 @@ def test_a_rank_that_dies_ends_the_other_with_its_name(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_hangs_ends_both_at_the_timeout(tmp_path: Path) -> None:
-    first, second = run_ranks(tmp_path, "hangs")
-    assert first[0] == 3 or first[2]["verdict"] == "failure"
-    assert second[0] != 0
-    assert "stepleak:" in second[1]
+    hangs = next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if "time.sleep(600)" in line)
+    for code, errors, result in run_ranks(tmp_path, "hangs"):
+        assert code == 3 or result["verdict"] == "failure"
+        assert "the others wait for rank 1, with fewer collectives begun" in errors
+        assert f"rank 1: {tmp_path}/job.py:{hangs} (step): time.sleep(600)" in errors
+        assert "(step): loss.backward()" in errors.partition("rank 0: ")[2].partition("\n")[0]
+
+
+# --- who holds the others up ------------------------------------------------------------------------------------------
+
+
+def begun(**counts: tuple[int, int]) -> _standing.Standing:
+    return _standing.Standing(3, 9.0, "train.py:7 (step)", {name: list(both) for name, both in counts.items()})
+
+
+def test_a_rank_with_fewer_collectives_is_waited_for() -> None:
+    standings = {0: begun(all=(10, 14)), 1: begun(all=(10, 13)), 2: begun(all=(10, 14))}
+    assert _standing.behind(standings) == [1]
+    assert "wait for rank 1" in _standing.why_held_up(standings, [])
+
+
+def test_ranks_with_as_many_collectives_are_not_told_apart() -> None:
+    standings = {0: begun(all=(10, 14)), 1: begun(all=(10, 14))}
+    assert _standing.behind(standings) == []
+    assert "nothing tells which of them" in _standing.why_held_up(standings, [])
+
+
+def test_a_rank_that_waits_for_another_itself_is_not_waited_for() -> None:
+    standings = {0: begun(all=(10, 14)), 1: begun(all=(10, 13), pair=(5, 8)), 2: begun(all=(10, 14), pair=(5, 7))}
+    assert _standing.behind({**standings, 2: begun(all=(10, 13), pair=(5, 7))}) == [2]
+    assert _standing.behind(standings) == [1, 2]  # in a circle
+
+
+def test_counts_that_differed_before_tell_nothing() -> None:
+    # Gloo counts messages of a pipeline.
+    assert _standing.behind({0: begun(all=(10, 12)), 1: begun(all=(20, 24))}) == []
+
+
+def test_who_does_not_answer_is_told_beside_whom_the_others_wait_for() -> None:
+    standings = {0: begun(all=(10, 14)), 1: begun(all=(10, 13)), 2: begun(all=(10, 14))}
+    waits = "the others wait for rank 1, with fewer collectives begun"
+    assert _standing.why_held_up(standings, [2]) == f": rank 2 does not answer, and {waits}"
+    assert _standing.why_held_up(standings, [1]) == ": rank 1 does not answer"
+    assert _standing.why_held_up(standings, [2, 3]).startswith(": ranks 2, 3 do not answer, and ")
+
+
+def test_ranks_that_stand_in_one_place_are_told_together() -> None:
+    elsewhere = begun()._replace(place="train.py:9 (step)")
+    told = _standing.places({0: begun(), 1: elsewhere, 2: begun()}, [1])
+    assert told == "\n  ranks 0, 2: train.py:7 (step)\n  rank 1, 9 s after the last look: train.py:9 (step)"
+
+
+def test_a_rank_that_does_not_answer_is_named_with_where_it_stood(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_peers, "_ANSWER_SECONDS", 0.0)
+    store = torch.distributed.HashStore()
+    first, second = (_peers.Peers(store, rank, 2, timeout=8) for rank in range(2))
+    assert second._lost_peer(waited=3) is None
+    assert second._lost_peer(waited=5) is None  # tells where it stands, and is not heard of again
+    told = str(first._lost_peer(waited=9))
+    assert "no rank came to the next look within 8 s: rank 1 does not answer\n" in told
+    assert f"rank 1, 5 s after the last look: {__file__}:" in told
+
+
+def test_a_rank_that_has_come_to_the_next_look_holds_nobody_up() -> None:
+    store = torch.distributed.HashStore()
+    first, second = (_peers.Peers(store, rank, 2, timeout=0.1) for rank in range(2))
+    assert second._lost_peer(waited=0.06) is None
+    with pytest.raises(_peers.PeerLost, match=r"rank 0 did not come to step 7 within 0.1 s$"):
+        second.agree(7, "goes on")
+    told = str(first._lost_peer(waited=1))
+    assert told.startswith("rank 0 did not come to the next look within 0.1 s\n  rank 0: ")
+    with pytest.raises(_peers.PeerLost, match=r"rank 0 did not come to step 8 within 0.1 s; it stands at .*:\d+ \("):
+        _peers.Peers(store, 1, 2, timeout=0.1).agree(8, "goes on")
+
+
+def test_place_of_a_rank_is_a_line_of_the_users() -> None:
+    ended = threading.Event()
+
+    def train() -> None:
+        ended.wait(60)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    place = ""
+    while "(train)" not in place:  # it has begun
+        place = _standing.place_of_thread(thread.ident or 0, with_text=True)
+    ended.set()
+    thread.join()
+    line = train.__code__.co_firstlineno + 1
+    assert place in (
+        f"{__file__}:{line} (train): ended.wait(60)",
+        f"{__file__}:{line - 1} (train): def train() -> None:",
+    )
+    assert _standing.place_of_thread(thread.ident or 0, with_text=True) == "a place that is not known"

@@ -82,6 +82,11 @@ def frames_of_this_thread() -> Iterator[types.FrameType]:
     return _users(sys._getframe())
 
 
+def frames_of_thread(thread: int) -> Iterator[types.FrameType]:
+    """The same of the thread with this identifier; none once it has ended."""
+    return _users(sys._current_frames().get(thread))
+
+
 def _is_torchs(frame: types.FrameType) -> bool:
     name = dict.get(frame.f_globals, "__name__")
     return type(name) is str and name.partition(".")[0] == "torch"

@@ -18,8 +18,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from stepleak import _standing
+
 _RUNS = itertools.count()
 """Runs of this process: all ranks make the same ones, in the same order."""
+
+_TELLING_SECONDS = 1.0
+"""Between two times that a rank tells where it stands, once half of its time is over. Before, it costs nothing."""
+
+_ANSWER_SECONDS = 2.0
+"""How much later than this one another rank may find that its time is over. One that does not by then is stuck so that
+no thread of it runs."""
 
 _LAST_WORDS_SECONDS = 10.0
 """How long a step may take to return after its process group was aborted."""
@@ -38,11 +47,15 @@ class Peers:
         self._store = store
         self._timeout = timeout
         self._number = 0
+        self._thread = threading.get_ident()
+        self._begun = _standing.begun_collectives()
+        self._tells_at = 0.0
+        self._is_over = threading.Event()
         self._watchdog: _Watchdog | None = None
 
     def start(self, abort: Callable[[], None]) -> None:
         """From here on a step that waits for a lost rank ends; `abort` ends the waiting of its collectives."""
-        self._watchdog = _Watchdog(self._lost_peer, abort, self._timeout)
+        self._watchdog = _Watchdog(self._lost_peer, abort, self._is_over)
 
     def stop(self) -> None:
         if self._watchdog is not None:
@@ -51,9 +64,12 @@ class Peers:
 
     def agree(self, step: int, wish: str) -> list[str]:
         """Waits for the wishes of all ranks after the same step; by rank. Raises PeerLost."""
-        if self._watchdog is not None:
-            self._watchdog.reset()
-        return self._exchange(wish, f"step {step}")
+        self._reset()
+        wishes = self._exchange(wish, f"step {step}")
+        # Now for all ranks at once, so that their time is over at once, however long one has waited here.
+        self._begun = _standing.begun_collectives()
+        self._reset()
+        return wishes
 
     def gather(self, text: str) -> list[str]:
         """What each rank came to, by rank; after it no rank needs another. Raises PeerLost."""
@@ -67,6 +83,11 @@ class Peers:
         # Where the store went with its rank, the others know that.
         with contextlib.suppress(RuntimeError):
             self._store.set(f"left/{self.rank}", what)
+
+    def _reset(self) -> None:
+        self._tells_at = self._timeout / 2
+        if self._watchdog is not None:
+            self._watchdog.reset()
 
     def _exchange(self, text: str, place: str) -> list[str]:
         self._number += 1
@@ -83,7 +104,9 @@ class Peers:
                 if lost is not None:
                     raise PeerLost(lost)
                 if time.monotonic() > deadline:
-                    raise PeerLost(f"rank {other} did not come to {place} within {self._timeout:g} s")
+                    where = self._standing_of(other, self._number - 1)
+                    stands = "" if where is None else f"; it stands at {where.place}"
+                    raise PeerLost(f"rank {other} did not come to {place} within {self._timeout:g} s{stands}")
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
             return str(self._store.get(key).decode())
@@ -95,31 +118,77 @@ class Peers:
             return None
         return f"rank {other} ended early: {self._store.get(f'left/{other}').decode()}"
 
-    def _lost_peer(self) -> str | None:
-        """Asked by the watchdog's thread while a step runs."""
+    def _lost_peer(self, waited: float) -> str | None:
+        """Asked by the watchdog's thread while a step runs, so many seconds after the last look."""
         try:
             for other in range(self.world):
                 lost = self._left(other) if other != self.rank else None
                 if lost is not None:
                     return lost
+            if waited > self._timeout:
+                return self._stalled(waited)
+            if waited > self._tells_at:
+                self._tells_at = waited + _TELLING_SECONDS
+                self._tell_standing(waited)
         except RuntimeError:
             return "the rank that holds the ranks' store is gone"
         return None
 
+    def _tell_standing(self, waited: float) -> _standing.Standing:
+        is_last = waited > self._timeout
+        place = _standing.place_of_thread(self._thread, with_text=is_last)
+        begun = {name: [self._begun.get(name, 0), now] for name, now in _standing.begun_collectives().items()}
+        own = _standing.Standing(self._number, waited, place, begun)
+        self._store.set(f"stands/{self.rank}", own.to_text())
+        return own
+
+    def _standing_of(self, other: int, look: int) -> _standing.Standing | None:
+        """Where a rank last said that it stands after a look; None where it did not say so."""
+        if not self._store.check([f"stands/{other}"]):
+            return None
+        standing = _standing.parse(self._store.get(f"stands/{other}").decode())
+        return standing if standing.look == look else None
+
+    def _stalled(self, waited: float) -> str:
+        """Who holds up this rank, whose time is over, and where each stands that did not come to the next look."""
+        look = self._number
+        standings = {self.rank: self._tell_standing(waited)}
+        silent = [other for other in range(self.world) if other != self.rank]
+        has_come = False
+        deadline = time.monotonic() + _ANSWER_SECONDS
+        while silent:
+            for other in list(silent):
+                if self._store.check([f"{look + 1}/{other}"]):
+                    has_come = True
+                    silent.remove(other)
+                    standings.pop(other, None)
+                elif (standing := self._standing_of(other, look)) is not None:
+                    standings[other] = standing
+                    if standing.waited > self._timeout:
+                        silent.remove(other)
+            if time.monotonic() > deadline or self._is_over.wait(0.05):
+                break
+        late = sorted({*standings, *silent})
+        who = _standing.named(late) + " did not come" if has_come else "no rank came"
+        why = _standing.why_held_up(standings, silent)
+        return f"{who} to the next look within {self._timeout:g} s{why}" + _standing.places(standings, silent)
+
 
 class _Watchdog:
-    """Ends a step that waits for a rank that is lost, or that takes longer than the timeout.
+    """Ends a step that waits for a rank that is lost, or that takes longer than the ranks' timeout.
 
     Its collectives are aborted; where that does not help the process ends with exit code 3, the stacks of its threads,
     and the rank's name.
     """
 
-    def __init__(self, lost_peer: Callable[[], str | None], abort: Callable[[], None], timeout: float) -> None:
+    def __init__(
+        self, lost_peer: Callable[[float], str | None], abort: Callable[[], None], is_over: threading.Event
+    ) -> None:
+        """`lost_peer`: what ends the step, if anything does, so many seconds after the last reset."""
         self._lost_peer = lost_peer
         self._abort = abort
-        self._timeout = timeout
         self._reset_at = time.monotonic()
-        self._is_over = threading.Event()
+        self._is_over = is_over
         self._thread = threading.Thread(target=self._run, name="stepleak-watchdog", daemon=True)
         self._thread.start()
 
@@ -132,9 +201,7 @@ class _Watchdog:
 
     def _run(self) -> None:
         while not self._is_over.wait(0.2):
-            reason = self._lost_peer()
-            if reason is None and time.monotonic() - self._reset_at > self._timeout:
-                reason = f"no rank came to the next look within {self._timeout:g} s"
+            reason = self._lost_peer(time.monotonic() - self._reset_at)
             if reason is not None:
                 self._end_step(reason)
                 return
@@ -143,7 +210,7 @@ class _Watchdog:
         # A step that does not wait for the lost rank comes to its next look, and hears of it there.
         if self._is_over.wait(_LAST_WORDS_SECONDS):
             return
-        print(f"stepleak: {reason}; the step waits for it", file=sys.stderr, flush=True)
+        print(f"stepleak: {reason}\nstepleak: it waits, so its collectives are aborted", file=sys.stderr, flush=True)
         aborting = threading.Thread(target=self._abort, daemon=True)  # it may wait for the rank itself
         aborting.start()
         if self._is_over.wait(_LAST_WORDS_SECONDS):
