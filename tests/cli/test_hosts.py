@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -213,7 +214,49 @@ def test_a_package_that_nobody_may_write_to_does(in_python: PythonHost) -> None:
     assert "kept by train.py:" in outcome.block_of("train.py:leaks")
 
 
+HEAVY = {
+    *("torch", "numpy", "stepleak._core", "stepleak._check", "stepleak._load"),
+    *(
+        "ast",
+        "dataclasses",
+        "datetime",
+        "inspect",
+        "json",
+        "linecache",
+        "pathlib",
+        "platform",
+        "re",
+        "tomllib",
+        "typing",
+    ),
+}
+"""What takes long to import, and is needed only once a step is judged."""
+
+
 def test_importing_the_package_imports_no_torch() -> None:
-    code = "import sys, stepleak; print([name for name in ('torch', 'numpy', 'stepleak._core') if name in sys.modules])"
+    # Some of them may be there before, by what an environment imports as Python starts.
+    code = "import sys; before = {*sys.modules}; import stepleak; print(*sorted({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert "stepleak" in done.stdout.split()
+    assert not HEAVY & set(done.stdout.split())
+
+
+def test_help_imports_nothing_that_judges(in_python: PythonHost) -> None:
+    outcome = in_python("--help", switches={"PYTHONPROFILEIMPORTTIME": "1"})
+    imported = set(re.findall(r"^import time:.*\| +(\S+)$", outcome.err, re.MULTILINE))
+    assert "stepleak._cli" in imported
+    assert not imported & (HEAVY - {"json", "pathlib", "re", "typing"})  # those an environment may import itself
+
+
+def test_all_that_is_public_is_there_once_it_is_asked_for() -> None:
+    code = """
+        import stepleak
+        assert {*stepleak.__all__} <= {*dir(stepleak)}
+        assert all(getattr(stepleak, name).__name__ == name for name in stepleak.__all__)
+        assert stepleak.scenario.__name__ == "stepleak.scenario"
+        assert repr(stepleak.LeakError) == "<class 'stepleak.LeakError'>"
+        assert not hasattr(stepleak, "checks")
+        from stepleak import *
+        assert watch is stepleak.watch
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

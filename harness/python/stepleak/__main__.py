@@ -15,8 +15,11 @@ import os
 import signal
 import sys
 import types
-from pathlib import Path
-from typing import NoReturn
+
+# As of `typing`. Python starts twice before there is a word of help: what each import takes is waited for twice.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # Where the process stands: set by the first interpreter for the second, with what the variables were before.
 _BEFORE = "_STEPLEAK_BEFORE"
@@ -94,13 +97,15 @@ def _leave_no_trace() -> None:
 def _find_own_package() -> bool:
     """Our own folder, which Python puts first for a file that it runs, would hide modules of the user's. Gives whether
     that of the package had to take its place."""
-    here = Path(__file__).resolve().parent
-    if sys.path and Path(sys.path[0]).resolve() == here:
+    here = os.path.dirname(os.path.realpath(__file__))
+    if sys.path and os.path.realpath(sys.path[0]) == here:
         del sys.path[0]
     found = importlib.util.find_spec("stepleak")
-    is_found = found is not None and found.origin is not None and Path(found.origin).resolve().parent == here
+    is_found = (
+        found is not None and found.origin is not None and os.path.dirname(os.path.realpath(found.origin)) == here
+    )
     if not is_found:
-        sys.path.insert(0, str(here.parent))
+        sys.path.insert(0, os.path.dirname(here))
     return not is_found
 
 
