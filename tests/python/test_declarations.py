@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -71,11 +75,64 @@ def test_plain_declarations_are_read(tmp_path: Path) -> None:
         "def later():\n    import helpers",
         "import importlib",
         "exec('x = 1')",
+        "run = eval",
+        # where a line does not tell
+        "import torch, helpers",
+        "import random; import helpers",
+        "from torch import nn; from helpers import zz",
+        "if True: import helpers",
+        "from torch import (\n    nn,\n); import helpers",
+        "(make('x')\n@leak(kind='growth', report='x')(make('zz')))",
+        "text = '@leak()'\ndeclare = leak",
+        "torch.leak = 1",
+        # another way to write a name
+        "declare = \uff4ceak",
     ],
 )
 def test_what_must_be_run_to_be_known_is_told(more: str, tmp_path: Path) -> None:
     with pytest.raises(_declarations.NotPlain, match=r"mine\.py:\d+"):
         names(tmp_path, textwrap.dedent(PLAIN) + more + "\n")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "from torch import (\n    nn,\n    optim as o,\n)",
+        "def later():\n    import torch.nn.functional as F, random\n    from collections import deque as d, Counter",
+        'text = """\n@leak(kind=\'x\')\nimport helpers, a leak that eval finds\n"""',
+        "def evaluate(model):\n    # a clean import\n    return model.eval()",
+        "unclean, important, leaks, m\u00f6gl\u00edch = range(4)",
+    ],
+)
+def test_what_only_looks_like_a_declaration_is_none(more: str, tmp_path: Path) -> None:
+    assert names(tmp_path, textwrap.dedent(PLAIN) + more + "\n") == ["mine", "mine_clean"]
+
+
+def test_a_file_that_does_not_parse_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SyntaxError, match=r"mine\.py"):
+        names(tmp_path, textwrap.dedent(PLAIN) + "def (:\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  One.", "One.\n\n    Two.\n      Three.\n    ", "\n\n\tOne.\n  Two.\n", "One.\n  \n    \n  Two.\n"]
+)
+def test_a_story_is_shown_as_by_its_own_docstring(text: str) -> None:
+    assert _declarations.without_indentation(text) == inspect.cleandoc(text)
+
+
+@pytest.mark.parametrize("folder", ["", ".", "./there/", "there//here/../here", "/", "/there/./here/"])
+def test_files_are_named_as_where_they_are_loaded(folder: str) -> None:
+    assert _declarations._path_of(folder, "mine.py") == str(Path(folder) / "mine.py")
+
+
+def test_reading_imports_little(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(textwrap.dedent(PLAIN), encoding="utf-8")
+    command = [sys.executable, "-I", "-S", "-X", "importtime", _declarations.__file__, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert '"mine_clean"' in done.stdout
+    imported = set(re.findall(r"^import time:.*\| +(\S+)$", done.stderr, re.MULTILINE))
+    assert "_ast" in imported
+    assert not imported & {"ast", "contextlib", "dataclasses", "inspect", "pathlib", "typing"}
 
 
 def test_all_scenarios_of_the_checkout_are_plain() -> None:

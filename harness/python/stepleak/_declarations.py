@@ -7,17 +7,44 @@
 Prints {"scenarios": [...]}. A scenario's file imports torch, which takes seconds; its decorators are plain calls. Exit
 status 1 where anything else could declare one: a decorator that is called, a module that the file imports. Then the
 files have to be imported to know.
+
+A listing waits for this, mostly for files to be parsed: what is imported here is little, and a file's tree is walked
+only where its text does not tell.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
+import gc
 import json
+import os
+import re
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+
+# As `ast` has them, which imports much more.
+from _ast import (
+    AST,
+    AsyncFunctionDef,
+    Attribute,
+    Call,
+    ClassDef,
+    Constant,
+    Expr,
+    FunctionDef,
+    Import,
+    ImportFrom,
+    List,
+    Module,
+    Name,
+    PyCF_ONLY_AST,
+    Tuple,
+    expr,
+)
+
+# As of `typing`.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _DECORATORS = {"leak", "clean"}
 _LISTED = {"kind", "report", "line", "holder", "not_yet", "needs_cuda", "min_gpus"}
@@ -25,48 +52,108 @@ _LISTED = {"kind", "report", "line", "holder", "not_yet", "needs_cuda", "min_gpu
 _RUNNING = {"__import__", "builtins", "eval", "exec", "importlib", "pkgutil", "runpy"}
 _DECLARING_NOTHING = (set(sys.stdlib_module_names) - _RUNNING) | {"numpy", "torch"}
 
+_DECLARES = re.compile(r"\b(?:leak|clean|import)\b")
+_RUNS = re.compile(rf"(?<!\.)\b(?:{'|'.join(sorted(_RUNNING))})\b")
+"""`model.eval()` calls no `eval`."""
+_IMPORT = re.compile(
+    r"[ \t]*(?:from stepleak\.scenario import (?:leak|clean)(?:, (?:leak|clean))?"
+    r"|import (\w+)(?:\.\w+)*(?: as \w+)?|from (\w+)(?:\.\w+)* import \w+(?: as \w+)?(?:, \w+(?: as \w+)?)*)"
+)
+
 
 class NotPlain(Exception):
     """A declaration that must be run to be known."""
 
 
-def declarations(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(folder.glob("*.py")):
-        if path.name.startswith("_"):
+def declarations(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if name.startswith("_") or not name.endswith(".py"):
             continue
-        if not path.is_file():  # reading a pipe would wait for who writes into it
-            raise NotPlain(f"{path} is no file")
-        yield from _of_file(ast.parse(path.read_text(encoding="utf-8"), str(path)), path)
+        file = _path_of(folder, name)
+        if not os.path.isfile(file):  # reading a pipe would wait for who writes into it
+            raise NotPlain(f"{file} is no file")
+        with open(file, encoding="utf-8") as source:
+            yield from _of_file(source.read(), file)
 
 
-def _of_file(tree: ast.Module, path: Path) -> Iterator[dict[str, Any]]:
+def _path_of(folder: str | os.PathLike[str], name: str) -> str:
+    """As `pathlib` writes it, and so loading does."""
+    parts = [part for part in os.fspath(folder).split("/") if part not in ("", ".")]
+    return "/" * os.path.isabs(folder) + "/".join([*parts, name])
+
+
+def _of_file(text: str, file: str) -> Iterator[dict[str, Any]]:
+    tree = compile(text, file, "exec", PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, Module)
     plain = []
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and len(node.decorator_list) == 1:
+        if isinstance(node, FunctionDef) and len(node.decorator_list) == 1:
             decorator = node.decorator_list[0]
-            if isinstance(decorator, ast.Call) and _is_decorator(decorator.func):
+            if isinstance(decorator, Call) and _is_decorator(decorator.func):
                 plain.append(decorator.func)
-                yield _declared(node, decorator, path)
-    for part in ast.walk(tree):
+                yield _declared(node, decorator, file)
+    if _is_usual(text, len(plain)):
+        return
+    for part in _parts_of(tree):
         if part not in plain and _may_declare(part):
-            raise NotPlain(f"{path}:{getattr(part, 'lineno', 0)}")
+            raise NotPlain(f"{file}:{getattr(part, 'lineno', 0)}")
 
 
-def _is_decorator(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in _DECORATORS
+def _is_usual(text: str, declarations: int) -> bool:
+    """Whether no word of a file may declare, but for so many decorators, and its imports are plain lines."""
+    if not text.isascii():  # Python knows a name in other letters too
+        return False
+    if any(word in text for word in _RUNNING) and _RUNS.search(text):
+        return False
+    decorators = 0
+    for line in text.split("\n"):
+        # Most lines are done with here.
+        if "leak" in line or "clean" in line or "import" in line:
+            if line.startswith(("@leak(", "@clean(")):
+                decorators += 1
+                line = line.partition("(")[2]
+            if _DECLARES.search(line) and not _is_harmless_import(line):
+                return False
+    # Where there are more, one is in a text or an expression.
+    return decorators == declarations
 
 
-def _declared(function: ast.FunctionDef, decorator: ast.Call, path: Path) -> dict[str, Any]:
+def _is_harmless_import(line: str) -> bool:
+    found = _IMPORT.fullmatch(line)
+    if found is None:
+        return False
+    module = found[1] or found[2]
+    return module is None or module in _DECLARING_NOTHING
+
+
+def _parts_of(tree: AST) -> Iterator[AST]:
+    """The tree's nodes, in any order."""
+    left = [tree]
+    while left:
+        part = left.pop()
+        yield part
+        for value in vars(part).values():
+            if isinstance(value, AST):
+                left.append(value)
+            elif type(value) is list:
+                left += [each for each in value if isinstance(each, AST)]
+
+
+def _is_decorator(node: expr) -> bool:
+    return isinstance(node, Name) and node.id in _DECORATORS
+
+
+def _declared(function: FunctionDef, decorator: Call, file: str) -> dict[str, Any]:
     if decorator.args or any(keyword.arg is None for keyword in decorator.keywords):
-        raise NotPlain(f"{path}:{decorator.lineno}")
-    given = {k.arg: _literal(k.value, path) for k in decorator.keywords if k.arg in _LISTED}
+        raise NotPlain(f"{file}:{decorator.lineno}")
+    given = {k.arg: _literal(k.value, file) for k in decorator.keywords if k.arg in _LISTED}
     several = {name: given.get(name, ()) for name in ("kind", "line", "holder")}
     several = {name: [value] if isinstance(value, str) else list(value) for name, value in several.items()}
     return {
         "name": function.name,
-        "story": inspect.cleandoc(ast.get_docstring(function) or ""),
+        "story": _story_of(function),
         "report": given.get("report", ""),
-        "file": str(path),
+        "file": file,
         "expected": getattr(decorator.func, "id", ""),
         "kinds": several["kind"],
         "lines": several["line"],
@@ -77,34 +164,51 @@ def _declared(function: ast.FunctionDef, decorator: ast.Call, path: Path) -> dic
     }
 
 
-def _literal(node: ast.expr, path: Path) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise NotPlain(f"{path}:{node.lineno}") from None
+def _literal(node: expr, file: str) -> Any:
+    match node:
+        case Constant(value=value):
+            return value
+        case Tuple(elts=parts) | List(elts=parts):
+            return [_literal(part, file) for part in parts]
+    raise NotPlain(f"{file}:{node.lineno}")
 
 
-def _may_declare(part: ast.AST) -> bool:
+def _story_of(function: FunctionDef) -> str:
+    match function.body[0]:
+        case Expr(value=Constant(value=str(text))):
+            return without_indentation(text)
+    return ""
+
+
+def without_indentation(text: str) -> str:
+    """As `inspect.cleandoc`, whose module imports half of Python's library."""
+    first, *rest = text.expandtabs().split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    return "\n".join([first.lstrip(), *(line[margin:] for line in rest)]).strip("\n")
+
+
+def _may_declare(part: AST) -> bool:
     """Whether this part of a file can declare a scenario, or lead to what does."""
     match part:
-        case ast.Import(names=names):
+        case Import(names=names):
             return any(name.name.partition(".")[0] not in _DECLARING_NOTHING for name in names)
-        case ast.ImportFrom(module="stepleak.scenario", names=names, level=0):
+        case ImportFrom(module="stepleak.scenario", names=names, level=0):
             return any(name.name not in _DECORATORS or name.asname is not None for name in names)
-        case ast.ImportFrom(module=module, level=level):
+        case ImportFrom(module=module, level=level):
             return level > 0 or str(module).partition(".")[0] not in _DECLARING_NOTHING
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+        case FunctionDef(name=name) | AsyncFunctionDef(name=name) | ClassDef(name=name):
             return name in _DECORATORS
-        case ast.Name(id=name):
+        case Name(id=name):
             return name in _DECORATORS | _RUNNING
-        case ast.Attribute(attr=name):
+        case Attribute(attr=name):
             return name in _DECORATORS
     return False
 
 
 if __name__ == "__main__":
+    gc.disable()  # a tree is freed without, and this process is over soon
     try:
-        print(json.dumps({"scenarios": list(declarations(Path(sys.argv[1])))}))
+        print(json.dumps({"scenarios": list(declarations(sys.argv[1]))}))
     except (NotPlain, OSError, SyntaxError) as error:
         print(error, file=sys.stderr)
         sys.exit(1)
