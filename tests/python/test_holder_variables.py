@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import sys
 import threading
@@ -137,6 +138,37 @@ def test_arguments_of_a_call_at_exit_are_held_by_atexit() -> None:
         atexit.unregister(report_at_exit)
     assert holder["path"] == "atexit [0] -> Tensor"
     assert holder["text"] == ""
+
+
+class ReportAtExit:
+    """Registers a function of its own, which nothing else keeps."""
+
+    def __init__(self, how: str) -> None:
+        self.margin = torch.zeros(4)
+        called = {
+            "method": self.report,
+            "partial": functools.partial(report_at_exit, self.margin),
+            "closure": lambda: report_at_exit(self.margin),
+        }
+        atexit.register(called[how])
+
+    def report(self) -> None:
+        report_at_exit(self.margin)
+
+
+@pytest.mark.parametrize(
+    ("how", "path"),
+    [
+        ("method", "atexit (ReportAtExit) .margin -> Tensor"),
+        ("partial", "atexit (partial) .args [0] -> Tensor"),
+        ("closure", "atexit .self (ReportAtExit) .margin -> Tensor"),
+    ],
+)
+def test_functions_that_are_called_at_exit_are_held_by_atexit(how: str, path: str) -> None:
+    def keep() -> list[int]:
+        return [ReportAtExit(how).margin._cdata for _ in range(STEPS)]
+
+    assert holder_of_first(search(None, keep))["path"] == path
 
 
 def generated() -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import functools
 import gc
 import math
 import signal
@@ -53,7 +54,8 @@ _MOST_PAST_A_VARIABLE = 4
 """Layers searched on for a module or the step, which name a holder better, once a running function's variable leads;
 and for any of the user's, once a module of a library does."""
 AT_EXIT = "atexit"
-"""The root of what a function that is called at exit is called with."""
+"""The root of functions that are called at exit, and of what they are called with."""
+_CALLED_AT_EXIT: tuple[type, ...] = (tuple, functools.partial, types.FunctionType, types.MethodType)
 _AT_ONCE = 128
 """Objects whose referrers are asked for at once: among millions that takes seconds, which nothing interrupts."""
 _ITERATORS: tuple[type, ...] = (type(iter([])), type(iter({}.items())))
@@ -160,10 +162,8 @@ class Paths:
         ways = (_chain(item, search.came_from) for item in unseen)
         suspended = [(frame, item) for way in ways for item in way if (frame := frame_of(item)) is not None]
         if not suspended:
-            arguments = [item for item in unseen if type(item) is tuple and self._are_exit_calls_more]
-            return (
-                Search(End.FOUND, AT_EXIT, _chain(arguments[0], search.came_from)) if arguments else Search(End.UNKNOWN)
-            )
+            called = [item for item in unseen if is_one_of(type(item), _CALLED_AT_EXIT) and self._are_exit_calls_more]
+            return Search(End.FOUND, AT_EXIT, _chain(called[0], search.came_from)) if called else Search(End.UNKNOWN)
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
 

@@ -227,14 +227,14 @@ class Sources:
         ]
         return _statement(*found[0]) if len(found) == 1 else no_statement()
 
-    def statements_calling(self, name: str) -> list[dict[str, Any]]:
-        """Those that may run again and again, and call something of this name."""
+    def statements_calling(self, name: str, *, in_constructors: bool = False) -> list[dict[str, Any]]:
+        """Those that may run again and again, and call something of this name; or those of them in a constructor."""
         return [
             statement
             for file, tree in self._trees.items()
             for node in _repeated(tree)
             if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and node.value and called_name(node.value) == name
-            if not self.is_in_constructor(statement := _statement(file, node))
+            if self.is_in_constructor(statement := _statement(file, node)) == in_constructors
         ]
 
     def statement_calling_owner(self, place: Place, born: Collection[tuple[str, int]]) -> dict[str, Any]:

@@ -95,6 +95,8 @@ class Statements:
             yield self._making_link(link)
         if search.root_name == AT_EXIT:
             yield self._calling("register")
+            made = self._sources.statements_calling("register", in_constructors=True)
+            yield made[0] if len(made) == 1 else no_statement()
         if search.root_name.startswith("signal."):
             yield self._sources.statement_making("signal")
         if chain and holds_a(chain[-1], threading.Thread):
