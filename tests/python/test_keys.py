@@ -105,7 +105,7 @@ FOUND_AGAIN = {
     "object of a data set": ("keyed", program(ENCODE.format("data_of_program[i % 1_000]"))),
     "equal by value": ("keyed", program(ENCODE.format("ProgramEqual(i % 1_000)"))),
     "number of a sample": ("keyed", program(ENCODE.format("i % 1_000"))),
-    "descriptor": ("keyed", program("ProgramLazySample(i).doubled", LIMITED)),
+    "descriptor": ("conditional", program("ProgramLazySample(i).doubled", LIMITED)),
     "object that is kept beside it": (
         "keyed",
         program(ENCODE.format("data_of_program[-1]"), later="data_of_program.append(ProgramSample(i))"),
@@ -115,7 +115,7 @@ FOUND_AGAIN = {
         program(ENCODE.format("ProgramSample(i)"), later="if i % 900 == 899: encoder.encodings_kept.clear()"),
     ),
     "asked in the first epoch": (
-        "keyed",
+        "conditional",
         program(
             ENCODE.format("ProgramSample(i)"),
             "if data_of_program[0].number > 5:\n            return torch.ones(2)\n        " + BY_IN,
@@ -152,6 +152,54 @@ def test_what_may_be_asked_for_again_is_waited_for(name: str, tmp_path: Path) ->
     holder = found_in(source, tmp_path)["holders"][0]
 
     assert holder["structure"]["kind"] == kind
+
+
+LANES = """
+import torch
+
+def lane_of_program():
+    state = torch.zeros(2)
+    while True:
+        yield state
+
+class SwitchboardOfProgram:
+    def __init__(self):
+        self.lanes_kept = set()
+    def dial_program(self):
+        lane = lane_of_program()
+        program_tensor(next(lane))
+        self.lanes_kept.add(lane)
+        return lane
+
+board = SwitchboardOfProgram()
+
+def program_main():
+    active = [board.dial_program() for _ in range(4)]
+    for i in range(10_000):
+        LATER
+        for _ in range(3):
+            active.append(board.dial_program())
+            HANG_UP
+        program_step()
+
+program_main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("hang_up", "later", "kind"),
+    [
+        ("del active[0]", "pass", "unbounded"),
+        ("pass", "pass", "keyed"),
+        ("board.lanes_kept.discard(active.pop(0))", "pass", "conditional"),
+        ("del active[0]", "if i == 900: break", "unbounded"),
+        ("del active[0]", "if float(torch.rand(2)[0]) > 2: continue", "conditional"),
+    ],
+)
+def test_few_items_of_a_set_may_be_in_use(hang_up: str, later: str, kind: str, tmp_path: Path) -> None:
+    holders = found_in(LANES.replace("HANG_UP", hang_up).replace("LATER", later), tmp_path)["holders"]
+
+    assert holders[0]["structure"]["kind"] == kind
 
 
 LOADER = """

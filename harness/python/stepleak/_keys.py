@@ -21,6 +21,8 @@ from stepleak._paths import Paths
 _IN_USE = 2
 """Of few keys those that a variable of the step's may still have."""
 _MOST_LOOKED_AT = 3
+_MOST_OF_SET, _FEWEST_OF_SET = 9, 6
+"""Of a set's items: so many of so many are lost."""
 _MOST_GAINED = 4096
 _MOST_DEPTH = 4
 
@@ -34,18 +36,23 @@ def are_keys_lost(container: Any, growth: int, paths: Paths, grown: list[Any], o
     `grown`: containers that grew as well. Those with the same keys, one for each of several properties, keep them for
     each other. `ours`: what the search itself holds. False where that cannot be told, or was not told in time.
     """
-    # The first half of what came: variables may still have a batch of the newest.
-    gained = _newest_keys(container, min(growth, _MOST_GAINED))
-    earlier = gained[max(_IN_USE, len(gained) // 2) :]
-    if len(earlier) < _MOST_LOOKED_AT:
+    # The first half of what came: variables may still have a batch of the newest. A set does not tell which these are:
+    # of all its items few may be in use.
+    is_ordered = container_kind(container) is dict
+    gained = _newest_keys(container, min(growth, _MOST_GAINED) if is_ordered else _MOST_GAINED)
+    earlier = gained[max(_IN_USE, len(gained) // 2) :] if is_ordered else gained
+    most = _MOST_LOOKED_AT if is_ordered else _MOST_OF_SET
+    if len(earlier) < most:
         return False
-    looked_at = earlier[:: max(1, len(earlier) // _MOST_LOOKED_AT)][:_MOST_LOOKED_AT]
+    looked_at = earlier[:: max(1, len(earlier) // most)][:most]
+    fewest = most if is_ordered else _FEWEST_OF_SET
     parts = [[part for part in _parts_of(key) if _equals_only_itself(part)] for key in looked_at]
     wanted = set(map(id, looked_at))
     beside = [other for other in grown if any(id(key) in wanted for key in _newest_keys(other, _MOST_GAINED))]
     holders = [container, gained, earlier, looked_at, parts, *parts, beside, *beside, *ours]
     try:
-        return all(any(paths.is_lost_without(some, at, holders) for at in range(len(some))) for some in parts)
+        lost = (any(paths.is_lost_without(some, at, holders) for at in range(len(some))) for some in parts)
+        return sum(lost) >= fewest
     except OutOfTimeError:
         return False
 

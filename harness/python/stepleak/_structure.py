@@ -283,7 +283,9 @@ class _Judge:
         keyed = self._asked(uses, asks, fills)
         if keyed is not None and self._is_in_vain(filling):
             in_vain = self._expiring(taking, fills) or self._unbounded(uses, removing, filling, asks)
-            return keyed if in_vain == UNKNOWN else in_vain
+            # No key comes again. What may come to an end is that it is filled at all.
+            doubted = self._ending(filling) if in_vain == UNKNOWN else None
+            return doubted or (keyed if in_vain == UNKNOWN else in_vain)
         found = keyed or self._expiring(taking, fills) or self._unbounded(uses, removing, filling, [])
         return self._conditional(taking) if found == UNKNOWN else found
 
@@ -581,6 +583,14 @@ class _Judge:
                 for module, guard in self._runs.guards(fill)
             )
         )
+
+    def _ending(self, filling: list[Use]) -> Structure | None:
+        """The test under which something fills it, and which may not hold for ever."""
+        for fill in filling:
+            for module, guard in self._runs.guards(fill):
+                if self._bounds.may_end(module, guard, self._runs.is_once):
+                    return self._at("conditional", Use("test", module, guard.test))
+        return None
 
     def _is_libraries(self) -> bool:
         """Whether code that is not read may know the container: methods of a library's class among the owner's."""
