@@ -83,9 +83,15 @@ def test_a_trace_of_a_usual_step_is_small(cli: CommandLine) -> None:
     assert line["trace"]["looks"][-1]["tables"]
 
 
-def test_analyze_help_list_and_baselines_load_no_torch(cli: CommandLine) -> None:
-    cli("run", "train.py:clean", "--trace", "t.gz", "--device", "cpu")
-    for arguments in (["analyze", "t.gz"], ["--help"], ["list"], ["baseline", "show", "--device", "cpu"]):
+def test_analyze_report_help_list_and_baselines_load_no_torch(cli: CommandLine) -> None:
+    cli("run", "train.py:clean", "--trace", "t.gz", "--json", "t.json", "--device", "cpu")
+    for arguments in (
+        ["analyze", "t.gz"],
+        ["report", "t.json", "--html", "t.html"],
+        ["--help"],
+        ["list"],
+        ["baseline", "show", "--device", "cpu"],
+    ):
         traced = cli(*arguments, switches={"LD_DEBUG": "libs"})
         assert traced.code == 0, traced.err[-400:]
         assert "libtorch" not in traced.err

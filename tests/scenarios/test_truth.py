@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -204,6 +205,15 @@ def test_every_finding_tells_what_to_change(scores: list[Score]) -> None:
             assert bool(finding["fix"]) == (is_placed or finding["kind"] != "host_heap"), score.truth.name
             assert finding["what"], score.truth.name
             assert re.fullmatch(r"[0-9a-f]{16}", finding["fingerprint"]), score.truth.name
+
+
+def test_a_statement_that_a_fix_shows_parses(scores: list[Score]) -> None:
+    # Advice with ": " of its own has no call with which a tensor is left behind.
+    fixes = {finding["fix"] for score in leaks_of(scores) for finding in score.result["findings"]}
+    statements = [fix.partition(": ")[2] for fix in fixes if re.search(r": .*\.(item|detach|clone)\(\)\)*$", fix)]
+    assert statements
+    for statement in statements:
+        ast.parse(statement)
 
 
 def test_clean_is_cheap(scores: list[Score]) -> None:
