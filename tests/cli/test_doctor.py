@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
 
+import pytest
 from conftest import CommandLine, Outcome
 
 
@@ -59,6 +61,16 @@ def test_doctor_names_a_libtorch_on_the_search_path_even_where_it_cannot_be_load
     section = outcome.out.partition("in the way\n")[2]
     assert section.startswith(f"  LD_LIBRARY_PATH leads to the LibTorch in {other}, and this Python's is in /")
     assert f"    remedy: take {other} out of LD_LIBRARY_PATH" in section
+
+
+@pytest.mark.skipif(not os.environ.get("STEPLEAK_TEST_OLD_DRIVER"), reason="built without CUDA")
+def test_doctor_names_a_driver_older_than_the_runtime(stepleak: CommandLine) -> None:
+    outcome = stepleak("doctor", switches={"LD_PRELOAD": os.environ["STEPLEAK_TEST_OLD_DRIVER"]})
+    assert outcome.code == 0, outcome.text
+    lines = outcome.out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  device memory "))
+    assert re.search(r" no: the NVIDIA driver knows CUDA 12\.4, and torch's runtime needs 1\d\.\d+$", lines[at])
+    assert lines[at + 1] == "    remedy: install a later driver, or use --device cpu"
 
 
 def growth_by_step(out: str) -> dict[str, list[str]]:

@@ -183,7 +183,8 @@ def test_an_interrupt_that_the_caller_ignores_stays_ignored(in_python: PythonHos
     assert outcome.code == 0, outcome.text
 
 
-def test_another_torch_than_that_of_the_build_is_refused(in_python: PythonHost) -> None:
+@pytest.mark.parametrize("arguments", [["run", "train.py:leaks"], ["doctor"]], ids=["run", "doctor"])
+def test_another_torch_than_that_of_the_build_is_refused(arguments: list[str], in_python: PythonHost) -> None:
     in_python.write(
         "sitecustomize.py",
         """
@@ -192,7 +193,7 @@ def test_another_torch_than_that_of_the_build_is_refused(in_python: PythonHost) 
         """,
     )
     path = os.pathsep.join(filter(None, [str(in_python.folder), os.environ.get("PYTHONPATH")]))
-    outcome = in_python("run", "train.py:leaks", switches={"PYTHONPATH": path})
+    outcome = in_python(*arguments, switches={"PYTHONPATH": path})
     assert outcome.code == 3, outcome.text
     assert "stepleak was built against torch 1.0.0, and torch 2." in outcome.err
     assert "pip install 'torch==1.0.*'" in outcome.err

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import CommandLine
+from conftest import CommandLine, Outcome
 
 TORCHRUN = Path(sys.executable).with_name("torchrun")
 
@@ -263,6 +263,49 @@ def test_random_numbers_and_the_environment_are_the_scripts(folder: CommandLine)
     watched = folder("watch", "draw.py")
     assert native.returncode == 0, native.stderr
     assert watched.out == native.stdout
+
+
+def test_files_that_the_script_writes_are_those_of_a_plain_run_byte_for_byte(folder: CommandLine) -> None:
+    folder.write(
+        "save.py",
+        """
+        import json, pickle, random
+        import torch
+
+        torch.manual_seed(5)
+        random.seed(5)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(), torch.nn.Linear(8, 1))
+        optimizer = torch.optim.Adam(model.parameters())
+        losses = []
+        for step in range(200):
+            optimizer.zero_grad()
+            loss = model(torch.randn(4, 8)).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            if step % 50 == 49:
+                states = [model.state_dict(), optimizer.state_dict(), torch.get_rng_state()]
+                torch.save(states, f"files/{step}.pt")
+        torch.save(model, "files/model.pt")
+        with open("files/random.pickle", "wb") as file:  # no tensors: pickle writes the addresses of their storages
+            pickle.dump(random.getstate(), file)
+        with open("files/losses.json", "w") as file:
+            json.dump(losses, file)
+        """,
+    )
+    written = []
+    for is_watched in (False, True):
+        files = folder.folder / "files"
+        files.mkdir()
+        ran = folder("watch", "--json", "out.json", "save.py") if is_watched else natively(folder, "save.py")
+        assert (ran.code if isinstance(ran, Outcome) else ran.returncode) == 0, ran
+        written.append({path.name: path.read_bytes() for path in files.iterdir()})
+        files.rename(folder.folder / f"files_{is_watched}")
+    assert len(written[0]) == 7
+    assert written[0].keys() == written[1].keys()
+    assert [name for name, content in written[0].items() if written[1][name] != content] == []
+    assert folder.results("out.json")["save.py"]["verdict"] == "clean"
+    assert folder.results("out.json")["save.py"]["verdict"] == "clean"
 
 
 def test_a_script_that_never_repeats_says_what_was_seen(folder: CommandLine) -> None:
