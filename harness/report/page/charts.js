@@ -194,6 +194,6 @@ function sparkOption(run) {
     animation: false, aria: { enabled: false }, grid: { left: 2, right: 2, top: 3, bottom: 3 },
     xAxis: { type: 'value', show: false, min: 0, max: run.steps }, yAxis: { type: 'value', show: false, scale: true },
     series: [{ type: 'line', showSymbol: false, silent: true, data: ledger ? ledger.points : [],
-      lineStyle: { width: 1.5, color: colour(run.verdict === 'clean' ? 'green' : 'red') } }],
+      lineStyle: { width: 1.5, color: colour({ clean: 'green', inconclusive: 'amber' }[run.verdict] || 'red') } }],
   };
 }

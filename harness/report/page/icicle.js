@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
 // What the recorded steps left behind, by stack: boxes below those that called them, as wide as their bytes.
+//
+// Of buttons, and not by ECharts: that has no such picture, and what it draws is one image to the keyboard and to a screen
+// reader. Here each box can be reached by arrows, opened by Enter, and is read with its level, count and bytes. It is laid
+// out anew for a narrow window and for paper, and is there where the browser cannot unpack ECharts.
 'use strict';
 
 const MOST_DEPTH = 24;

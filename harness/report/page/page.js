@@ -156,9 +156,15 @@ function addPictures(box, run) {
   }
 }
 
+// A line each: one that is wider than the page goes on below.
+function reportOf(run) {
+  const lines = run.report.trimEnd().split('\n');
+  return make('pre', { class: 'report', tabindex: '0', 'aria-label': 'The report' }, ...lines.map((line) => make('span', {}, line || ' ')));
+}
+
 function addRun(box, run) {
   box.append(make('p', {}, make('span', { class: 'verdict ' + run.verdict }, run.verdict), ' ', MEANING[run.verdict] || ''));
-  box.append(make('pre', { tabindex: '0', 'aria-label': 'The report' }, run.report));
+  box.append(reportOf(run));
   if (run.differences.length > 0) {
     section(box, 'Differences from the baseline', 'It is ' + run.change + '. What is right after all: stepleak baseline update');
     box.append(make('ul', {}, ...run.differences.map((text) => make('li', {}, text))));
@@ -187,7 +193,7 @@ function suiteRow(run, show) {
   const button = make('button', { class: 'link', type: 'button' }, run.target);
   button.addEventListener('click', () => show(run));
   const row = make('tr', {}, make('td', {}, make('span', { class: 'verdict ' + run.verdict }, run.verdict)), make('td', {}, button),
-    make('td', {}, run.findings.map((finding) => finding.kind).join(', ') || run.reason), make('td', {}, spark),
+    make('td', { class: 'what' }, run.findings.map((finding) => finding.kind).join(', ') || run.reason), make('td', {}, spark),
     make('td', { class: 'number' }, run.loss > 0 ? bytes(run.loss) : ''), make('td', { class: 'number' }, String(run.steps)),
     isGate ? make('td', {}, [run.change, ...run.differences].join('; ')) : null);
   place(spark, () => sparkOption(run));
