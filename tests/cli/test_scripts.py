@@ -1,88 +1,102 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unchanged scripts of many kinds, in tests/scripts: each with what is wrong in it, or with nothing.
+"""Unchanged scripts of many kinds, in tests/scripts: each with what is wrong in it, or with nothing. What they declare
+is in watched_scripts.py.
 
-A script says in comments at its top how it is called (`arguments`), what it needs (`needs`), what ends its steps
-(`steps`), which kinds of leak are right (`kind`), and what holds it (`holder`). The line that leaks ends in
-"# the leak". `default`: quick enough, and of a kind of its own, for the tests of each day.
+STEPLEAK_SCRIPT_RESULTS names a folder that keeps each result, for the table.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import CommandLine
+from watched_scripts import ALL, Script, forget, read, store, stored, table_of
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
-
-
-@dataclass(frozen=True)
-class Script:
-    path: Path
-    facts: dict[str, str]
-    leaking_line: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.path.parent.name}/{self.path.stem}"
+RESULTS = os.environ.get("STEPLEAK_SCRIPT_RESULTS")
 
 
-def read(path: Path) -> Script:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    facts = {}
-    for line in lines[2:]:
-        if not line.startswith("# "):
-            break
-        name, _, value = line[2:].partition(": ")
-        facts[name] = value
-    marked = [number for number, line in enumerate(lines, 1) if line.endswith("# the leak")]
-    assert len(marked) == (path.parent.name == "leaking"), f"{path} marks {len(marked)} lines"
-    return Script(path, facts, marked[0] if marked else 0)
-
-
-ALL = [read(path) for path in sorted(SCRIPTS.glob("*/*.py"))]
-
-
-def parameters(folder: str) -> list[Any]:
-    chosen = [script for script in ALL if script.path.parent.name == folder]
+def parameters(is_leaking: bool) -> list[Any]:
+    chosen = [script for script in ALL if script.is_leaking == is_leaking]
     assert len(chosen) >= 12
     marks = {script.name: [pytest.mark.default] if "default" in script.facts else [] for script in chosen}
     return [pytest.param(script, id=script.name, marks=marks[script.name]) for script in chosen]
 
 
 def watch(script: Script, stepleak: CommandLine) -> dict[str, Any]:
-    for module in script.facts.get("needs", "").split():
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
+    if RESULTS:
+        forget(script, Path(RESULTS))
+    if missing := script.missing():
+        pytest.skip(f"{missing} is not here: ci/requirements-libraries.txt")
     copy = stepleak.folder / script.path.name
     shutil.copy(script.path, copy)
     arguments = script.facts.get("arguments", "").split()
-    outcome = stepleak("watch", "--json", "result.json", copy.name, *arguments)
+    # torch takes CXX for one word, and a build's may be "ccache g++".
+    switches = {"CXX": script.facts["program"]} if "program" in script.facts else None
+    outcome = stepleak("watch", "--json", "result.json", copy.name, *arguments, switches=switches)
     assert outcome.code == 0, outcome.text
     result = stepleak.results("result.json")[copy.name]
+    if RESULTS:
+        store(script, result, Path(RESULTS))
     assert script.facts["steps"] in result["conditions"]["steps found by"], outcome.text
     result["report"] = outcome.err
     return result
 
 
-@pytest.mark.parametrize("script", parameters("leaking"))
+@pytest.mark.parametrize("script", parameters(is_leaking=True))
 def test_finds_the_leak_its_line_and_its_holder(script: Script, stepleak: CommandLine) -> None:
     result = watch(script, stepleak)
-    assert result["verdict"] == "leak", result["report"]
-    finding = result["findings"][0]
-    assert finding["kind"] in script.facts["kind"].split(), result["report"]
-    assert script.facts["holder"] in finding["holder"], result["report"]
-    lines = [frame["line"] for frame in finding["where"] if frame["file"].endswith(script.path.name)]
-    is_kept_there = f"{script.path.name}:{script.leaking_line} " in finding.get("kept_by", "")
-    assert is_kept_there or script.leaking_line in lines, result["report"]
+    assert script.is_verdict_right(result), result["report"]
+    assert script.is_holder_right(result), result["report"]
+    assert script.is_line_right(result), result["report"]
 
 
-@pytest.mark.parametrize("script", parameters("healthy"))
+@pytest.mark.parametrize("script", parameters(is_leaking=False))
 def test_calls_a_healthy_script_clean(script: Script, stepleak: CommandLine) -> None:
     result = watch(script, stepleak)
-    assert result["verdict"] == "clean", result["report"]
+    assert script.is_verdict_right(result), result["report"]
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def leaking(folder: Path) -> Script:
+    path = folder / "leaking" / "train.py"
+    path.parent.mkdir()
+    path.write_text(
+        "#\n#\n# needs: pytest\n# kind: growth\n# holder: kept\nkept.append(1)  # the leak\n", encoding="utf-8"
+    )
+    return read(path)
+
+
+def result_of(kind: str, holder: str, line: int) -> dict[str, Any]:
+    finding = {"kind": kind, "holder": holder, "where": [], "kept_by": f"train.py:{line}  kept.append(1)"}
+    return {"verdict": "leak", "findings": [finding], "steps": 50, "series": {"live_bytes": [1, 2]}}
+
+
+@pytest.mark.default
+def test_the_table_shows_what_is_right_and_what_is_wrong(tmp_path: Path) -> None:
+    script = leaking(tmp_path)
+    right = f"| `leaking/train` | leak | growth | 50 | yes | yes | pytest {pytest.__version__} |"
+    cases = {
+        right: result_of("growth", "__main__.kept (list)", 6),
+        right.replace("yes | yes", "no | no"): result_of("growth", "__main__.other", 5),
+        right.replace("leak |", "**leak**, wrong |").replace("growth", "raw_cuda"): result_of("raw_cuda", "kept", 6),
+    }
+    for row, result in cases.items():
+        store(script, result, tmp_path)
+        kept = stored(script, tmp_path)
+        assert kept is not None and "series" not in kept
+        assert row in table_of([(script, kept)]).splitlines()
+
+
+@pytest.mark.default
+def test_the_table_says_what_was_not_run(tmp_path: Path) -> None:
+    script = leaking(tmp_path)
+    table = table_of([(script, stored(script, tmp_path))])
+    assert "| `leaking/train` | not run |" in table
+    assert "0 of 1 scripts were run" in table
