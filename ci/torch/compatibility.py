@@ -58,7 +58,8 @@ def tests_of(build: Path) -> str:
     if not log.is_file():
         return NOT_SHOWN
     count = [sys.executable, str(ROOT / "ci" / "count_tests.py"), str(log)]
-    passed, failed, _ = subprocess.run(count, capture_output=True, text=True, check=True).stdout.split()
+    counted = subprocess.run(count, capture_output=True, text=True, check=True).stdout.splitlines()
+    passed, failed, _ = counted[0].split()
     return f"{passed} passed, {failed} failed"
 
 

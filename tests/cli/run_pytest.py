@@ -4,13 +4,16 @@
 
     python3 run_pytest.py [--needs MODULE]... PYTEST-ARGUMENT...
 
-Exits with 77, which Meson takes for "skipped", where pytest or another needed module is missing.
+Exits with 77, which Meson takes for "skipped", where pytest or another needed module is missing. STEPLEAK_TEST_CASES
+names a folder for a JUnit file of pytest's own cases, which the last line then names: ci/count_tests.py reads it.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
+from pathlib import Path
 
 
 def main() -> int:
@@ -25,9 +28,17 @@ def main() -> int:
         return 77
     import pytest
 
+    cases = None
+    # A test may run pytest too: its cases are none of ours.
+    if folder := os.environ.pop("STEPLEAK_TEST_CASES", ""):
+        cases = Path(folder).resolve() / f"{os.getpid()}.xml"
+        arguments = [*arguments, f"--junitxml={cases}"]
     # No cache folders: a test run leaves the source tree as it was.
     sys.dont_write_bytecode = True
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", "--durations=5", *arguments]))
+    status = int(pytest.main(["-q", "-p", "no:cacheprovider", "--durations=5", *arguments]))
+    if cases:
+        print(f"pytest's cases: {cases}")
+    return status
 
 
 if __name__ == "__main__":
