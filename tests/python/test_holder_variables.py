@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -145,7 +146,7 @@ class ReportAtExit:
 
     def __init__(self, how: str) -> None:
         self.margin = torch.zeros(4)
-        called = {
+        called: dict[str, Callable[[], None]] = {
             "method": self.report,
             "partial": functools.partial(report_at_exit, self.margin),
             "closure": lambda: report_at_exit(self.margin),
