@@ -111,7 +111,7 @@ std::vector<Finding> of_tensors(const Recording& recording, int index) {
     if (share == shares.end() || (own >= 0 && own != holder.container)) continue;
     auto& there = kept[tensor->device];
     there.survivors.push_back(tensor);
-    there.bytes += (own >= 0 ? 1 : share->second) * static_cast<double>(tensor->storage_bytes);
+    there.bytes += (own >= 0 ? 1 : share->second) * static_cast<double>(taken_bytes(*tensor));
   }
   std::vector<Finding> findings;
   for (const auto& [device, there] : kept) {

@@ -139,7 +139,7 @@ bool is_replacing(const Evidence& evidence, const Finding& finding) {
   double taken = 0;
   for (const auto& survivor : evidence.recording.survivors) {
     const bool is_its = survivor.type == SurvivorType::tensor && survivor.holder == finding.holder_index;
-    if (is_its && is_old(evidence.recording, survivor)) taken += static_cast<double>(survivor.storage_bytes);
+    if (is_its && is_old(evidence.recording, survivor)) taken += static_cast<double>(taken_bytes(survivor));
   }
   return 2 * finding.bytes_per_step * static_cast<double>(evidence.recording.proof_steps()) < taken;
 }

@@ -18,9 +18,9 @@ namespace {
 // A view that needs this part of its storage or less: copying it would save as much as it costs.
 constexpr std::int64_t kPinnedFactor = 2;
 
-std::int64_t storage_bytes(const std::vector<const Survivor*>& survivors) {
+std::int64_t taken_bytes(const std::vector<const Survivor*>& survivors) {
   std::int64_t bytes = 0;
-  for (const auto* survivor : survivors) bytes += survivor->storage_bytes;
+  for (const auto* survivor : survivors) bytes += taken_bytes(*survivor);
   return bytes;
 }
 
@@ -70,15 +70,15 @@ StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& gro
   // The number of blocks may rise too irregularly to be judged.
   const bool is_in_few_blocks = growth.bytes.is_growing() && !growth.blocks.is_growing();
   if (is_in_few_blocks && !is_of_all_ages(evidence, growth.device)) return Cause::buffer;
-  if (2 * storage_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) &&
+  if (2 * taken_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) &&
       !growth.unreachable.empty()) {
     return Cause::unreachable;
   }
   // Of equal ones the first, and last what no tensor is known to use, of which nothing more can be said.
-  const std::pair<std::int64_t, Cause> shares[] = {{storage_bytes(growth.views), Cause::views},
-                                                   {storage_bytes(growth.computed), Cause::computed},
-                                                   {storage_bytes(growth.fresh), Cause::fresh},
-                                                   {storage_bytes(growth.unknown), Cause::unknown}};
+  const std::pair<std::int64_t, Cause> shares[] = {{taken_bytes(growth.views), Cause::views},
+                                                   {taken_bytes(growth.computed), Cause::computed},
+                                                   {taken_bytes(growth.fresh), Cause::fresh},
+                                                   {taken_bytes(growth.unknown), Cause::unknown}};
   const auto* largest = std::max_element(std::begin(shares), std::end(shares),
                                          [](const auto& a, const auto& b) { return a.first < b.first; });
   return largest->first > 0 ? largest->second : Cause::unknown;

@@ -77,6 +77,12 @@ std::vector<const Survivor*> without_replacements(const Recording& recording, st
   return survivors;
 }
 
+std::int64_t taken_bytes(const Survivor& survivor) {
+  constexpr std::int64_t kSmallestBlock = 512;
+  if (survivor.device.type != DeviceType::cuda) return survivor.storage_bytes;
+  return (survivor.storage_bytes + kSmallestBlock - 1) / kSmallestBlock * kSmallestBlock;
+}
+
 std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name) {
   return survivors_where(recording,
                          [&](const Survivor& s) { return s.type == SurvivorType::handle && s.name == name; });
@@ -175,7 +181,7 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
     if (suspect->stack < 0) continue;
     auto where = where_of(recording.stacks.at(static_cast<std::size_t>(suspect->stack)));
     auto& share = places[to_place(where)];
-    share.bytes += 1 + suspect->storage_bytes;
+    share.bytes += 1 + taken_bytes(*suspect);
     if (share.example != nullptr && !is_told_better(recording, *suspect, *share.example)) continue;
     share.where = std::move(where);
     share.example = suspect;

@@ -36,6 +36,10 @@ namespace stepleak {
 [[nodiscard]] std::vector<const Survivor*> without_replacements(const Recording& recording,
                                                                 std::vector<const Survivor*> survivors);
 
+/// What a storage takes of its device: a GPU's caching allocator hands out multiples of 512 bytes (kMinBlockSize of
+/// torch's c10/cuda/CUDACachingAllocator.cpp), and its ledgers count these.
+[[nodiscard]] std::int64_t taken_bytes(const Survivor& survivor);
+
 /// Handles of one name, made in the record pass: "private segment", "stream".
 [[nodiscard]] std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name);
 

@@ -524,6 +524,40 @@ TEST(FragmentationDriftDetectorTest, IgnoresReservedGrowthThatLiveTensorsNeed) {
   EXPECT_EQ(kinds_of(gpu({.live = 2 * kMebi, .reserved = 2 * kMebi})), std::set{Kind::growth});
 }
 
+// A loss of 4 bytes of every step is kept in a block of 512; so are `beside` blocks that no tensor is known to use, as
+// where a step ends between a block's birth and its tensor's.
+Finding of_scalars(std::int64_t beside) {
+  auto builder = gpu({.live = 512});
+  builder.with_object({.type = "list", .name = "train.losses", .length = 300})
+      .with_holder({.held = 0, .container = 0, .gained_entries = kRecorded});
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+    const auto address = static_cast<std::uint64_t>(0x1000 * step);
+    Survivor loss{.type = SurvivorType::tensor, .device = kGpu, .birth_step = step, .identity = address + 8};
+    loss.storage = address;
+    loss.bytes = loss.storage_bytes = 4;
+    loss.is_computed = true;
+    loss.holder = 0;
+    builder.with_survivor(loss);
+    const auto is_beside = step > kSteps - 2 - beside;
+    builder.with_survivor({.device = kGpu,
+                           .birth_step = step,
+                           .storage = is_beside ? address + 512 : address,
+                           .bytes = 512,
+                           .storage_bytes = 512});
+  }
+  const Analysed analysed(builder.build());
+  for (const auto& detector : all_detectors()) {
+    const auto findings = analysed.findings(*detector);
+    if (!findings.empty()) return findings.front();
+  }
+  return {};
+}
+
+TEST(GrowthDetectorTest, WeighsTensorsOfAGpuByTheBlocksThatTheyTake) {
+  EXPECT_EQ(of_scalars(0).holder, "train.losses (list, len 300)");
+  EXPECT_EQ(of_scalars(3).holder, "train.losses (list, len 300)");
+}
+
 TraceBuilder host_with_shared(std::int64_t rate) {
   TraceBuilder builder(kSteps);
   // A loader's workers run ahead by up to two batches of 64 KiB.
