@@ -134,11 +134,14 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
 }
 
 // Of what comes and goes, and need not be flat where all is well: page-locked blocks that a copy still uses, batches
-// that a loader's workers have ahead.
+// that a loader's workers have ahead. What rose once is a level, of which the rank test says only that it is higher.
 bool is_rising(const Trace& trace, const SeriesKey& key, const Trends& trends) {
   const auto& trend = trends.of(key);
-  return trend.is_growing() ||
-         (trend.state == TrendState::undecided && has_upward_trend(values_of(trace, key, trends.judged())));
+  if (trend.state != TrendState::undecided) return trend.is_growing();
+  const auto values = values_of(trace, key, trends.judged());
+  std::int64_t rises = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) rises += values[i] > values[i - 1] ? 1 : 0;
+  return rises > 1 && has_upward_trend(values);
 }
 
 // Whether what may be noise has gone on for twice as long as what cannot be, or until the last look that a record pass

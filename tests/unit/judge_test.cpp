@@ -276,6 +276,18 @@ TEST(JudgeTest, IsCleanWherePinnedOrSharedMemoryComesAndGoes) {
   }
 }
 
+TEST(JudgeTest, IsCleanWherePinnedOrSharedMemoryRoseOnce) {
+  for (const auto counter : {Counter::pinned_bytes, Counter::shared_bytes}) {
+    const auto next_with = [=](const std::function<std::int64_t(std::int64_t)>& rises) {
+      return Analysed(TraceBuilder(1024).with(kBytes, [](auto) { return 4096; }).with({counter}, rises).build())
+          .decision()
+          .next;
+    };
+    EXPECT_EQ(next_with([](auto step) { return step < 499 ? 0 : 4; }), Next::clean);
+    EXPECT_NE(next_with([](auto step) { return step < 499 ? 0 : step < 900 ? 4 : 8; }), Next::clean);
+  }
+}
+
 // Three requests at a time, each with a cache that grows until its end, as buffers that take the place of smaller ones.
 Trace trace_of_requests(std::int64_t steps, std::int64_t shortest, std::uint64_t seed) {
   Draws draws(seed);

@@ -19,16 +19,17 @@ constexpr std::int64_t kLeftBehind = 2 << 20;
 
 /// The host heap of a run, of which steps hold `held`, read at every eighth boundary and not in the record pass, which
 /// leaves `own` behind.
-Trace heap_of_run(const std::function<std::int64_t(std::int64_t)>& held, std::int64_t own) {
+Trace heap_of_run(const std::function<std::int64_t(std::int64_t)>& held, std::int64_t own,
+                  std::int64_t screened = kScreened, std::int64_t steps = kSteps) {
   Trace trace({}, {{Counter::heap_bytes}});
-  for (std::int64_t step = 1; step <= kSteps; ++step) {
-    const bool is_recorded = step > kScreened && step <= kScreened + kRecorded;
-    if (step == kScreened + 1) {
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const bool is_recorded = step > screened && step <= screened + kRecorded;
+    if (step == screened + 1) {
       trace.add_look({});
       trace.begin_pass({.type = PassType::record, .planned_steps = kRecorded});
     }
-    if (step == kScreened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
-    const auto heap = held(step) + (step > kScreened ? own : 0);
+    if (step == screened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
+    const auto heap = held(step) + (step > screened ? own : 0);
     trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? heap : kUnread});
   }
   trace.add_look({});
@@ -53,6 +54,15 @@ TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
 TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
   for (const std::int64_t own : {std::int64_t{0}, kLeftBehind, -kLeftBehind}) {
     EXPECT_TRUE(Trends(leak_of_run(16, own)).heap().is_flat()) << own;
+  }
+}
+
+// Of 64 steps the pass takes so many that a heap which is held over them looks as if it paused.
+TEST(TrendsTest, TakeARecordPassOfFewStepsForNoPause) {
+  const auto kept = [](std::int64_t a_step) { return [=](std::int64_t step) { return a_step * step; }; };
+  for (const std::int64_t own : {std::int64_t{0}, kLeftBehind}) {
+    EXPECT_TRUE(Trends(heap_of_run(kept(kLeak), own, 32, 64)).heap().is_growing()) << own;
+    EXPECT_TRUE(Trends(heap_of_run(kept(0), own, 32, 64)).heap().is_flat()) << own;
   }
 }
 
