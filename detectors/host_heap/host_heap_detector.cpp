@@ -105,10 +105,10 @@ int holder_of_growth(const Recording& recording, const HostGrowth& growth, doubl
 
 std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   const auto growth = host_growth_of(evidence.trace, evidence.trends);
-  const auto callbacks = holder_of_callbacks(evidence.recording, growth);
-  if (!growth.is_leak && callbacks < 0) return {};
+  const auto few = holder_of_few_objects(evidence.recording, growth);
+  if (!growth.is_leak && few < 0) return {};
   Finding finding{.kind = kind()};
-  const double heap = std::max(bytes_of_callbacks(evidence.recording, callbacks), growth.heap.per_step);
+  const double heap = std::max(bytes_of_few_objects(evidence.recording, few), growth.heap.per_step);
   const double mapped = mapped_bytes_lost(evidence.trends);
   const bool is_mapped = mapped > heap;
   finding.bytes_per_step = heap + mapped;
@@ -142,11 +142,11 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
   const bool has_gained = holder >= 0 && share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
   const bool is_buffer = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).buffer_growth > 0;
-  const bool are_callbacks = callbacks >= 0 && (!growth.is_leak || !(has_gained || is_buffer));
-  if (are_callbacks) holder = callbacks;
+  const bool is_of_few = few >= 0 && (!growth.is_leak || !(has_gained || is_buffer));
+  if (is_of_few) holder = few;
   if (holder >= 0) {
     set_holder(recording, holder, finding);
-    finding.has_gained = are_callbacks || has_gained;
+    finding.has_gained = is_of_few || has_gained;
   }
   const bool is_of_sources = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).is_of_sources;
   if (!is_of_sources) finding.where = where_kept(finding.kept_by);

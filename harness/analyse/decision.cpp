@@ -302,20 +302,20 @@ bool is_rising(const std::vector<std::int64_t>& values, std::vector<std::int64_t
   return *std::min_element(settled, values.end()) > *std::max_element(settled - count, settled);
 }
 
-// Whether few objects that grow may be callbacks, or were as they were recorded. A quick run has no steps for a record
-// pass that is long enough.
-bool are_callbacks_suspect(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
+// Whether few objects that grow may be callbacks or large records, or were as they were recorded. A quick run has no
+// steps for a record pass that is long enough.
+bool are_few_objects_suspect(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
   const bool may_record = trace.facts().has_python && policy.clean_steps >= Policy{}.clean_steps &&
                           trends.judged().last + kShortestRecord <= policy.budget_steps;
   if (!host.are_objects_few() || !may_record || trends.judged().count() < policy.clean_steps) return false;
-  return trace.recordings().empty() || holder_of_callbacks(trace.recording(), host) >= 0;
+  return trace.recordings().empty() || holder_of_few_objects(trace.recording(), host) >= 0;
 }
 
-// Whether callbacks were added while steps were recorded, and the objects have not shown yet that no more are, as they
+// Whether such were added while steps were recorded, and the objects have not shown yet that no more are, as they
 // do in as many steps as a trend alone needs.
-bool are_callbacks_awaited(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
+bool are_few_objects_awaited(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
   if (trace.recordings().empty() || host.objects.state != TrendState::undecided) return false;
-  return trends.judged().count() < policy.leak_steps && holder_of_callbacks(trace.recording()) >= 0;
+  return trends.judged().count() < policy.leak_steps && holder_of_few_objects(trace.recording()) >= 0;
 }
 
 }  // namespace
@@ -350,14 +350,14 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool are_objects_kept =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
   const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
-  const bool is_suspect = are_callbacks_suspect(trace, trends, host, policy);
-  const bool are_callbacks_kept = is_suspect && !trace.recordings().empty();
-  const bool are_awaited = are_callbacks_awaited(trace, trends, host, policy);
+  const bool is_suspect = are_few_objects_suspect(trace, trends, host, policy);
+  const bool are_few_kept = is_suspect && !trace.recordings().empty();
+  const bool are_awaited = are_few_objects_awaited(trace, trends, host, policy);
   if (steps >= policy.clean_steps && is_flat && !is_rising(trace, {Counter::shared_bytes}, trends) && is_host_settled &&
       are_devices_settled && !is_suspect && !are_awaited) {
     decision.next = Decision::Next::clean;
   } else if (steps >= policy.leak_steps &&
-             (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing() || are_callbacks_kept)) {
+             (is_growing_beyond_doubt || is_host_leak || is_device_leak || shared.is_growing() || are_few_kept)) {
     decision.next = Decision::Next::leak;
   } else if (steps >= policy.proof_steps && (is_growing || may_prove_host || are_objects_kept || is_suspect) &&
              trends.judged().last < policy.budget_steps) {

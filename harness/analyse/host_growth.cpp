@@ -34,6 +34,11 @@ bool are_replaced(const Trace& trace, const HostGrowth& growth) {
   return trace.has({Counter::heap_bytes}) && least >= kHeapFloorBytes && least > 2 * growth.heap.per_step;
 }
 
+double bytes_gained_a_step(const Recording& recording, const Holder& holder) {
+  const auto bytes = static_cast<double>(holder.gained_bytes + holder.gained_block_bytes);
+  return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
+}
+
 }  // namespace
 
 double mapped_bytes_lost(const Trends& trends) {
@@ -77,12 +82,13 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
 
 bool HostGrowth::are_objects_few() const { return objects.is_growing() && objects.per_step < kHeavyObjects; }
 
-int holder_of_callbacks(const Recording& recording) {
+int holder_of_few_objects(const Recording& recording) {
   int found = -1;
   for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
     const auto& holder = recording.holders[static_cast<std::size_t>(index)];
-    if (!holder.gains_callbacks || holder.gained_entries < kFewestEntries || !has_no_known_end(holder.structure))
-      continue;
+    const bool is_heavy = holder.is_weighed && bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
+    if (!(holder.gains_callbacks || is_heavy) || holder.gained_entries < kFewestEntries) continue;
+    if (!has_no_known_end(holder.structure)) continue;
     // What one of the callbacks keeps leads through them, too.
     if (holder.held == holder.container) return index;
     if (found < 0) found = index;
@@ -90,15 +96,12 @@ int holder_of_callbacks(const Recording& recording) {
   return found;
 }
 
-int holder_of_callbacks(const Recording& recording, const HostGrowth& growth) {
-  return growth.are_objects_few() ? holder_of_callbacks(recording) : -1;
+int holder_of_few_objects(const Recording& recording, const HostGrowth& growth) {
+  return growth.are_objects_few() ? holder_of_few_objects(recording) : -1;
 }
 
-double bytes_of_callbacks(const Recording& recording, int holder) {
-  if (holder < 0) return 0;
-  const auto& gained = recording.holders.at(static_cast<std::size_t>(holder));
-  const auto bytes = static_cast<double>(gained.gained_bytes + gained.gained_block_bytes);
-  return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
+double bytes_of_few_objects(const Recording& recording, int holder) {
+  return holder < 0 ? 0 : bytes_gained_a_step(recording, recording.holders.at(static_cast<std::size_t>(holder)));
 }
 
 }  // namespace stepleak

@@ -32,15 +32,16 @@ struct HostGrowth {
 /// 0 where it does not grow.
 [[nodiscard]] double mapped_bytes_lost(const Trends& trends);
 
-/// A container that gains what can be called or runs, where nothing is known that bounds or empties it: its holder in
-/// the recording; -1: there is none.
-[[nodiscard]] int holder_of_callbacks(const Recording& recording);
+/// A container that gains what can be called or runs, or as many bytes a step as the heap's floor, of whichever
+/// allocator; and of which nothing is known that bounds or empties it: its holder in the recording; -1: there is none.
+[[nodiscard]] int holder_of_few_objects(const Recording& recording);
 
-/// The same where few objects grow: a hook, a handler or a scheduler a step is no log of small records, however light.
-[[nodiscard]] int holder_of_callbacks(const Recording& recording, const HostGrowth& growth);
+/// The same where few objects grow: a hook, a handler or a scheduler a step, or one large record, is no log of small
+/// ones.
+[[nodiscard]] int holder_of_few_objects(const Recording& recording, const HostGrowth& growth);
 
 /// What that holder's container gained, in bytes a step of the recorded ones; 0 for -1.
-[[nodiscard]] double bytes_of_callbacks(const Recording& recording, int holder);
+[[nodiscard]] double bytes_of_few_objects(const Recording& recording, int holder);
 
 /// Objects of the collector's that one such entry takes, by and large: a function, its cells, a dict of its variables.
 inline constexpr double kObjectsOfCallback = 8;

@@ -60,12 +60,12 @@ std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCa
   const auto& trends = evidence.trends;
   const auto blocks = python_blocks_lost(evidence);
   const auto& recording = evidence.recording;
-  const auto holder = holder_of_callbacks(recording, host_growth_of(evidence.trace, trends));
-  const auto callbacks = bytes_of_callbacks(recording, holder);
+  const auto holder = holder_of_few_objects(recording, host_growth_of(evidence.trace, trends));
+  const auto few = bytes_of_few_objects(recording, holder);
   std::vector<Loss> losses;
   for (const auto& device : trends.devices()) {
     Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(trends, device, blocks)};
-    if (device == kHost) loss.bytes_per_step = std::max(loss.bytes_per_step, callbacks);
+    if (device == kHost) loss.bytes_per_step = std::max(loss.bytes_per_step, few);
     if (loss.bytes_per_step <= 0) continue;
     for (const auto& capacity : capacities) {
       if (capacity.device != device) continue;

@@ -70,8 +70,7 @@ StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& gro
   // The number of blocks may rise too irregularly to be judged.
   const bool is_in_few_blocks = growth.bytes.is_growing() && !growth.blocks.is_growing();
   if (is_in_few_blocks && !is_of_all_ages(evidence, growth.device)) return Cause::buffer;
-  if (2 * taken_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) &&
-      !growth.unreachable.empty()) {
+  if (2 * taken_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) && !growth.unreachable.empty()) {
     return Cause::unreachable;
   }
   // Of equal ones the first, and last what no tensor is known to use, of which nothing more can be said.

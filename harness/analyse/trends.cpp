@@ -210,6 +210,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   if (trace.has(small_blocks)) {
     const auto rest = process_ledger(trace, small_blocks);
     ledgers_[small_blocks] = process_trend(rest, blocks, judged);
+    light_blocks_ = process_trend(rest, {.period = period, .floor = kBlockNoise, .is_exact = false}, judged);
     note_decay(rest, judged);
   }
   resident_ = process_trend(process_ledger(trace, {Counter::resident_bytes}), host, judged);

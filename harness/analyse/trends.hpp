@@ -27,6 +27,9 @@ inline constexpr double kMappedFloorBytes = 4096;
 /// Blocks of Python's own allocator: at some 64 bytes each, the host heap's floor.
 inline constexpr double kBlockFloor = 8;
 
+/// Fewer a step are noise: a dictionary that grows, a text that is kept for the next step.
+inline constexpr double kBlockNoise = 2;
+
 /// CUDA objects: one in eight steps, the least that the eight steps before the first verdict can show.
 inline constexpr double kObjectFloor = 1.0 / kShortestSeries;
 
@@ -64,6 +67,8 @@ class Trends {
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
   /// The same with kHeapNoiseBytes: what grows by more is no noise, though it may be no leak.
   [[nodiscard]] const Trend& light_heap() const { return light_heap_; }
+  /// Blocks of Python's own allocator with kBlockNoise.
+  [[nodiscard]] const Trend& light_blocks() const { return light_blocks_; }
   /// RSS with kHeapFloorBytes: a witness of a heap that malloc does not tell of.
   [[nodiscard]] const Trend& resident() const { return resident_; }
   /// active - live of a GPU: freed, and waiting for a stream.
@@ -80,6 +85,7 @@ class Trends {
   Trend heap_;
   Trend supported_heap_;
   Trend light_heap_;
+  Trend light_blocks_;
   Trend resident_;
   std::set<SeriesKey> decaying_;
 };

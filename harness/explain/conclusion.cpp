@@ -146,9 +146,16 @@ std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& tren
                         text.is_one ? "stays" : "stay", text.every)};
   }
   const auto& heap = trends.light_heap();
-  if (!heap.is_growing() || trends.is_decaying({Counter::heap_bytes})) return {};
-  return {fmt::format("the host heap rises by {} a step, too light to be called a leak: a log?",
-                      format_bytes(heap.per_step))};
+  if (heap.is_growing() && !trends.is_decaying({Counter::heap_bytes})) {
+    return {fmt::format("the host heap rises by {} a step, too light to be called a leak: a log?",
+                        format_bytes(heap.per_step))};
+  }
+  const auto& blocks = trends.light_blocks();
+  if (!blocks.is_growing() || trends.is_decaying({Counter::python_blocks})) return {};
+  return {
+      fmt::format("{:.1f} small python blocks (strings, numbers) stay of every step on average, too light to be "
+                  "called a leak: a log?",
+                  blocks.per_step)};
 }
 
 // Nothing in them is observed: whether what grows there fills something is for the user to find out.

@@ -57,6 +57,7 @@ CALLBACKS: dict[str, Callable[[int], Any]] = {
     "what has a function": Handler,
     "in a tuple": lambda number: (number, Handler(number)),
     "generator": generated,
+    "class": lambda number: type(f"Stage{number}", (Handler,), {}),
     "open file": lambda number: io.StringIO(str(number)),
     "logger's handler": lambda number: logging.StreamHandler(),
     "scheduler": lambda number: torch.optim.lr_scheduler.ExponentialLR(OPTIMIZER, 0.9),

@@ -124,6 +124,23 @@ TEST(JudgeTest, CallsCallbacksALeakHoweverLightUnlessSomethingEndsThem) {
   EXPECT_EQ(next_with(StructureType::reset).next, Next::clean);
 }
 
+TEST(JudgeTest, CallsFewObjectsALeakThatTakeAsMuchAsTheHeapsFloor) {
+  const auto next_with = [](std::int64_t block_bytes, bool is_weighed, StructureType type) {
+    const Holder holder{.held = 0,
+                        .container = 0,
+                        .structure = {.type = type},
+                        .gained_entries = 4,
+                        .gained_block_bytes = block_bytes * 40,
+                        .is_weighed = is_weighed};
+    return Analysed(light_objects(64 + 40, holder).recorded(40).build()).decision().next;
+  };
+  EXPECT_EQ(next_with(512, true, StructureType::unbounded), Next::leak);
+  EXPECT_EQ(next_with(512, true, StructureType::unknown), Next::leak);
+  EXPECT_EQ(next_with(512, true, StructureType::expiring), Next::clean);
+  EXPECT_EQ(next_with(511, true, StructureType::unbounded), Next::clean);
+  EXPECT_EQ(next_with(512, false, StructureType::unbounded), Next::clean);
+}
+
 // One more in a while: a trend that so few steps leave undecided.
 TEST(JudgeTest, AwaitsWhetherCallbacksThatWereAddedGoOn) {
   const auto next_with = [](const Holder& holder, std::int64_t last_change) {

@@ -41,11 +41,15 @@ def gains_callbacks(container: Any, born: frozenset[int], limit: TimeLimit) -> b
     """
     entries = items_of(container)[-_ENTRIES:]
     limit.check()
-    return any(_is_called(entry) or _leads_to_one(entry, born) for entry in entries)
+    return any(_is_called(entry) or _is_new_class(entry, born) or _leads_to_one(entry, born) for entry in entries)
 
 
 def _is_called(item: Any) -> bool:
     return issubclass(type(item), _CALLED)
+
+
+def _is_new_class(item: Any, born: frozenset[int]) -> bool:
+    return id(item) in born and issubclass(type(item), type)
 
 
 def _leads_to_one(entry: Any, born: frozenset[int]) -> bool:
