@@ -23,8 +23,9 @@ std::vector<std::int64_t> own_work(const Trace& trace) {
 }
 
 // What that leaves in a ledger of the whole process is no step's: over it the ledger is taken to have gone on as over
-// as many steps before it, step by step, since a ledger that is held for so long looks as if it paused. A fall such as
-// there was before is the step's: an epoch may end there.
+// as many steps before it. A fall such as there was before is the step's: an epoch may end there. Blocks of Python's
+// allocator go on step by step, since a ledger that is held for so long looks as if it paused; the heap's bytes, of
+// which few steps tell too little, do not.
 Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& own_steps) {
   const auto& steps = ledger.steps();
   const auto& values = ledger.values();
@@ -43,7 +44,7 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
       while (before > 0 && steps[i - 1] - steps[before] < gap) --before;
       const auto known = steps[i - 1] - steps[before];
       const auto usual = known == 0 ? 0 : (values[i - 1] - values[before]) * gap / known;
-      for (std::int64_t passed = 1; passed < gap; ++passed) {
+      for (std::int64_t passed = 1; passed < gap && ledger.key().counter == Counter::python_blocks; ++passed) {
         rest.add(steps[i - 1] + passed, values[i - 1] - own + usual * passed / gap);
       }
       own += change - usual;

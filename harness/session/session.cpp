@@ -127,10 +127,12 @@ Next Session::end_pass() {
     end_record();
     const auto judgement = judge(trace_, policy_, parts_.detectors);
     if (judgement.outcome.type == Outcome::withheld) observer_.stop_freezing();
+    const auto move = move_after(judgement);
+    if (move.next == Next::fill) filled_.insert(judgement.outcome.bound);
     // What had stopped by then may have settled since, and no step is left to look at it later.
     const bool is_last = judgement.outcome.type == Outcome::contradicted && steps_left() == 0;
     if (is_last && look_for_clean()) return follow({.next = Next::stop});
-    return follow(move_after(judgement));
+    return follow(move);
   }
   return follow({.next = steps_left() > 0 ? Next::go_on : Next::stop});
 }
@@ -176,6 +178,10 @@ Move Session::move_after(const Judgement& judgement) const {
       const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at + apart - trace_.step_count());
       const bool is_in_reach = missing + policy_.clean_steps <= steps_left();
       const bool may_rest = judgement.outcome.has_repeated && policy_.clean_steps <= steps_left();
+      // It was full, and holds less: it is cut, time and again, and its troughs show what is left.
+      const bool was_cut =
+          filled_.contains(judgement.outcome.bound) && judgement.outcome.held < judgement.outcome.bound;
+      if (was_cut) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
       // What fills and is emptied shows by its troughs that nothing is left of it; what is full by now has shown all
       // that its entries take, and what still moves settles.
       if (!is_in_reach && !may_rest) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,7 @@ class Session {
   bool is_interrupted_ = false;
   bool is_in_record_ = false;  // begun, and its recording not yet in the trace
   bool is_out_of_time_ = false;
+  std::set<std::int64_t> filled_;  ///< bounds of containers that a fill pass was run for
   std::vector<std::string> record_notes_;
   std::int64_t next_look_ = 0;
   Clock::time_point started_;

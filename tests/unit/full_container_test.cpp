@@ -45,6 +45,23 @@ TEST(FullContainerTest, IsALeakWhereEachEntryIsLargerThanTheLast) {
   EXPECT_EQ(run_full([](std::int64_t step) { return 64 * step; }, Effort::standard).verdict, Verdict::leak);
 }
 
+// A history of 300 at most, of which the older half goes then: what follows a fill is a tooth of 150 steps, not flat.
+TEST(FullContainerTest, IsFilledOnceWhereItIsCutTimeAndAgain) {
+  const auto step = [kept = std::deque<SyntheticMemory::Block>()](std::int64_t, SyntheticMemory& memory) mutable {
+    kept.push_back(memory.keep(512));
+    if (kept.size() <= 300) return;
+    for (int i = 0; i < 151; ++i) {
+      memory.drop(kept.front());
+      kept.pop_front();
+    }
+  };
+  const auto result = run_synthetic({.step = step, .structure = {.type = StructureType::bounded, .bound = 300}});
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  const auto& passes = result.trace.passes();
+  EXPECT_EQ(std::count_if(passes.begin(), passes.end(), [](const Pass& pass) { return pass.type == PassType::fill; }),
+            1);
+}
+
 // A deque of a million entries of 64 KiB each: it is full at 61 GiB.
 TEST(FullContainerTest, IsALeakWhereTheMachineIsFullBefore) {
   constexpr std::int64_t kGiB = 1 << 30;

@@ -17,11 +17,11 @@ constexpr std::int64_t kSteps = 480;
 constexpr std::int64_t kLeak = 3000;
 constexpr std::int64_t kLeftBehind = 2 << 20;
 
-/// The host heap of a run, of which steps hold `held`, read at every eighth boundary and not in the record pass, which
+/// A ledger of a run, of which steps hold `held`, read at every eighth boundary and not in the record pass, which
 /// leaves `own` behind.
-Trace heap_of_run(const std::function<std::int64_t(std::int64_t)>& held, std::int64_t own,
-                  std::int64_t screened = kScreened, std::int64_t steps = kSteps) {
-  Trace trace({}, {{Counter::heap_bytes}});
+Trace run_of(const SeriesKey& key, const std::function<std::int64_t(std::int64_t)>& held, std::int64_t own,
+             std::int64_t screened, std::int64_t steps) {
+  Trace trace({}, {key});
   for (std::int64_t step = 1; step <= steps; ++step) {
     const bool is_recorded = step > screened && step <= screened + kRecorded;
     if (step == screened + 1) {
@@ -29,11 +29,15 @@ Trace heap_of_run(const std::function<std::int64_t(std::int64_t)>& held, std::in
       trace.begin_pass({.type = PassType::record, .planned_steps = kRecorded});
     }
     if (step == screened + kRecorded + 1) trace.begin_pass({.type = PassType::screen});
-    const auto heap = held(step) + (step > screened ? own : 0);
-    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? heap : kUnread});
+    const auto value = held(step) + (step > screened ? own : 0);
+    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? value : kUnread});
   }
   trace.add_look({});
   return trace;
+}
+
+Trace heap_of_run(const std::function<std::int64_t(std::int64_t)>& held, std::int64_t own) {
+  return run_of({Counter::heap_bytes}, held, own, kScreened, kSteps);
 }
 
 /// It grows by kLeak a step up to step `last`.
@@ -57,12 +61,13 @@ TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
   }
 }
 
-// Of 64 steps the pass takes so many that a heap which is held over them looks as if it paused.
-TEST(TrendsTest, TakeARecordPassOfFewStepsForNoPause) {
+// Of 64 steps the pass takes so many that a count which is held over them looks as if it paused.
+TEST(TrendsTest, TakeARecordPassOfFewStepsForNoPauseOfPythonsBlocks) {
+  const SeriesKey blocks{Counter::python_blocks};
   const auto kept = [](std::int64_t a_step) { return [=](std::int64_t step) { return a_step * step; }; };
-  for (const std::int64_t own : {std::int64_t{0}, kLeftBehind}) {
-    EXPECT_TRUE(Trends(heap_of_run(kept(kLeak), own, 32, 64)).heap().is_growing()) << own;
-    EXPECT_TRUE(Trends(heap_of_run(kept(0), own, 32, 64)).heap().is_flat()) << own;
+  for (const std::int64_t own : {0, 300}) {
+    EXPECT_TRUE(Trends(run_of(blocks, kept(40), own, 32, 64)).of(blocks).is_growing()) << own;
+    EXPECT_TRUE(Trends(run_of(blocks, kept(0), own, 32, 64)).of(blocks).is_flat()) << own;
   }
 }
 
