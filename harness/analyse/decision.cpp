@@ -226,9 +226,19 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
   return exact;
 }
 
-// What beside the exact ledgers has not settled.
-std::string_view unsettled_of(const Trace& trace, const Trends& trends, bool are_devices_settled) {
-  if (!are_devices_settled) return "reserved, pinned or driver memory, or the number of CUDA objects still moves";
+// The first ledger of a GPU, or of page-locked memory, that has not settled; empty where all have.
+std::string unsettled_device_of(const Trace& trace, const Trends& trends, const std::vector<DeviceGrowth>& devices,
+                                bool may_decay) {
+  for (const auto& device : devices) {
+    if (auto name = device.unsettled(may_decay); !name.empty()) return name;
+  }
+  const SeriesKey pinned{Counter::pinned_bytes};
+  return is_rising(trace, pinned, trends) ? to_string(pinned) : "";
+}
+
+// What beside the exact ledgers has not settled. `device`: the ledger of a GPU that has not; else empty.
+std::string unsettled_of(const Trace& trace, const Trends& trends, const std::string& device) {
+  if (!device.empty()) return fmt::format("{} still moves: let it run longer", device);
   const SeriesKey mapped{Counter::mapped_bytes};
   if (trends.heap().is_flat() && trace.has(mapped) && !trends.of(mapped).is_flat()) {
     return "memory that is mapped outside malloc still moves";
@@ -328,10 +338,8 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const auto shared = shared_trend(trends);
   const auto steps = trends.judged().count();
   const bool may_decay = steps >= policy.leak_steps;
-  const bool are_devices_settled =
-      std::all_of(devices.begin(), devices.end(),
-                  [&](const auto& growth) { return growth.is_settled() || (may_decay && growth.is_settling()); }) &&
-      !is_rising(trace, {Counter::pinned_bytes}, trends);
+  const auto unsettled_device = unsettled_device_of(trace, trends, devices, may_decay);
+  const bool are_devices_settled = unsettled_device.empty();
   const bool is_device_leak =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_leak(); }) ||
       pinned.is_growing();
@@ -365,7 +373,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, are_devices_settled));
+    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, unsettled_device));
     for (const auto& ledger : exact) {
       if (ledger.trend.is_flat()) continue;
       decision.reason = fmt::format(

@@ -28,6 +28,15 @@ bool is_reserved_for_live(const Trace& trace, Device device, StepRange judged) {
 
 }  // namespace
 
+std::string DeviceGrowth::unsettled(bool may_decay) const {
+  const auto named = [&](Counter counter) { return to_string(SeriesKey{counter, device}); };
+  if (!reserved.is_flat() && !live.is_growing()) return named(Counter::reserved_bytes);
+  if (waiting.is_growing()) return named(Counter::active_bytes);
+  if (!outside.is_flat() && !(may_decay && is_outside_decaying)) return named(Counter::outside_bytes);
+  const bool are_objects_settled = objects.is_flat() || objects.per_step < kObjectFloor;
+  return are_objects_settled || (may_decay && are_objects_decaying) ? "" : named(Counter::cuda_objects);
+}
+
 std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& trends) {
   std::vector<DeviceGrowth> growths;
   for (const auto& device : trends.devices()) {

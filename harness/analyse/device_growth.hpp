@@ -31,19 +31,9 @@ struct DeviceGrowth {
   [[nodiscard]] bool is_keeping_objects() const {
     return objects.is_growing() && objects.per_step >= kObjectFloor && !are_objects_decaying;
   }
-  /// None of these can turn into a leak any more, as far as this run shows. Waiting frees come and go with the device.
-  [[nodiscard]] bool is_settled() const { return is_allocator_settled() && outside.is_flat() && are_objects_settled(); }
-  /// Or it rises ever more slowly.
-  [[nodiscard]] bool is_settling() const {
-    return is_allocator_settled() && (outside.is_flat() || is_outside_decaying) &&
-           (are_objects_settled() || are_objects_decaying);
-  }
-
- private:
-  [[nodiscard]] bool is_allocator_settled() const {
-    return (reserved.is_flat() || live.is_growing()) && !waiting.is_growing();
-  }
-  [[nodiscard]] bool are_objects_settled() const { return objects.is_flat() || objects.per_step < kObjectFloor; }
+  /// The first of these that may still turn into a leak, as far as this run shows: a ledger's name; empty where none
+  /// may. Waiting frees come and go with the device. `may_decay`: what rises ever more slowly may not.
+  [[nodiscard]] std::string unsettled(bool may_decay) const;
 };
 
 /// One entry a GPU that the run observed. Reserved memory that has not settled is flat where it rose last while live

@@ -166,6 +166,26 @@ TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   EXPECT_NE(decision.reason.find("live_bytes@cpu"), std::string::npos) << decision.reason;
 }
 
+TEST(JudgeTest, NamesTheLedgerOfAGpuThatStillMovesAtTheBudget) {
+  constexpr Device kGpu{DeviceType::cuda, 0};
+  const auto reason_with = [=](Counter moving, Device device) {
+    TraceBuilder builder(1024);
+    for (const auto counter : {Counter::live_bytes, Counter::live_blocks, Counter::peak_bytes, Counter::active_bytes,
+                               Counter::reserved_bytes, Counter::outside_bytes, Counter::pinned_bytes}) {
+      const auto owner = counter == Counter::pinned_bytes ? kHost : kGpu;
+      const bool moves = counter == moving && owner == device;
+      builder.with({counter, owner}, [=](auto step) {
+        return (std::int64_t{1} << 26) + (moves ? (std::max<std::int64_t>(step, 700) - 700) / 8 * 4194304 : 0);
+      });
+    }
+    return Analysed(builder.build()).decision().reason;
+  };
+  EXPECT_NE(reason_with(Counter::reserved_bytes, kGpu).find("reserved_bytes@cuda:0 still moves"), std::string::npos);
+  EXPECT_NE(reason_with(Counter::outside_bytes, kGpu).find("outside_bytes@cuda:0 still moves"), std::string::npos);
+  EXPECT_NE(reason_with(Counter::pinned_bytes, kHost).find("pinned_bytes@cpu still moves"), std::string::npos);
+  EXPECT_EQ(reason_with(Counter::segment_count, kGpu), "");
+}
+
 TEST(JudgeTest, NamesBytesBeforeNodesThatHaveNotSettled) {
   const auto trace = TraceBuilder(1024)
                          .with(kNodes, [](auto step) { return step < 1000 ? 0 : 1; })
