@@ -216,7 +216,9 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   // Less than one entry a step may be one of each step until lately.
   outcome.replaced_in = std::min(outcome.held, steps_for(outcome.held));
   outcome.full_at = end + steps_for(missing);
-  outcome.bytes_when_full = finding.bytes_per_step * static_cast<double>(outcome.full_at);
+  const auto gained = recorded_rate(evidence.recording, finding);
+  outcome.bytes_when_full = gained > 0 ? finding.bytes_per_step / gained * static_cast<double>(outcome.bound)
+                                       : finding.bytes_per_step * static_cast<double>(outcome.full_at);
   outcome.device = finding.device;
   return outcome;
 }

@@ -78,6 +78,32 @@ TEST(FullContainerTest, IsALeakWhereTheMachineIsFullBefore) {
   EXPECT_EQ(run_on(0).verdict, Verdict::inconclusive);
 }
 
+// However many entries a step has, the bound is one of entries.
+TEST(FullContainerTest, HoldsAsManyEntriesAsItsBoundWhereItIsFull) {
+  for (const std::int64_t entries : {1, 4}) {
+    TraceBuilder builder(274);
+    builder.with({Counter::live_bytes}, [=](auto step) { return 512 * entries * step; })
+        .with({Counter::live_blocks}, [=](auto step) { return entries * step; })
+        .with_object({.type = "deque", .length = 274 * entries, .bound = 100'000})
+        .with_holder({.held = 0,
+                      .container = 0,
+                      .structure = {.type = StructureType::bounded, .bound = 100'000},
+                      .gained_entries = 18 * entries});
+    for (std::int64_t step = 257; step <= 274; ++step) {
+      Survivor kept{.type = SurvivorType::tensor, .birth_step = step};
+      kept.storage = static_cast<std::uint64_t>(step);
+      kept.bytes = kept.storage_bytes = 512;
+      kept.holder = 0;
+      builder.with_survivor(kept);
+      kept.type = SurvivorType::block;
+      builder.with_survivor(kept);
+    }
+    const auto outcome = Analysed(builder.recorded(18).build()).outcome(GrowthDetector());
+    EXPECT_EQ(outcome.type, RecordOutcome::Type::bounded);
+    EXPECT_NEAR(outcome.bytes_when_full, 512.0 * 100'000, 512.0 * 1'000) << entries;
+  }
+}
+
 // The last look leaves no room for a record pass, and a shorter one would prove nothing.
 TEST(FullContainerTest, RecordsNoPassThatIsTooShortToProve) {
   const auto result = run_full([draws = Draws(1)](std::int64_t) mutable { return draws.between(1, 4); }, Effort::quick);
