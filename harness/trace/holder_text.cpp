@@ -101,7 +101,9 @@ std::string text_of(const ObjectGraph& graph, const Holder& holder, Detail detai
   }
   auto text = root.name + text_of(root, detail) + with_repeats(parts, detail);
   const auto& held = node_at(graph, holder.held);
-  if (held.length < 0) text += arrow_to(held);
+  // Fingerprints keep both arrows, as they were stored.
+  const bool has_arrow = detail == Detail::full && text.ends_with(" ->");
+  if (held.length < 0 && !held.type.empty()) text += has_arrow ? " " + held.type : arrow_to(held);
   if (detail == Detail::full && holder.graph >= 0) text += arrow_to(node_at(graph, holder.graph));
   return text;
 }

@@ -135,7 +135,8 @@ TEST(HolderTextTest, TensorOnTheWayIsNotNamedButItsSubclassIs) {
 TEST(HolderTextTest, UnknownWayIsAnArrow) {
   const ObjectGraph graph{.nodes = {{.type = "Box", .name = "step"}, {.type = "Tensor"}},
                           .edges = {{.from = 0, .to = 1, .type = EdgeType::other}}};
-  EXPECT_EQ(path_text(graph, {.path = {0}, .held = 1}), "step (Box) -> -> Tensor");
+  EXPECT_EQ(path_text(graph, {.path = {0}, .held = 1}), "step (Box) -> Tensor");
+  EXPECT_EQ(shape_text(graph, {.path = {0}, .held = 1}), "step (Box) -> -> Tensor");
 }
 
 TEST(HolderTextTest, NothingHeldIsNoText) { EXPECT_EQ(path_text({}, {}), ""); }
