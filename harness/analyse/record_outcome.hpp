@@ -35,9 +35,9 @@ struct RecordOutcome {
   std::int64_t held = 0;         ///< bounded: how many it held
   std::int64_t replaced_in = 0;  ///< bounded: steps, at the rate so far, that put as many in as it held
   std::int64_t full_at = 0;      ///< bounded: the step by which it will be full at the rate so far
-  double bytes_when_full = 0;    ///< bounded: what it will hold then, if all entries are like those of the recorded steps
-  Device device = kHost;         ///< bounded: whose memory that is
-  double nodes_added = 0;  ///< contradicted: autograd nodes by which the graph of each step is larger than the last
+  double bytes_when_full = 0;  ///< bounded: what it will hold then, if all entries are like those of the recorded steps
+  Device device = kHost;       ///< bounded: whose memory that is
+  double nodes_added = 0;      ///< contradicted: autograd nodes by which the graph of each step is larger than the last
 };
 
 /// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.

@@ -75,7 +75,7 @@ std::string change_text(const LeakPlace& stored, const LeakPlace& now) {
 std::string where_text(const Finding& finding) {
   std::vector<std::string> places;
   for (const auto& frame : telling_frames(finding.where)) {
-    if (frame.function.empty()) continue;  // no part of a fingerprint
+    if (frame.function.empty() || is_comprehension(frame)) continue;  // no part of a fingerprint
     const auto file = std::filesystem::path(frame.file).filename().string();
     places.push_back(fmt::format("{} in {}", file, frame.function));
   }

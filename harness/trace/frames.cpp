@@ -55,6 +55,10 @@ std::vector<Frame> telling_frames(const std::vector<Frame>& frames) {
   return frames_where(frames, is_users);
 }
 
+bool is_comprehension(const Frame& frame) {
+  return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>";
+}
+
 bool has_user_frame(const std::vector<Frame>& frames) { return std::any_of(frames.begin(), frames.end(), is_users); }
 
 std::string place_of(const std::vector<Frame>& frames) {

@@ -302,6 +302,15 @@ TEST(FingerprintTest, DoesNotSeeTheLibraryBelowTheUser) {
   EXPECT_NE(of({update}), of({append}));
 }
 
+TEST(FingerprintTest, IsThatOfAnyPythonThoughOneHasFramesForComprehensions) {
+  const Frame step{"train.py", 4, "step", "", FrameOwner::user};
+  const Frame made{"train.py", 4, "<listcomp>", "", FrameOwner::user};
+  const Frame called{"train.py", 4, "<lambda>", "", FrameOwner::user};
+  const auto of = [](std::vector<Frame> where) { return fingerprint_of({.where = std::move(where)}); };
+  EXPECT_EQ(of({made, step}), of({step}));
+  EXPECT_NE(of({called, step}), of({step}));
+}
+
 TEST(NamesTest, ReadEveryNameBack) {
   for (int i = 0; i < kKindCount; ++i) EXPECT_EQ(parse_kind(to_string(static_cast<Kind>(i))), static_cast<Kind>(i));
   for (int i = 0; i < kCounterCount; ++i) {
