@@ -196,9 +196,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
 std::string fingerprint_of(const Finding& finding) {
   std::string text(to_string(finding.kind));
   // A library's frame moves with its version; where the user's tell the place, they are enough.
-  for (const auto& frame : telling_frames(finding.where)) {
-    if (frame.function.empty()) continue;   // a statement found in the sources, not a place that was seen
-    if (is_comprehension(frame)) continue;  // the same leak under any Python
+  for (const auto& frame : fingerprint_frames(finding.where)) {
     text += fmt::format("|{}:{}", std::filesystem::path(frame.file).filename().string(), frame.function);
   }
   return fnv1a_hex(text + "|" + finding.holder_shape);

@@ -74,8 +74,7 @@ std::string change_text(const LeakPlace& stored, const LeakPlace& now) {
 
 std::string where_text(const Finding& finding) {
   std::vector<std::string> places;
-  for (const auto& frame : telling_frames(finding.where)) {
-    if (frame.function.empty() || is_comprehension(frame)) continue;  // no part of a fingerprint
+  for (const auto& frame : fingerprint_frames(finding.where)) {
     const auto file = std::filesystem::path(frame.file).filename().string();
     places.push_back(fmt::format("{} in {}", file, frame.function));
   }

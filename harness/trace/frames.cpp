@@ -55,8 +55,11 @@ std::vector<Frame> telling_frames(const std::vector<Frame>& frames) {
   return frames_where(frames, is_users);
 }
 
-bool is_comprehension(const Frame& frame) {
-  return frame.function == "<listcomp>" || frame.function == "<setcomp>" || frame.function == "<dictcomp>";
+std::vector<Frame> fingerprint_frames(const std::vector<Frame>& frames) {
+  return frames_where(telling_frames(frames), [](const Frame& frame) {
+    const auto& function = frame.function;
+    return !function.empty() && function != "<listcomp>" && function != "<setcomp>" && function != "<dictcomp>";
+  });
 }
 
 bool has_user_frame(const std::vector<Frame>& frames) { return std::any_of(frames.begin(), frames.end(), is_users); }

@@ -19,11 +19,12 @@ namespace stepleak {
 /// library is worth naming. Where there are Python frames the C++ ones are bindings below them.
 [[nodiscard]] std::vector<Frame> where_of(const std::vector<Frame>& stack);
 
-/// Whether a frame is that of a list's, set's or dict's comprehension, which have none from Python 3.12 on (PEP 709).
-[[nodiscard]] bool is_comprehension(const Frame& frame);
-
 /// The frames that tell a place: the user's, or the libraries' where there are none.
 [[nodiscard]] std::vector<Frame> telling_frames(const std::vector<Frame>& frames);
+
+/// Of these the ones that tell one leak from another in any run: those that were seen, and not found in the sources;
+/// and none of a list's, set's or dict's comprehension, which have no frame from Python 3.12 on (PEP 709).
+[[nodiscard]] std::vector<Frame> fingerprint_frames(const std::vector<Frame>& frames);
 
 /// Whether one of the frames is the user's.
 [[nodiscard]] bool has_user_frame(const std::vector<Frame>& frames);

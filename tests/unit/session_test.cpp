@@ -503,12 +503,16 @@ Step taking(std::chrono::milliseconds time) {
   return [time](std::int64_t) { time_now += time; };
 }
 
-TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
-  auto policy = policy_of(Effort::nightly);
-  policy.budget_seconds = 1;
+// Of steps that keep nothing; `seconds`: the budget.
+Result result_of_flat(Effort effort, double seconds, std::chrono::milliseconds a_step) {
+  auto policy = policy_of(effort);
+  policy.budget_seconds = seconds;
   KeepingProbe probe(1, 0);
-  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time},
-                                taking(std::chrono::milliseconds(10)));
+  return result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time}, taking(a_step));
+}
+
+TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
+  const auto result = result_of_flat(Effort::nightly, 1, std::chrono::milliseconds(10));
   EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
   EXPECT_GE(result.steps, kFewestSteps);
   EXPECT_LE(result.steps, 100);
@@ -517,11 +521,7 @@ TEST(SessionTest, StopsWhereTheTimeIsUsedUp) {
 }
 
 TEST(SessionTest, SaysNothingOfATimeThatWasEnough) {
-  auto policy = policy_of(Effort::standard);
-  policy.budget_seconds = 10;
-  KeepingProbe probe(1, 0);
-  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time},
-                                taking(std::chrono::milliseconds(10)));
+  const auto result = result_of_flat(Effort::standard, 10, std::chrono::milliseconds(10));
   EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
   EXPECT_FALSE(has_note(result, "the time budget"));
 }
@@ -616,11 +616,7 @@ TEST(SessionTest, KeepsTimeForTheShortestRecordPass) {
 }
 
 TEST(SessionTest, HasNoVerdictWhereTheTimeIsTooShort) {
-  Policy policy;
-  policy.budget_seconds = 0.05;
-  KeepingProbe probe(1, 0);
-  const auto result = result_of({.policy = policy, .observer = {.probes = {&probe}}, .now = &told_time},
-                                taking(std::chrono::milliseconds(20)));
+  const auto result = result_of_flat(Effort::standard, 0.05, std::chrono::milliseconds(20));
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
   EXPECT_LE(result.steps, 3);
 }
