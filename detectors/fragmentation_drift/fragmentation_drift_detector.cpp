@@ -21,7 +21,7 @@ std::vector<Finding> FragmentationDriftDetector::detect(const Evidence& evidence
     Finding finding{.kind = kind(), .device = growth.device};
     finding.bytes_per_step = growth.reserved.per_step;
     finding.count_per_step = std::max(0.0, segments.per_step);
-    finding.counted = "segments";
+    finding.counted = Counted::segments;
     finding.since_step = growth.reserved.since_step;
     finding.what = fmt::format("{} more are reserved every step since step {} while live tensors take no more",
                                format_bytes(finding.bytes_per_step), finding.since_step);

@@ -118,7 +118,7 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   finding.since_step = is_mapped ? growth.mapped.since_step : growth.heap.since_step;
   if (growth.objects.is_growing() && !is_mapped) {
     finding.count_per_step = growth.objects.per_step;
-    finding.counted = "python objects";
+    finding.counted = Counted::python_objects;
     finding.since_step = growth.objects.since_step;
     const auto objects = growth_text(growth.objects.per_step, growth.objects.period, "python object");
     finding.what = fmt::format("{} {} of {}", objects.count, objects.is_one ? "stays" : "stay", objects.every);
@@ -131,7 +131,7 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   if (mapped > 0) finding.accounts_for.push_back({Counter::mapped_bytes});
   if (!growth.objects.is_growing() && !growth.heap.is_growing() && !is_mapped && growth.blocks.is_growing()) {
     finding.count_per_step = growth.blocks.per_step;
-    finding.counted = "python blocks";
+    finding.counted = Counted::python_blocks;
     finding.since_step = growth.blocks.since_step;
     const auto blocks = growth_text(growth.blocks.per_step, growth.blocks.period, "small python block");
     finding.what =

@@ -14,7 +14,7 @@ namespace {
 
 bool is_pinned_evidence(const Recording& recording, const Survivor& survivor) {
   if (!is_old(recording, survivor)) return false;
-  return survivor.is_pinned || (survivor.type == SurvivorType::handle && survivor.name == "pinned memory");
+  return survivor.is_pinned || survivor.handle == HandleType::pinned_memory;
 }
 
 }  // namespace

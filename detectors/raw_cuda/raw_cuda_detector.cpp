@@ -21,13 +21,15 @@ namespace {
 
 // "1 stream of every step, 2 events of every step".
 std::string objects_text(const Recording& recording, const std::vector<const Survivor*>& objects) {
-  std::map<std::string, int> counts;
-  for (const auto* object : objects) ++counts[object->name == "device memory" ? "raw allocation" : object->name];
+  std::map<std::string_view, int> counts;
+  for (const auto* object : objects) {
+    ++counts[object->handle == HandleType::device_memory ? "raw allocation" : to_string(object->handle)];
+  }
   std::string text;
   for (const auto& [name, count] : counts) {
     const auto per_step =
         static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, recording.proof_steps()));
-    const auto growth = growth_text(per_step, 0, name);
+    const auto growth = growth_text(per_step, 0, std::string(name));
     text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", growth.count, growth.every);
   }
   return text;
@@ -71,7 +73,7 @@ std::optional<Finding> growth_found(const DeviceGrowth& growth) {
                                format_bytes(outside));
   } else if (growth.is_keeping_objects()) {
     finding.count_per_step = growth.objects.per_step;
-    finding.counted = "cuda objects";
+    finding.counted = Counted::cuda_objects;
     const auto objects = growth_text(growth.objects.per_step, growth.objects.period, "CUDA object");
     finding.what = fmt::format("never destroyed: {} of {}", objects.count, objects.every);
   } else {
@@ -88,7 +90,7 @@ std::optional<Finding> uncounted_growth(const Evidence& evidence, Device device,
   if (!host.is_leak || objects.empty() || !is_in_most_steps(evidence.recording, objects)) return std::nullopt;
   Finding finding{.kind = Kind::raw_cuda, .device = device};
   finding.count_per_step = static_cast<double>(objects.size()) / static_cast<double>(evidence.recording.proof_steps());
-  finding.counted = "cuda objects";
+  finding.counted = Counted::cuda_objects;
   finding.since_step = host.heap.since_step;
   return finding;
 }
@@ -111,14 +113,14 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
     auto finding = growth_found(growth);
     if (!finding) finding = uncounted_growth(evidence, growth.device, objects);
     if (!finding) continue;
-    const bool is_of_objects = !finding->counted.empty();
+    const bool is_of_objects = finding->counted != Counted::nothing;
     if (const auto text = objects_text(recording, objects); !text.empty()) {
       finding->what =
           is_of_objects ? fmt::format("never destroyed: {}", text) : fmt::format("{} ({})", finding->what, text);
     }
     if (is_of_objects) finding->bytes_per_step = heap_bytes_lost(evidence.trends);
     account_for_objects(*finding);
-    add_suspects(recording, objects.empty() ? handles_named(recording, "private segment") : objects, *finding);
+    add_suspects(recording, objects.empty() ? handles_of(recording, HandleType::private_segment) : objects, *finding);
     if (is_of_objects) {
       set_holder_of_objects(recording, finding->count_per_step, *finding);
     } else if (growth.is_keeping_objects()) {

@@ -203,17 +203,18 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
 // Bytes first: what moves them may keep nodes and tensors from being settled, and says more.
 std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, const Policy& policy) {
   std::vector<LedgerTrend> exact;
-  for (const auto& ledger : trace.ledgers()) {
-    const auto& key = ledger.key();
-    if (key.moment == Moment::before_collection) continue;
-    if (key.counter != Counter::live_bytes && key.counter != Counter::live_nodes &&
-        key.counter != Counter::live_tensors) {
-      continue;
+  const auto add_all = [&](std::initializer_list<Counter> counters) {
+    for (const auto& ledger : trace.ledgers()) {
+      const auto& key = ledger.key();
+      const bool is_wanted = std::find(counters.begin(), counters.end(), key.counter) != counters.end();
+      if (!is_wanted || key.moment == Moment::before_collection) continue;
+      auto known = witnessed(trace, key, trends, policy);
+      known.doubt = doubt_of(trace, key, trends, policy);
+      exact.push_back(std::move(known));
     }
-    auto known = witnessed(trace, key, trends, policy);
-    known.doubt = doubt_of(trace, key, trends, policy);
-    exact.push_back(std::move(known));
-  }
+  };
+  add_all({Counter::live_bytes});
+  add_all({Counter::live_nodes, Counter::live_tensors});
   if (trace.facts().has_python && !trace.is_collector_enabled()) {
     for (const auto& device : trace.devices()) {
       if (!trace.has({Counter::live_bytes, device, Moment::before_collection})) continue;
@@ -221,8 +222,6 @@ std::vector<LedgerTrend> exact_trends(const Trace& trace, const Trends& trends, 
           {.name = fmt::format("uncollected bytes on {}", to_string(device)), .trend = trends.collected(device)});
     }
   }
-  std::stable_partition(exact.begin(), exact.end(),
-                        [](const auto& ledger) { return ledger.name.starts_with("live_bytes"); });
   return exact;
 }
 
@@ -248,12 +247,12 @@ std::string unsettled_of(const Trace& trace, const Trends& trends, const std::st
 }
 
 // Of the ledgers that are not exact. Of the driver's memory one page is the least that it can rise by.
-std::map<std::string, double> floors_of(const Trace& trace, const Trends& trends) {
-  std::map<std::string, double> floors;
+std::map<SeriesKey, double> floors_of(const Trace& trace, const Trends& trends) {
+  std::map<SeriesKey, double> floors;
   // What was never read (CUDA objects, where CUPTI could not be had) says nothing.
   const auto add = [&](const SeriesKey& key, double floor) {
     const auto* ledger = trace.ledger(key);
-    if (ledger != nullptr && !ledger->steps().empty()) floors[to_string(key)] = floor;
+    if (ledger != nullptr && !ledger->steps().empty()) floors[key] = floor;
   };
   add({trace.has({Counter::heap_bytes}) ? Counter::heap_bytes : Counter::resident_bytes}, kHeapFloorBytes);
   add({Counter::mapped_bytes}, kMappedFloorBytes);

@@ -135,7 +135,7 @@ std::vector<Finding> of_host_memory(const Recording& recording, int index) {
   finding.has_gained = true;
   if (bytes < kHeapFloorBytes) {
     finding.count_per_step = blocks;
-    finding.counted = "python blocks";
+    finding.counted = Counted::python_blocks;
   }
   finding.what = what_of(finding);
   return {finding};

@@ -60,7 +60,7 @@ std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
 Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind kind) {
   Finding finding{.kind = kind};
   finding.count_per_step = growth.nodes.per_step;
-  finding.counted = "autograd nodes";
+  finding.counted = Counted::autograd_nodes;
   finding.since_step = growth.nodes.since_step;
   if (!growth.sinks.empty()) finding.device = growth.sinks.front()->device;
   finding.bytes_per_step = std::max(0.0, evidence.trends.of({Counter::live_bytes, finding.device}).per_step);

@@ -23,7 +23,9 @@ bool is_computing(std::string_view library) {
 }
 
 // Code is loaded for what is computed for the first time, whoever asks for that.
-bool is_code(const Survivor& survivor) { return survivor.name == "module" || survivor.name == "library"; }
+bool is_code(const Survivor& survivor) {
+  return survivor.handle == HandleType::module || survivor.handle == HandleType::library;
+}
 
 // The heaviest of those by whom more than the half of `whole` was made; empty where there is less.
 std::string heaviest_of(const std::map<std::string, double>& shares, double whole) {
@@ -95,7 +97,8 @@ std::string object_library(const Evidence& evidence, const Finding& finding) {
 std::string caching_library(const Evidence& evidence, const Finding& finding) {
   if (finding.holder_index >= 0) return {};
   if (finding.kind == Kind::raw_cuda) return object_library(evidence, finding);
-  return finding.kind == Kind::host_heap && finding.counted.empty() ? heap_library(evidence, finding) : std::string();
+  return finding.kind == Kind::host_heap && finding.counted == Counted::nothing ? heap_library(evidence, finding)
+                                                                                : std::string();
 }
 
 }  // namespace stepleak

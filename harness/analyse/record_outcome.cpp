@@ -242,8 +242,9 @@ bool is_graph_of_the_step(const Evidence& evidence) {
 bool is_spreading(const Recording& recording, const Finding& finding) {
   if (finding.kind != Kind::fragmentation_drift) return false;
   const auto segments = segments_taken(recording, finding.device);
-  return !segments.empty() && std::all_of(segments.begin(), segments.end(),
-                                          [](const Survivor* segment) { return segment->name == "first segment"; });
+  return !segments.empty() && std::all_of(segments.begin(), segments.end(), [](const Survivor* segment) {
+    return segment->handle == HandleType::first_segment;
+  });
 }
 
 // Whether the better part of the Python objects that the recorded steps left were garbage, to which only led what had
@@ -278,9 +279,9 @@ bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 &
 // What takes the place of a smaller one is none that stays; but where the graph of each step is larger than the last
 // one's and is gone with it, what it needs is, too.
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
-  const bool is_of_a_graph = finding.counted == "autograd nodes" || finding.count_per_step <= 0;
+  const bool is_of_a_graph = finding.counted == Counted::autograd_nodes || finding.count_per_step <= 0;
   if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;
-  const bool are_blocks = finding.counted == "blocks" && finding.count_per_step > 0;
+  const bool are_blocks = finding.counted == Counted::blocks && finding.count_per_step > 0;
   return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
          old_blocks(evidence.recording, finding.device).empty();
 }
@@ -288,7 +289,7 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
 bool is_proven(const Finding& finding) {
   if (!never_ends(finding.structure)) return false;
   // What a library keeps in the heap, and CUDA objects of a pool's, survive beside a list that grows.
-  const bool is_weighed = finding.kind == Kind::host_heap || finding.counted == "cuda objects";
+  const bool is_weighed = finding.kind == Kind::host_heap || finding.counted == Counted::cuda_objects;
   return is_weighed ? finding.has_gained : finding.kept_count > 1;
 }
 

@@ -137,7 +137,7 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   Finding finding{.kind = kind, .device = growth.device};
   finding.bytes_per_step = std::max(0.0, growth.bytes.per_step);
   finding.count_per_step = std::max(0.0, growth.blocks.per_step);
-  finding.counted = growth.is_shared || growth.are_shells ? "tensors" : "blocks";
+  finding.counted = growth.is_shared || growth.are_shells ? Counted::tensors : Counted::blocks;
   finding.since_step = growth.are_shells ? growth.blocks.since_step : growth.bytes.since_step;
   const auto* noun = growth.is_shared ? "shared tensor" : growth.are_shells ? "tensor" : "block";
   auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun);

@@ -83,22 +83,19 @@ std::int64_t taken_bytes(const Survivor& survivor) {
   return (survivor.storage_bytes + kSmallestBlock - 1) / kSmallestBlock * kSmallestBlock;
 }
 
-std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name) {
-  return survivors_where(recording,
-                         [&](const Survivor& s) { return s.type == SurvivorType::handle && s.name == name; });
+std::vector<const Survivor*> handles_of(const Recording& recording, HandleType type) {
+  return survivors_where(recording, [&](const Survivor& s) { return s.handle == type; });
 }
 
 std::vector<const Survivor*> segments_taken(const Recording& recording, Device device) {
   return survivors_where(recording, [&](const Survivor& s) {
-    return s.type == SurvivorType::handle && s.device == device && (s.name == "segment" || s.name == "first segment");
+    return s.device == device && (s.handle == HandleType::segment || s.handle == HandleType::first_segment);
   });
 }
 
 std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device device) {
   return survivors_where(recording, [&](const Survivor& s) {
-    static const std::set<std::string, std::less<>> kOfTorch{"pinned memory", "segment", "first segment",
-                                                             "private segment", "waiting block"};
-    return s.type == SurvivorType::handle && s.device == device && !kOfTorch.contains(s.name) && is_old(recording, s);
+    return s.type == SurvivorType::handle && s.device == device && !is_of_allocator(s.handle) && is_old(recording, s);
   });
 }
 

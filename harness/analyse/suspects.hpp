@@ -40,10 +40,10 @@ namespace stepleak {
 /// torch's c10/cuda/CUDACachingAllocator.cpp), and its ledgers count these.
 [[nodiscard]] std::int64_t taken_bytes(const Survivor& survivor);
 
-/// Handles of one name, made in the record pass: "private segment", "stream".
-[[nodiscard]] std::vector<const Survivor*> handles_named(const Recording& recording, std::string_view name);
+/// Handles of one type, made in the record pass.
+[[nodiscard]] std::vector<const Survivor*> handles_of(const Recording& recording, HandleType type);
 
-/// Segments that the caching allocator took in the record pass; "first segment": of a CUDA stream that had none.
+/// Segments that the caching allocator took in the record pass, but for private pools.
 [[nodiscard]] std::vector<const Survivor*> segments_taken(const Recording& recording, Device device);
 
 /// CUDA objects of a GPU that were made in the record pass, are old, and are none of torch's allocators' own.

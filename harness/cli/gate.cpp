@@ -21,6 +21,7 @@
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/server_questions.hpp"
 #include "harness/cli/settings.hpp"
+#include "harness/gate/contradiction.hpp"
 #include "harness/report/console.hpp"
 
 namespace stepleak {
@@ -62,22 +63,6 @@ std::string scenario_hash(const Scenario& scenario) {
   const auto file = std::filesystem::path(scenario.file).is_absolute() ? std::filesystem::path(scenario.file)
                                                                        : layout().suite / scenario.file;
   return fnv1a_hex(read_file(file));
-}
-
-bool has_declared_kind(const Scenario& scenario, const Result& result) {
-  return scenario.kinds.empty() ||
-         std::any_of(result.findings.begin(), result.findings.end(), [&](const auto& finding) {
-           return std::find(scenario.kinds.begin(), scenario.kinds.end(), finding.kind) != scenario.kinds.end();
-         });
-}
-
-// How a result contradicts the truth that its scenario declares; empty where it does not.
-std::string contradiction_of(const Scenario& scenario, const Result& result) {
-  if (result.verdict != scenario.expected) {
-    return fmt::format("it is {}, and the scenario says {}", to_string(result.verdict), to_string(scenario.expected));
-  }
-  if (scenario.expected != Verdict::leak || has_declared_kind(scenario, result)) return {};
-  return fmt::format("it has no finding {}, and the scenario says so", to_string(scenario.kinds.front()));
 }
 
 /// What a scenario is compared with, read before it runs: files that change or go meanwhile cost no result.
@@ -135,7 +120,6 @@ GateEntry entry_of(const Expectation& expected, const Result& result) {
   if (!entry.others.empty()) {
     entry.comparison.differences.front() += fmt::format(": that by its name is of the scenarios in {}", entry.others);
   }
-  // A baseline is a file that anyone may edit, and may be as old as the detection that was lost.
   if (!entry.contradiction.empty()) {
     entry.comparison.change = Change::worse;
     entry.comparison.differences.insert(entry.comparison.differences.begin(), entry.contradiction);

@@ -212,8 +212,8 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
 // Whether a container gained what the heap did, or nodes of every recorded step stay, which on a GPU are counted in no
 // other steps; and nothing is known that would end that.
 bool is_witness(const Finding& finding) {
-  const bool are_nodes_kept =
-      finding.counted == "autograd nodes" && finding.kept_count > 1 && finding.kept_count == finding.explained_steps;
+  const bool are_nodes_kept = finding.counted == Counted::autograd_nodes && finding.kept_count > 1 &&
+                              finding.kept_count == finding.explained_steps;
   return (finding.has_gained || are_nodes_kept) && has_no_known_end(finding.structure);
 }
 
@@ -252,6 +252,7 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
 
 void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& detectors, Judgement& judgement,
                    Result& result) {
+  const auto& trends = *judgement.trends;
   if (auto reason = reason_to_wait(judgement.outcome, record); !reason.empty()) {
     result.verdict = Verdict::inconclusive;
     result.reason = std::move(reason);
@@ -274,7 +275,6 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
   if (!is_recorded && !record.trace.recordings().empty() && !is_exhausted(record)) {
     // No record pass tells of the newest steps; the last one may still tell what they wait for.
-    const Trends trends(record.trace);
     const Evidence evidence{record.trace, trends, record.trace.recording()};
     const auto findings = findings_of(evidence, detectors);
     result.reason = reason_to_wait(outcome_of(evidence, findings), record);
@@ -300,7 +300,6 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     return;
   }
   result.verdict = Verdict::leak;
-  const Trends trends(record.trace);
   const Evidence evidence{record.trace, trends, recording_after_look(record.trace)};
   result.losses = losses_of(evidence, record.capacities);
   result.findings = std::move(judgement.findings);
@@ -322,7 +321,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   result.limit = judgement.decision.limit;
   switch (judgement.decision.next) {
     case Next::clean: {
-      const Trends trends(record.trace);
+      const auto& trends = *judgement.trends;
       result.verdict = Verdict::clean;
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
@@ -350,9 +349,9 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
                           : std::max(policy.leak_steps + kShortestRecord, policy.look_after(steps));
   result.reason =
       fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps, needed);
-  if (judgement.decision.next == Next::leak || steps >= policy.clean_steps) {
-    const Trends trends(record.trace);
-    result.notes = notes_of_growth(findings_of({record.trace, trends, record.trace.recording()}, detectors));
+  if (judgement.trends != nullptr && (judgement.decision.next == Next::leak || steps >= policy.clean_steps)) {
+    const Evidence evidence{record.trace, *judgement.trends, record.trace.recording()};
+    result.notes = notes_of_growth(findings_of(evidence, detectors));
   }
 }
 
@@ -387,8 +386,10 @@ void add_failure(const RunRecord& record, Result& result) {
 Judgement judge(const Trace& trace, const Policy& policy, const std::vector<const Detector*>& detectors) {
   // A verdict is reached at looks: what a run did not live to see is none.
   if (trace.looks().empty()) return {};
-  const Trends trends(trace);
-  Judgement judgement{.decision = decide(trace, trends, policy)};
+  Judgement judgement;
+  judgement.trends = std::make_shared<const Trends>(trace);
+  const auto& trends = *judgement.trends;
+  judgement.decision = decide(trace, trends, policy);
   if (judgement.decision.next != Next::leak) return judgement;
   const Evidence evidence{trace, trends, recording_after_look(trace)};
   judgement.findings = findings_of(evidence, detectors);

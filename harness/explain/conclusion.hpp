@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "harness/analyse/decision.hpp"
@@ -15,8 +16,9 @@ namespace stepleak {
 /// What a trace shows at its last look, as the session asks it while a run goes on.
 struct Judgement {
   Decision decision;
-  std::vector<Finding> findings;  ///< of a leak, the narrowest cause first
-  RecordOutcome outcome;          ///< where a record pass followed the look
+  std::vector<Finding> findings;         ///< of a leak, the narrowest cause first
+  RecordOutcome outcome;                 ///< where a record pass followed the look
+  std::shared_ptr<const Trends> trends;  ///< of all ledgers at the look; null before the first one
 
   /// Whether what looks like a leak may still be something that fills.
   [[nodiscard]] bool is_too_soon() const { return decision.needs_proof && outcome.type == RecordOutcome::Type::open; }

@@ -8,6 +8,7 @@
 #include "harness/api/watch.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/observe/flight_recorder.hpp"
+#include "harness/probes/cuda/cuda_watch.hpp"
 #include "harness/probes/fork_guard.hpp"
 #include "harness/probes/python/frame_locals.hpp"
 #include "harness/probes/tensor_references.hpp"
@@ -160,6 +161,7 @@ py::dict attachments() {
   attached["is_observing"] = stepleak::is_observing_here();
   attached["has_operator_callback"] = graph.has_callback;
   attached["tensor_references"] = graph.tensor_references;
+  attached["holds_cupti"] = stepleak::holds_cupti();
   return attached;
 }
 

@@ -107,7 +107,7 @@ class ConsoleText {
 
 std::string rate_of(const Finding& finding) {
   if (finding.bytes_per_step > 0) return format_bytes(finding.bytes_per_step) + "/step";
-  return fmt::format("{:.4g} {}/step", finding.count_per_step, finding.counted);
+  return fmt::format("{:.4g} {}/step", finding.count_per_step, to_string(finding.counted));
 }
 
 // "512 B/step on cuda:0 and 44 KiB/step on cpu": what the process loses, the device with the most first.
@@ -185,30 +185,32 @@ std::string limit_of(const Result& result) {
   auto text = fmt::format("this run would also have caught {}/step of tensors",
                           format_bytes(static_cast<double>(limit.bytes_per_step)));
   const auto add = [&](const SeriesKey& key, const std::string& what) {
-    const auto floor = limit.floors.find(to_string(key));
+    const auto floor = limit.floors.find(key);
     if (floor != limit.floors.end()) text += fmt::format(", {}/step {}", format_bytes(floor->second), what);
   };
   const auto add_count = [&](Counter counter, const std::string& what) {
-    const auto floor = limit.floors.find(to_string(SeriesKey{counter}));
+    const auto floor = limit.floors.find({counter});
     if (floor != limit.floors.end()) text += fmt::format(", {:.0f} {}/step", floor->second, what);
   };
   bool is_uncounted = false;
+  bool has_gpu = false;
   add({Counter::heap_bytes}, "of host heap");
   add({Counter::mapped_bytes}, "of mapped memory");
   add_count(Counter::python_objects, "Python objects");
   add_count(Counter::python_blocks, "blocks of Python's allocator");
   for (const auto& device : result.trace.devices()) {
     add({Counter::outside_bytes, device}, fmt::format("outside the allocator on {}", to_string(device)));
-    const auto objects = limit.floors.find(to_string(SeriesKey{Counter::cuda_objects, device}));
+    const auto objects = limit.floors.find({Counter::cuda_objects, device});
     if (objects != limit.floors.end()) {
       text += fmt::format(", one CUDA object in {:.0f} steps on {}", 1 / objects->second, to_string(device));
     }
+    has_gpu = has_gpu || device.type == DeviceType::cuda;
     is_uncounted = is_uncounted || (device.type == DeviceType::cuda && objects == limit.floors.end());
   }
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
-  return fmt::format("{}, or one block every {} steps, and nothing that begins after step {}{}{}{}", text,
-                     limit.period_steps, result.steps, declared_of(result.declared),
-                     is_heap_unseen ? "; the host heap was not seen" : "",
+  return fmt::format("{}, or one block{} every {} steps, and nothing that begins after step {}{}{}{}", text,
+                     has_gpu ? " (of reserved and page-locked memory, too)" : "", limit.period_steps, result.steps,
+                     declared_of(result.declared), is_heap_unseen ? "; the host heap was not seen" : "",
                      is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
 }
 

@@ -153,7 +153,7 @@ Move Session::move_after(const Judgement& judgement) const {
     // A shorter pass would prove nothing.
     if (steps_left() < kShortestRecord) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
     if (!is_record_due(judgement.decision)) return {};
-    return {Next::record, plan_record(trace_, Trends(trace_), parts_.device, parts_.record_stride, steps_left())};
+    return {Next::record, plan_record(trace_, *judgement.trends, parts_.device, parts_.record_stride, steps_left())};
   }
   if (is_out_of_time_) return {.next = Next::stop};
   switch (judgement.outcome.type) {

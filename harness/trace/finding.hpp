@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/trace/counter.hpp"
@@ -13,14 +15,31 @@
 
 namespace stepleak {
 
+/// What a finding's `count_per_step` counts.
+enum class Counted : std::uint8_t {
+  nothing,
+  blocks,
+  tensors,
+  autograd_nodes,
+  python_objects,
+  python_blocks,
+  cuda_objects,
+  segments,
+};
+inline constexpr std::size_t kCountedCount = static_cast<std::size_t>(Counted::segments) + 1;
+
+/// "autograd nodes", "cuda objects"; of `nothing` nothing.
+[[nodiscard]] std::string_view to_string(Counted counted);
+[[nodiscard]] std::optional<Counted> parse_counted(std::string_view name);
+
 /// One growth with its evidence; which steps of a run it rests on is in the result around it.
 struct Finding {
   int rank = -1;  ///< of several that ran together; -1: there is one only
   Kind kind = Kind::growth;
   Device device = kHost;
   double bytes_per_step = 0;
-  double count_per_step = 0;    ///< blocks, nodes or objects, as `counted` says
-  std::string counted;          ///< "blocks", "tensors", "autograd nodes", "python objects", "cuda objects"
+  double count_per_step = 0;  ///< blocks, nodes or objects, as `counted` says
+  Counted counted = Counted::nothing;
   std::int64_t since_step = 0;  ///< first step whose survivors stay
   std::string what;             ///< one clause: "45 autograd nodes and 1 tensor (float32, 0-dim) survive every step"
   std::string op;               ///< operator that made the survivors; empty where unknown

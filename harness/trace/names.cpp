@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "harness/trace/handle_type.hpp"
 #include "harness/trace/result.hpp"
 
 namespace stepleak {
@@ -49,6 +50,36 @@ constexpr std::array kKinds{std::string_view("growth"),
                             std::string_view("host_heap")};
 static_assert(kKinds.size() == kKindCount);
 
+constexpr std::array kCounted{std::string_view(""),
+                              std::string_view("blocks"),
+                              std::string_view("tensors"),
+                              std::string_view("autograd nodes"),
+                              std::string_view("python objects"),
+                              std::string_view("python blocks"),
+                              std::string_view("cuda objects"),
+                              std::string_view("segments")};
+static_assert(kCounted.size() == kCountedCount);
+
+constexpr std::array kHandleTypes{std::string_view(""),
+                                  std::string_view("device memory"),
+                                  std::string_view("virtual memory"),
+                                  std::string_view("pinned memory"),
+                                  std::string_view("array"),
+                                  std::string_view("memory pool"),
+                                  std::string_view("stream"),
+                                  std::string_view("event"),
+                                  std::string_view("graph definition"),
+                                  std::string_view("graph"),
+                                  std::string_view("module"),
+                                  std::string_view("library"),
+                                  std::string_view("texture"),
+                                  std::string_view("surface"),
+                                  std::string_view("segment"),
+                                  std::string_view("first segment"),
+                                  std::string_view("private segment"),
+                                  std::string_view("waiting block")};
+static_assert(kHandleTypes.size() == kHandleTypeCount);
+
 constexpr std::array kVerdicts{std::string_view("clean"), std::string_view("leak"), std::string_view("inconclusive"),
                                std::string_view("failure")};
 
@@ -93,6 +124,14 @@ std::string to_string(const SeriesKey& key) {
 
 std::string_view to_string(Kind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 std::optional<Kind> parse_kind(std::string_view name) { return parse<Kind>(kKinds, name); }
+
+std::string_view to_string(Counted counted) { return kCounted.at(static_cast<std::size_t>(counted)); }
+std::optional<Counted> parse_counted(std::string_view name) { return parse<Counted>(kCounted, name); }
+
+std::string_view to_string(HandleType type) { return kHandleTypes.at(static_cast<std::size_t>(type)); }
+std::optional<HandleType> parse_handle_type(std::string_view name) { return parse<HandleType>(kHandleTypes, name); }
+
+bool is_of_allocator(HandleType type) { return type == HandleType::pinned_memory || type >= HandleType::segment; }
 
 std::string_view to_string(PassType type) { return kPassTypes.at(static_cast<std::size_t>(type)); }
 std::optional<PassType> parse_pass_type(std::string_view name) { return parse<PassType>(kPassTypes, name); }

@@ -28,14 +28,21 @@ SurvivorType parse_survivor_type(const std::string& name) {
   throw failure_error(fmt::format("'{}' is no type of survivor", name));
 }
 
+HandleType parse_handle(const std::string& name) {
+  const auto type = parse_handle_type(name);
+  if (!type || *type == HandleType::none) throw failure_error(fmt::format("'{}' is no CUDA object", name));
+  return *type;
+}
+
 // A row a survivor: there are thousands of them, and keys would be most of the file.
 Json survivor_to_json(const Survivor& survivor) {
   unsigned flags = 0;
   for (std::size_t i = 0; i < kFlags.size(); ++i) flags |= survivor.*kFlags[i] ? 1U << i : 0U;
+  const bool is_handle = survivor.type == SurvivorType::handle;
+  const auto name = is_handle ? to_string(survivor.handle) : std::string_view(survivor.name);
   return Json::array({kSurvivorTypes.at(static_cast<std::size_t>(survivor.type)), to_string(survivor.device),
                       survivor.birth_step, survivor.identity, survivor.storage, survivor.bytes, survivor.storage_bytes,
-                      survivor.dims, survivor.name, survivor.op, flags, survivor.stack, survivor.holder,
-                      survivor.library});
+                      survivor.dims, name, survivor.op, flags, survivor.stack, survivor.holder, survivor.library});
 }
 
 Survivor survivor_from_json(const Json& row, const Recording& recording) {
@@ -47,9 +54,13 @@ Survivor survivor_from_json(const Json& row, const Recording& recording) {
                     .bytes = count_from(row.at(5)),
                     .storage_bytes = count_from(row.at(6)),
                     .dims = int_from(row.at(7)),
-                    .name = row.at(8),
                     .op = row.at(9),
                     .library = row.size() > 13 ? row.at(13).get<std::string>() : std::string()};
+  if (survivor.type == SurvivorType::handle) {
+    survivor.handle = parse_handle(row.at(8));
+  } else {
+    survivor.name = row.at(8);
+  }
   const auto flags = unsigned_from(row.at(10));
   for (std::size_t i = 0; i < kFlags.size(); ++i) survivor.*kFlags[i] = (flags >> i & 1U) != 0;
   survivor.stack = index_from(row.at(11), recording.stacks.size());

@@ -19,9 +19,9 @@ namespace stepleak {
 
 /// The smallest leak that a run would have caught.
 struct Limit {
-  std::int64_t bytes_per_step = 0;         ///< smallest growth of tensors in each step
-  std::int64_t period_steps = 0;           ///< longest period: one leak every so many steps
-  std::map<std::string, double> floors{};  ///< by ledger that is not exact: the smallest growth a step, in its unit
+  std::int64_t bytes_per_step = 0;       ///< smallest growth of tensors in each step
+  std::int64_t period_steps = 0;         ///< longest period: one leak every so many steps
+  std::map<SeriesKey, double> floors{};  ///< by ledger that is not exact: the smallest growth a step, in its unit
 };
 
 /// What a device loses, all findings together, and how long that can go on.

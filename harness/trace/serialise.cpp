@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "harness/trace/json_values.hpp"
@@ -34,7 +35,7 @@ Json finding_to_json(const Finding& finding) {
             {"device", to_string(finding.device)},
             {"bytes_per_step", finding.bytes_per_step},
             {"count_per_step", finding.count_per_step},
-            {"counted", finding.counted},
+            {"counted", to_string(finding.counted)},
             {"since_step", finding.since_step},
             {"what", finding.what},
             {"op", finding.op},
@@ -62,7 +63,7 @@ Finding finding_from_json(const Json& json) {
   finding.device = parse_device(json.at("device").get<std::string>());
   finding.bytes_per_step = json.at("bytes_per_step");
   finding.count_per_step = json.at("count_per_step");
-  finding.counted = json.at("counted");
+  finding.counted = parsed(parse_counted(json.at("counted").get<std::string>()), "noun", json.at("counted"));
   finding.since_step = count_from(json.at("since_step"));
   finding.what = json.at("what");
   finding.op = json.at("op");
@@ -188,6 +189,8 @@ std::string to_json(const Result& result) {
   Json findings = Json::array();
   for (const auto& finding : result.findings) findings.push_back(finding_to_json(finding));
   const auto& recording = result.trace.recording();
+  std::map<std::string, double> floors;
+  for (const auto& [key, floor] : result.limit.floors) floors[to_string(key)] = floor;
   Json json = {{"schema", kResultSchema},
                {"target", result.target},
                {"device", to_string(result.device)},
@@ -198,7 +201,7 @@ std::string to_json(const Result& result) {
                {"limit",
                 {{"bytes_per_step", result.limit.bytes_per_step},
                  {"period_steps", result.limit.period_steps},
-                 {"floors", result.limit.floors}}},
+                 {"floors", floors}}},
                {"findings", findings},
                {"losses", losses_to_json(result.losses)},
                {"notes", result.notes},
@@ -234,8 +237,11 @@ Result result_of(const Json& json) {
   result.steps = count_from(json.at("steps"));
   result.seconds = json.at("seconds");
   const auto& limit = json.at("limit");
-  result.limit = {count_from(limit.at("bytes_per_step")), count_from(limit.at("period_steps")),
-                  limit.value("floors", std::map<std::string, double>{})};
+  result.limit = {count_from(limit.at("bytes_per_step")), count_from(limit.at("period_steps"))};
+  const auto floors = limit.value("floors", Json::object());
+  for (const auto& [name, floor] : floors.items()) {
+    result.limit.floors[series_key_from(name)] = floor;
+  }
   for (const auto& finding : json.at("findings")) result.findings.push_back(finding_from_json(finding));
   result.notes = json.at("notes").get<std::vector<std::string>>();
   for (const auto& [name, level] : json.at("steady").items()) result.steady[name] = count_from(level);

@@ -8,6 +8,7 @@
 
 #include "harness/base/mapped_memory.hpp"
 #include "harness/trace/device.hpp"
+#include "harness/trace/handle_type.hpp"
 
 namespace stepleak {
 
@@ -51,7 +52,7 @@ enum class SurvivorType : std::uint8_t {
   block,   ///< an allocation that no known tensor uses
   tensor,  ///< a tensor that an operator returned
   node,    ///< an autograd node
-  handle,  ///< a CUDA object outside torch's allocators: `name` says which
+  handle,  ///< a CUDA object, or what an allocator took from the driver: `handle` says which
   heap,    ///< native host memory outside tensors: what one step allocated by one stack
 };
 
@@ -60,12 +61,13 @@ struct Survivor {
   SurvivorType type = SurvivorType::block;
   Device device = kHost;
   std::int64_t birth_step = 0;
-  std::uint64_t identity = 0;       ///< address of the block, TensorImpl or Node; valid in its process only
-  std::uint64_t storage = 0;        ///< tensor: address of its storage's memory; 0 where it has none
-  std::int64_t bytes = 0;           ///< block, handle, heap: its size; tensor: the bytes of its elements
-  std::int64_t storage_bytes = 0;   ///< tensor: the whole storage
-  int dims = 0;                     ///< tensor: number of dimensions
-  std::string name;                 ///< tensor: dtype, "float32"; node: "MseLossBackward0"; handle: "stream"
+  std::uint64_t identity = 0;      ///< address of the block, TensorImpl or Node; valid in its process only
+  std::uint64_t storage = 0;       ///< tensor: address of its storage's memory; 0 where it has none
+  std::int64_t bytes = 0;          ///< block, handle, heap: its size; tensor: the bytes of its elements
+  std::int64_t storage_bytes = 0;  ///< tensor: the whole storage
+  int dims = 0;                    ///< tensor: number of dimensions
+  HandleType handle = HandleType::none;
+  std::string name;                 ///< tensor: dtype, "float32"; node: "MseLossBackward0"
   std::string op;                   ///< operator that returned it: "aten::mse_loss"
   bool has_graph = false;           ///< tensor: has a grad_fn
   bool is_computed = false;         ///< tensor: returned by an operator that read another tensor

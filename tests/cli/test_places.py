@@ -79,9 +79,28 @@ USER = """\
         trainer.call(lambda: kept.append(torch.ones(256)))
 """
 
+LATE = """\
+    import torch
+    from torch import nn
 
-def finding_of(stepleak: CommandLine, target: str) -> dict[str, Any]:
-    done = stepleak("run", target, "--device", "cpu", "--json", "out.json")
+    encoder, divergences, codes = nn.Linear(8, 8), [], []
+
+
+    def step(index):
+        code = encoder(torch.randn(4, 8))
+        divergence = code.square().mean()
+        divergence.backward()
+        encoder.zero_grad()
+        codes.append(code.detach().flatten())
+        if index % 25 == 24:
+            codes.clear()
+        if index >= 100:
+            divergences.append(divergence)
+"""
+
+
+def finding_of(stepleak: CommandLine, target: str, *options: str) -> dict[str, Any]:
+    done = stepleak("run", target, "--device", "cpu", "--json", "out.json", *options)
     assert done.code == 1, done.text
     return stepleak.results("out.json")[target]["findings"][0]
 
@@ -130,3 +149,12 @@ def test_what_the_library_keeps_is_found_below_the_users_line(stepleak: CommandL
     assert frames_of(finding) == [("train.py", "leave_it_to_the_library", "user"), ("trainer.py", "make", "library")]
     # The library's source is searched for what keeps it.
     assert finding["kept_by"].endswith("caches.append(update())")
+
+
+def test_a_list_that_is_flushed_is_not_taken_for_the_one_that_begins_to_grow(stepleak: CommandLine) -> None:
+    stepleak.write("train.py", LATE)
+    finding = finding_of(stepleak, "train.py:step", "--min-steps", "300")
+    assert finding["kind"] == "graph_retention"
+    assert finding["kept_at"]["text"] == "divergences.append(divergence)"
+    assert finding["holder"].startswith("train.divergences (list")
+    assert 100 <= finding["since_step"] <= 102

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""README's examples in Python, as they stand there: what they call a leak is one, and clean where it is mended."""
+"""README's examples in Python, as they stand there: what they call a leak is one, and clean where it is fixed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import CommandLine, Outcome
 
 README = Path(__file__).parents[2] / "README.md"
 LEAK = "history.append(loss)"
-MENDED = "history.append(loss.item())"
+FIXED = "history.append(loss.item())"
 
 # The module that the example's test is of, which README leaves to the reader.
 TRAINER = f"""
@@ -60,9 +60,9 @@ def test_the_test_fails_with_the_report_and_passes_once_it_is_mended(stepleak: C
     assert "1 failed, 1 passed" in leaking.out, leaking.text
     assert "graph_retention" in leaking.out
     assert re.search(r"kept by trainer\.py:\d+ +self\.history\.append\(loss\)", leaking.out), leaking.text
-    stepleak.write("trainer.py", TRAINER.replace(LEAK, MENDED))
-    mended = in_python(stepleak.folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert "2 passed" in mended.out, mended.text
+    stepleak.write("trainer.py", TRAINER.replace(LEAK, FIXED))
+    fixed = in_python(stepleak.folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "2 passed" in fixed.out, fixed.text
 
 
 def test_the_command_names_the_line_that_keeps_the_loss(stepleak: CommandLine) -> None:
@@ -80,6 +80,6 @@ def test_the_loop_is_a_leak_and_clean_once_it_is_mended(stepleak: CommandLine) -
     leaking = in_python(stepleak.folder, "loop.py")
     assert "train.py leaks" in leaking.out and "graph_retention" in leaking.out, leaking.text
     assert loop.count(LEAK) == 1
-    stepleak.write("loop.py", loop.replace(LEAK, MENDED))
-    mended = in_python(stepleak.folder, "loop.py")
-    assert "train.py is clean" in mended.out, mended.text
+    stepleak.write("loop.py", loop.replace(LEAK, FIXED))
+    fixed = in_python(stepleak.folder, "loop.py")
+    assert "train.py is clean" in fixed.out, fixed.text

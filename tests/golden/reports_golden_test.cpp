@@ -51,7 +51,7 @@ Result result_of(Verdict verdict) {
   }
   if (verdict == Verdict::leak) {
     Finding finding{.kind = Kind::graph_retention, .bytes_per_step = 64, .count_per_step = 6};
-    finding.counted = "autograd nodes";
+    finding.counted = Counted::autograd_nodes;
     finding.since_step = 2;
     finding.what = "6 autograd nodes, kept by a tensor (float, 0-dim), survive every step since step 2";
     finding.op = "aten::mse_loss";

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import stepleak
 import torch
+from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 
@@ -45,6 +46,19 @@ def test_raw_memory_is_seen_and_not_named_by_default(takes_raw_memory: Callable[
     result = stepleak.check(takes_raw_memory)
     assert [finding["kind"] for finding in result.findings] == ["raw_cuda"], result.report
     assert result.findings[0]["where"] == []
+
+
+@pytest.mark.parametrize("with_cuda_objects", [False, True])
+def test_cupti_is_held_only_where_objects_are_counted_and_given_back(with_cuda_objects: bool) -> None:
+    held: list[bool] = []
+
+    def step() -> None:
+        torch.zeros(4, device="cuda")
+        held.append(_core.attachments()["holds_cupti"])
+
+    stepleak.check(step, with_cuda_objects=with_cuda_objects, steps=64)
+    assert any(held) == with_cuda_objects
+    assert not _core.attachments()["holds_cupti"]
 
 
 @pytest.mark.parametrize("with_cuda_objects", [False, True])

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:Deprecati
 
 FROZEN_BY_PYTHON = gc.get_freeze_count()
 """CPython 3.12 and later begin with some."""
-NOTHING = {"is_observing": False, "has_operator_callback": False, "tensor_references": 0}
+NOTHING = {"is_observing": False, "has_operator_callback": False, "tensor_references": 0, "holds_cupti": False}
 
 
 def cpu_check(step: Callable[[], object], **options: object) -> stepleak.Result:

@@ -41,7 +41,7 @@ Decision decision_after(std::int64_t steps, const std::function<std::int64_t(std
 TEST(CudaObjectsTest, AreCleanAtTheMinimumWhereNoneStays) {
   const auto decision = decision_after(64, [](auto) { return 3; });
   EXPECT_EQ(decision.next, Next::clean);
-  EXPECT_EQ(decision.limit.floors.at("cuda_objects@cuda:0"), 0.125);
+  EXPECT_EQ(decision.limit.floors.at({Counter::cuda_objects, kGpu}), 0.125);
 }
 
 TEST(CudaObjectsTest, AreNoPartOfALimitWhereTheyAreNotCounted) {
@@ -50,7 +50,7 @@ TEST(CudaObjectsTest, AreNoPartOfALimitWhereTheyAreNotCounted) {
     if (is_blocked) builder.with(kObjects, [](auto) { return kUnread; });
     const auto decision = Analysed(builder.build()).decision();
     EXPECT_EQ(decision.next, Next::clean);
-    EXPECT_FALSE(decision.limit.floors.contains("cuda_objects@cuda:0"));
+    EXPECT_FALSE(decision.limit.floors.contains({Counter::cuda_objects, kGpu}));
   }
 }
 
@@ -114,7 +114,7 @@ Analysed recorded_events(std::int64_t gained) {
                            .device = kGpu,
                            .birth_step = kFirstCounted + 99 - i,
                            .identity = static_cast<std::uint64_t>(i + 1),
-                           .name = "event"});
+                           .handle = HandleType::event});
   }
   builder.with_object({.type = "list", .name = "train.events", .length = 100})
       .with_holder(
@@ -126,7 +126,7 @@ TEST(RawCudaDetectorTest, NamesTheContainerThatGainedTheObjects) {
   const auto run = recorded_events(kRecorded);
   const auto findings = run.findings(RawCudaDetector());
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings.front().counted, "cuda objects");
+  EXPECT_EQ(findings.front().counted, Counted::cuda_objects);
   EXPECT_NE(findings.front().what.find("1 event of every step"), std::string::npos) << findings.front().what;
   EXPECT_EQ(findings.front().holder, "train.events (list, len 100)");
   EXPECT_EQ(run.outcome(RawCudaDetector()).type, RecordOutcome::Type::proven);
@@ -137,8 +137,10 @@ TEST(RawCudaDetectorTest, NamesObjectsOfTheGpuThatGrows) {
   auto builder = counting(156, [](auto step) { return step; });
   builder.with({Counter::live_bytes, kOther}, [](auto) { return 4096; }).recorded(kRecorded);
   for (std::int64_t step = 139; step <= 156; ++step) {
-    builder.with_survivor({.type = SurvivorType::handle, .device = kGpu, .birth_step = step, .name = "stream"});
-    builder.with_survivor({.type = SurvivorType::handle, .device = kOther, .birth_step = step, .name = "event"});
+    builder.with_survivor(
+        {.type = SurvivorType::handle, .device = kGpu, .birth_step = step, .handle = HandleType::stream});
+    builder.with_survivor(
+        {.type = SurvivorType::handle, .device = kOther, .birth_step = step, .handle = HandleType::event});
   }
   const auto findings = Analysed(builder.build()).findings(RawCudaDetector());
   ASSERT_EQ(findings.size(), 1U);

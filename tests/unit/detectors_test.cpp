@@ -425,7 +425,7 @@ TEST(GrowthDetectorTest, CountsTensorsWithoutMemoryWhereNoStepWasRecorded) {
       .with({Counter::live_blocks}, [](auto) { return 4; })
       .with({Counter::live_tensors}, [](auto step) { return 4 + step / 10; });
   const auto finding = Analysed(builder.build()).findings(GrowthDetector()).at(0);
-  EXPECT_EQ(finding.counted, "tensors");
+  EXPECT_EQ(finding.counted, Counted::tensors);
   EXPECT_EQ(finding.what, "1 tensor stays of every 10 steps since step 10");
 }
 

@@ -84,21 +84,21 @@ RecordOutcome object_outcome(const Survivor& kept, const PerStep& count) {
   return Analysed(builder.build()).outcome(RawCudaDetector());
 }
 
-Survivor handle(const std::string& name, const std::string& library) {
-  return {.type = SurvivorType::handle, .device = kGpu, .name = name, .library = library};
+Survivor handle(HandleType type, const std::string& library) {
+  return {.type = SurvivorType::handle, .device = kGpu, .handle = type, .library = library};
 }
 
 TEST(LibraryCacheTest, IsCodeThatIsLoadedNowAndThen) {
-  EXPECT_EQ(object_outcome(handle("module", "libtorch_cuda.so"), now_and_then()).type, Type::caching);
+  EXPECT_EQ(object_outcome(handle(HandleType::module, "libtorch_cuda.so"), now_and_then()).type, Type::caching);
 }
 
 TEST(LibraryCacheTest, IsNotCodeThatEachStepLoads) {
-  EXPECT_EQ(object_outcome(handle("module", "libtorch_cuda.so"), alike()).type, Type::open);
+  EXPECT_EQ(object_outcome(handle(HandleType::module, "libtorch_cuda.so"), alike()).type, Type::open);
 }
 
 TEST(LibraryCacheTest, IsRawMemoryThatALibraryTakesNowAndThen) {
-  EXPECT_EQ(object_outcome(handle("device memory", "libcufft.so.12"), now_and_then()).type, Type::caching);
-  EXPECT_EQ(object_outcome(handle("device memory", "libdecoder.so.1"), now_and_then()).type, Type::open);
+  EXPECT_EQ(object_outcome(handle(HandleType::device_memory, "libcufft.so.12"), now_and_then()).type, Type::caching);
+  EXPECT_EQ(object_outcome(handle(HandleType::device_memory, "libdecoder.so.1"), now_and_then()).type, Type::open);
 }
 
 // Two segments are taken in the recorded steps, one of which is the second that its stream gets where `is_second`.
@@ -108,8 +108,8 @@ RecordOutcome reserved_outcome(bool is_second) {
       .with({Counter::active_bytes, kGpu}, [](auto) { return 4096; })
       .with({Counter::reserved_bytes, kGpu}, [](auto step) { return 2 * kKiBi * kKiBi * (1 + step / 8); })
       .recorded(kRecorded);
-  for (const auto* name : {"first segment", is_second ? "segment" : "first segment"}) {
-    auto segment = handle(name, "");
+  for (const auto type : {HandleType::first_segment, is_second ? HandleType::segment : HandleType::first_segment}) {
+    auto segment = handle(type, "");
     segment.birth_step = kSteps - kRecorded + 8;
     builder.with_survivor(segment);
   }

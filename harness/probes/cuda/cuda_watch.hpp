@@ -20,6 +20,9 @@ class StackTable;
 [[nodiscard]] std::vector<std::unique_ptr<Probe>> watch_cuda(const std::shared_ptr<StackTable>& stacks,
                                                              std::optional<std::int64_t> objects_from);
 
+/// Whether this process's CUPTI subscription is ours at this moment. From any thread.
+[[nodiscard]] bool holds_cupti();
+
 /// What can be observed on the GPUs here, by name, for `doctor`; starts CUDA.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> cuda_facts();
 

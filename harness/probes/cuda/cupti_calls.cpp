@@ -12,16 +12,6 @@
 namespace stepleak {
 namespace {
 
-// In the order of the enumerators.
-constexpr std::array kNames{
-    std::string_view("device memory"), std::string_view("virtual memory"),   std::string_view("pinned memory"),
-    std::string_view("array"),         std::string_view("memory pool"),      std::string_view("stream"),
-    std::string_view("event"),         std::string_view("graph definition"), std::string_view("graph"),
-    std::string_view("module"),        std::string_view("library"),          std::string_view("texture"),
-    std::string_view("surface"),
-};
-static_assert(kNames.size() == static_cast<std::size_t>(HandleType::surface) + 1);
-
 template <typename Member>
 struct ClassOf;
 template <typename Class, typename Value>
@@ -140,8 +130,6 @@ const auto& calls() {
 #undef DESTROYS
 
 }  // namespace
-
-std::string_view to_string(HandleType type) { return kNames.at(static_cast<std::size_t>(type)); }
 
 std::span<const WatchedCall> watched_calls() { return calls(); }
 

@@ -6,29 +6,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "harness/trace/handle_type.hpp"
 
 namespace stepleak {
-
-/// What a program makes through CUDA and destroys again.
-enum class HandleType : std::uint8_t {
-  device_memory,   ///< also managed, pitched and stream-ordered memory
-  virtual_memory,  ///< physical memory to be mapped
-  pinned_memory,
-  array,
-  memory_pool,
-  stream,
-  event,
-  graph_definition,
-  graph,  ///< an executable one
-  module,
-  library,
-  texture,
-  surface,
-};
-
-/// "device memory", "graph definition", as survivors are named.
-[[nodiscard]] std::string_view to_string(HandleType type);
 
 /// A call of the driver API that makes or destroys one.
 struct WatchedCall {

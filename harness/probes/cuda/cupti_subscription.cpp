@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 
+#include "harness/probes/cuda/cuda_watch.hpp"
 #include "harness/probes/cuda/cupti_refusal.hpp"
 #include "harness/probes/torch/compat/features.hpp"
 
@@ -23,7 +25,11 @@ constexpr auto* kSubscribe = "cuptiSubscribe_v2";
 constexpr auto* kSubscribe = "cuptiSubscribe";
 #endif
 
+std::atomic<bool> is_held{false};
+
 }  // namespace
+
+bool holds_cupti() { return is_held; }
 
 bool CuptiSubscription::load() {
   if (subscribe_ != nullptr) return true;
@@ -67,6 +73,7 @@ std::string CuptiSubscription::subscribe() {
   std::string other;
   const auto status = take(other);
   if (status != CUPTI_SUCCESS) return cupti_refusal(status, other, name_of(status));
+  is_held = true;
   for (const auto& call : watched_calls()) {
     (void)enable_(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call.id));
   }
@@ -74,8 +81,10 @@ std::string CuptiSubscription::subscribe() {
 }
 
 void CuptiSubscription::unsubscribe() {
-  if (subscriber_ != nullptr) (void)unsubscribe_(subscriber_);
+  if (subscriber_ == nullptr) return;
+  (void)unsubscribe_(subscriber_);
   subscriber_ = nullptr;
+  is_held = false;
 }
 
 std::size_t CuptiSubscription::device_of(CUcontext context) const {

@@ -81,7 +81,7 @@ struct EventStack {
   std::int64_t bytes = 0;
   std::int64_t step = 0;
   bool is_collected = false;
-  std::string_view name;
+  HandleType handle = HandleType::none;
   std::shared_ptr<c10::GatheredContext> context;
 };
 
@@ -103,7 +103,7 @@ Record& record() {
   return *instance;
 }
 
-void keep_stack(const TraceEntry& event, bool is_collected, std::string_view name) {
+void keep_stack(const TraceEntry& event, bool is_collected, HandleType handle) {
   const std::scoped_lock lock(record().mutex);
   auto& stacks = record().stacks;
   if (stacks.size() >= kMostEventStacks || !event.context_) return;
@@ -111,7 +111,7 @@ void keep_stack(const TraceEntry& event, bool is_collected, std::string_view nam
                     static_cast<std::int64_t>(event.size_),
                     current_step.load(std::memory_order_relaxed),
                     is_collected,
-                    name,
+                    handle,
                     event.context_});
 }
 
@@ -140,7 +140,7 @@ void on_event(const TraceEntry& event) {
       if (!record().is_explaining || !record().is_collecting) {
         device.log.freed(event.addr_, bytes);
       } else if (device.log.erase(event.addr_, bytes)) {
-        keep_stack(event, true, {});
+        keep_stack(event, true, HandleType::none);
       }
       break;
     case TraceEntry::SEGMENT_ALLOC:
@@ -148,7 +148,10 @@ void on_event(const TraceEntry& event) {
       if (is_private) device.private_pool_bytes.fetch_add(bytes, std::memory_order_relaxed);
       const bool is_first = device.streams.add(event.stream_);
       if (record().is_explaining) {
-        keep_stack(event, false, is_private ? "private segment" : is_first ? "first segment" : "segment");
+        keep_stack(event, false,
+                   is_private ? HandleType::private_segment
+                   : is_first ? HandleType::first_segment
+                              : HandleType::segment);
       }
       break;
     }
@@ -356,7 +359,7 @@ void DeviceAllocatorProbe::end_record(Recording& recording) {
         // Its age is not known any more; that it waits after a synchronisation is the evidence.
         auto survivor = to_survivor(block, i, recording.pass.first_step);
         survivor.type = SurvivorType::handle;
-        survivor.name = "waiting block";
+        survivor.handle = HandleType::waiting_block;
         recording.survivors.push_back(std::move(survivor));
       } else if (recording.is_recorded(birth_step)) {
         recording.survivors.push_back(to_survivor(block, i, birth_step));
@@ -369,7 +372,7 @@ void DeviceAllocatorProbe::end_record(Recording& recording) {
                                    .birth_step = event.step,
                                    .bytes = event.bytes,
                                    .storage_bytes = event.bytes,
-                                   .name = std::string(event.name),
+                                   .handle = event.handle,
                                    .is_collected = event.is_collected,
                                    .stack = stacks_->index_of(capture_of(event.context))});
   }

@@ -263,7 +263,7 @@ void HandleProbe::end_record(Recording& recording) {
     survivor.identity = address;
     survivor.birth_step = handle.birth_step;
     survivor.bytes = survivor.storage_bytes = handle.bytes;
-    survivor.name = to_string(type);
+    survivor.handle = type;
     survivor.library = maker_of(handle.callers);
     survivor.stack = stacks_->index_of(handle.capture);
     recording.survivors.push_back(std::move(survivor));
