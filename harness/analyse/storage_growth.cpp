@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
@@ -91,6 +93,24 @@ Trend tensor_trend(const Evidence& evidence) {
                         }));
 }
 
+// An object that a lambda of its own keeps alive, in as many steps, keeps all that belongs to it: a module its weights,
+// and these their gradients, which are made elsewhere.
+void add_capturing_holder(const Recording& recording, Device device, Finding& finding) {
+  std::map<int, std::vector<const Survivor*>> of_holders;
+  for (const auto* tensor : old_storages(recording, device)) {
+    if (tensor->holder >= 0) of_holders[tensor->holder].push_back(tensor);
+  }
+  for (const auto& [index, tensors] : of_holders) {
+    const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+    const bool is_capture =
+        holder.is_of_sources &&
+        recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type == kCapturingType;
+    if (!is_capture || steps_kept(tensors) < finding.kept_count) continue;
+    set_holder(recording, index, finding);
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
@@ -154,6 +174,7 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   add_suspects(recording, suspects, finding);
   // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
   if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
+  if (finding.holder_index < 0) add_capturing_holder(recording, growth.device, finding);
   finding.accounts_for = {{growth.is_shared ? Counter::shared_bytes : Counter::live_bytes, growth.device},
                           {Counter::live_tensors},
                           {Counter::heap_bytes},

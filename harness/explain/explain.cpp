@@ -13,6 +13,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/trace/frames.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
@@ -106,6 +107,14 @@ std::string fix_of_cycle(const Finding& finding, const Recording& recording) {
                                : "break the cycle: hold one side weakly, or do not store an output on what made it";
 }
 
+// Where a lambda holds what it was given to.
+std::string fix_of_capture(const Finding& finding, const Recording& recording) {
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr || !holder->is_of_sources) return {};
+  if (recording.objects.nodes.at(static_cast<std::size_t>(holder->container)).type != kCapturingType) return {};
+  return "let the lambda capture a std::weak_ptr, x.detach(), or nothing that leads to what it is put on";
+}
+
 // Where what is kept was handed to an optimizer, whatever it is.
 std::string fix_of_group(const Finding& finding) {
   if (finding.kept_by.text.find(".add_param_group(") == std::string::npos) return {};
@@ -153,6 +162,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
   if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
+  if (auto fix = fix_of_capture(finding, recording); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
       return fix_by_number(finding, recording);

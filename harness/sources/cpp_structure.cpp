@@ -25,6 +25,8 @@ class Reader {
       : container_(container), step_(step), names_(names) {}
 
   Structure structure(const CppFill& fill) {
+    // Who lets go of the lambda ends the cycle, and may be anybody.
+    if (fill.type == CppFill::Type::capture) return {.type = StructureType::unknown};
     const bool is_sum = fill.type == CppFill::Type::sum;
     const auto capacity = is_sum ? CppCapacity::growing : capacity_of(container_, names_.project());
     if (fill.type == CppFill::Type::slot || capacity == CppCapacity::fixed) return slots(fill);

@@ -14,8 +14,8 @@ namespace {
 
 using Scope = CppContainer::Scope;
 
-constexpr std::array<std::string_view, 8> kTakingOut{"pop_back",  "pop_front", "pop",    "erase",
-                                                     "remove_if", "extract",   "splice", "remove"};
+constexpr std::array<std::string_view, 9> kTakingOut{"pop_back", "pop_front", "pop",    "erase",      "remove_if",
+                                                     "extract",  "splice",    "remove", "remove_hook"};
 constexpr std::array<std::string_view, 7> kEmptying{"clear", "resize", "assign", "swap", "reset", "release", "merge"};
 constexpr std::array<std::string_view, 25> kReading{
     "front",       "back",    "begin", "end",     "cbegin",   "cend",          "rbegin",

@@ -58,10 +58,15 @@ std::string name_of(const CppContainer& container) {
   return container.name;
 }
 
-// What is the least certain to go on for ever decides: a value may be put into several.
+// What is the least certain to go on for ever decides: a value may be put into several. A lambda that holds what it is
+// given to speaks where nothing else keeps that.
 const Kept& deciding(const std::vector<Kept>& kept) {
-  const auto found = std::find_if(kept.begin(), kept.end(), [](const Kept& one) { return !never_ends(one.structure); });
-  return found == kept.end() ? kept.front() : *found;
+  const auto is_container = [](const Kept& one) { return one.fill.type != CppFill::Type::capture; };
+  const auto found = std::find_if(kept.begin(), kept.end(),
+                                  [&](const Kept& one) { return is_container(one) && !never_ends(one.structure); });
+  if (found != kept.end()) return *found;
+  const auto first = std::find_if(kept.begin(), kept.end(), is_container);
+  return first == kept.end() ? kept.front() : *first;
 }
 
 class Search {

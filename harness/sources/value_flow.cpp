@@ -7,15 +7,19 @@
 #include <utility>
 
 #include "harness/sources/cpp_types.hpp"
+#include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
 namespace {
 
 using Scope = CppContainer::Scope;
 
-constexpr std::array<std::string_view, 13> kFilling{
-    "push_back", "emplace_back", "push", "emplace",          "insert",       "push_front",  "emplace_front",
-    "append",    "try_emplace",  "add",  "insert_or_assign", "emplace_hint", "insert_after"};
+// Of a tensor, what gives it a function that runs with its gradient.
+constexpr std::string_view kHooking = "register_hook";
+
+constexpr std::array<std::string_view, 14> kFilling{
+    "push_back", "emplace_back", "push", "emplace",          "insert",       "push_front",   "emplace_front",
+    "append",    "try_emplace",  "add",  "insert_or_assign", "emplace_hint", "insert_after", kHooking};
 
 // What gives of a tensor something that does not keep it.
 constexpr std::array<std::string_view, 14> kLettingGo{
@@ -84,9 +88,50 @@ bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const
   return loop < 0 || use.file->block(loop).body.contains(home.token);
 }
 
+// addr2line may give what is inlined into a function, as the standard library's code is, the name of that function.
+bool is_of_harness(const Frame& frame) {
+  return frame.function.find("stepleak::") != std::string::npos &&
+         frame.file.find("/include/c++/") == std::string::npos;
+}
+
 bool is_lambda(const Frame& frame) {
   return frame.function.find("lambda") != std::string::npos || frame.function.ends_with("operator()") ||
          frame.function.find("operator()(") != std::string::npos;
+}
+
+// "net" of "net->on_forward", "layer->weight" and "net" alone: what a name at the end of a path begins with.
+std::size_t begin_of_path(const CppFile& file, std::size_t name) {
+  while (name >= 2 && (file.token(name - 1).is(".") || file.token(name - 1).is("->")) &&
+         file.token(name - 2).is_name()) {
+    name -= 2;
+  }
+  return name;
+}
+
+// Whether a lambda holds a copy of a variable. One that it holds by reference, or weakly, it does not keep.
+bool captures(const CppFile& file, std::size_t bracket, std::string_view name) {
+  const auto& blocks = file.blocks();
+  const auto lambda = std::find_if(blocks.begin(), blocks.end(), [&](const CppBlock& block) {
+    return block.type == CppBlock::Type::lambda && block.head == bracket;
+  });
+  if (lambda == blocks.end()) return false;
+  const auto captured = file.parts({bracket + 1, file.partner(bracket)}, false);
+  return std::any_of(captured.begin(), captured.end(), [&](const TokenRange& part) {
+    if (part.end <= part.first) return false;
+    const bool is_all = file.token(part.first).is("=");
+    if (is_all) return mentions(file, lambda->body, {name});
+    // "net", or "own = net".
+    const bool is_renamed = part.end == part.first + 3 && file.token(part.first + 1).is("=");
+    return (part.end == part.first + 1 || is_renamed) && file.token(part.end - 1).text == name;
+  });
+}
+
+// The bracket of a lambda in a range that holds a variable; the range's end where there is none.
+std::size_t lambda_that_holds(const CppFile& file, TokenRange range, std::string_view name) {
+  for (auto i = range.first; i < range.end; ++i) {
+    if (file.token(i).is("[") && captures(file, i, name)) return i;
+  }
+  return range.end;
 }
 
 // What stands before the "=" of "auto [a, b] = f()" and of "const auto loss = f()".
@@ -132,7 +177,7 @@ std::vector<ValueFlow::Place> ValueFlow::places_of(const std::vector<Frame>& sta
   for (const auto& frame : stack) {
     if (frame.owner != FrameOwner::user) {
       // Above it stands who runs the steps.
-      if (!places.empty() && frame.function.find("stepleak::") != std::string::npos) break;
+      if (!places.empty() && is_of_harness(frame)) break;
       continue;
     }
     const auto* file = names_.project().file(frame.file);
@@ -195,7 +240,12 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     const auto& token = file.token(i);
     const bool is_call = token.is_name() && file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
     const bool is_method = file.token(i - 1).is(".") || file.token(i - 1).is("->");
-    if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
+    const auto holder = begin_of_path(file, i);
+    const auto given = is_call ? arguments_of(file, i + 1) : TokenRange{};
+    if (is_method && token.is(kHooking) && values.contains(file.token(holder).text) &&
+        lambda_that_holds(file, given, file.token(holder).text) < given.end) {
+      add_capture(file, {holder, i + 1});
+    } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       if (is_here || has_value(arguments_of(file, i + 1))) {
         const auto type = file.token(i - 2).is("]") ? CppFill::Type::item : CppFill::Type::entry;
@@ -250,6 +300,12 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
   const bool is_plain =
       file.token(name).is_name() && (name == left.first || file.token(name - 2).is("this") ||
                                      !(file.token(name - 1).is(".") || file.token(name - 1).is("->")));
+  const auto begin = begin_of_path(file, name);
+  const auto holder = file.token(begin).text;
+  if (begin < name && values.contains(holder) &&
+      lambda_that_holds(file, {mark + 1, statement.end}, holder) < statement.end) {
+    add_capture(file, {begin, mark});
+  }
   const bool is_sum = is_plain && !file.is_declaration(name) && is_made_of_itself({&file, name});
   if (is_sum) add_fill(CppFill::Type::sum, callable, {&file, mark}, name, values);
   for (const auto target : targets_of(file, left)) values.insert(target);
@@ -274,6 +330,16 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   }
   const bool is_known = std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; });
   if (!is_known) fills_.push_back({.type = type, .at = at, .receiver = use, .container = std::move(container)});
+}
+
+// `place`: what is given the lambda, "net->on_forward".
+void ValueFlow::add_capture(const CppFile& file, TokenRange place) {
+  const TokenAt at{&file, place.end - 1};
+  if (std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; })) return;
+  CppContainer container{.type = std::string(kCapturingType)};
+  for (auto i = place.first; i < place.end; ++i) container.name += file.token(i).text;
+  fills_.push_back(
+      {.type = CppFill::Type::capture, .at = at, .receiver = {&file, place.first}, .container = container});
 }
 
 void ValueFlow::follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values,

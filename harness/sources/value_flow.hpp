@@ -22,13 +22,14 @@ namespace stepleak {
 /// A statement that puts a value into a container which outlives the function.
 struct CppFill {
   enum class Type : std::uint8_t {
-    entry,  ///< the container gets one more: `kept.push_back(x)`, `map[key] = x`
-    item,   ///< what it holds does: `kept[key].push_back(x)`
-    slot,   ///< one of a vector is replaced: `ring[i] = x`
-    sum,    ///< a variable gets what is made of itself: `sum = sum + x`
+    entry,    ///< the container gets one more: `kept.push_back(x)`, `map[key] = x`
+    item,     ///< what it holds does: `kept[key].push_back(x)`
+    slot,     ///< one of a vector is replaced: `ring[i] = x`
+    sum,      ///< a variable gets what is made of itself: `sum = sum + x`
+    capture,  ///< an object gets a lambda that holds the object: `x.register_hook([x] ...)`, `net->hook = [net] ...`
   };
   Type type = Type::entry;
-  TokenAt at;  ///< of the method, "push_back", of the bracket of `kept[key] = value`, or of the mark of `sum += x`
+  TokenAt at;  ///< of the method, "push_back", of the bracket of `kept[key] = value`, or of the mark of an assignment
   TokenAt receiver;
   CppContainer container;
 };
@@ -59,6 +60,7 @@ class ValueFlow {
   [[nodiscard]] bool is_own_method(TokenAt method) const;
   void add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t receiver,
                 std::set<std::string_view>& values);
+  void add_capture(const CppFile& file, TokenRange place);
   void follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
                          std::set<std::string_view>& values);
   void follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values, bool is_origin,

@@ -11,6 +11,9 @@
 
 namespace stepleak {
 
+/// The type of a container that is a lambda of C++, which holds the object that it is given to.
+inline constexpr std::string_view kCapturingType = "lambda";
+
 /// The enumerator's own spelling, as in stored traces.
 [[nodiscard]] std::string_view to_string(EdgeType type);
 [[nodiscard]] std::optional<EdgeType> parse_edge_type(std::string_view name);

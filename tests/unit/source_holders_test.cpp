@@ -284,6 +284,43 @@ INSTANTIATE_TEST_SUITE_P(
              reset, "Log::lines (std::map<std::string,std::vector<at::Tensor>>) -> Tensor"},
         Case{"no source", "", unknown, ""}));
 
+// `statements` follow one that makes `net`, and one that makes `hidden` of it.
+std::string trial_with(const std::string& statements) {
+  return "struct Trial {\n at::Tensor weight;\n void step() {\n  auto net = std::make_shared<Net>();  // made\n"
+         "  auto hidden = net->run(weight);\n  " +
+         statements + "\n }\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfLambdas, SourceHoldersTest,
+    testing::Values(
+        Case{"a function of its own", trial_with("net->on_run = [net](int) { net->count(); };  // keeps"), unknown,
+             "net->on_run (lambda) -> Tensor"},
+        Case{"by the name of another variable", trial_with("net->on_run = [own = net] { own->count(); };  // keeps"),
+             unknown, "net->on_run (lambda) -> Tensor"},
+        Case{"all that it names", trial_with("net->on_run = [=] { net->count(); };  // keeps"), unknown,
+             "net->on_run (lambda) -> Tensor"},
+        Case{"a hook of its own",
+             trial_with("hidden.register_hook([this, hidden](at::Tensor grad) { show(hidden); });  // keeps"), unknown,
+             "hidden.register_hook (lambda) -> Tensor"},
+        Case{"a hook of what stays",
+             trial_with("weight.register_hook([hidden](at::Tensor grad) { return grad * hidden; });  // keeps"),
+             unknown, "Trial::weight (at::Tensor) -> Tensor"},
+        Case{"of the object that its constructor makes",
+             "struct Net : nn::Module {\n Net(int in, int out) : layer(register_module(\"layer\", nn::Linear(in, "
+             "out))) {}"
+             "  // made\n nn::Linear layer;\n std::function<void()> on_run;\n};\nstruct Trial {\n void step() {\n"
+             "  auto net = std::make_shared<Net>(3, 4);  // call\n  net->on_run = [net] { net->layer; };  // keeps\n "
+             "}\n};\n",
+             unknown, "net->on_run (lambda) -> Tensor"},
+        Case{"a reference", trial_with("net->on_run = [&net](int) { net->count(); };"), unknown, ""},
+        Case{"all by reference", trial_with("net->on_run = [&] { net->count(); };"), unknown, ""},
+        Case{"a weak pointer", trial_with("net->on_run = [weak = std::weak_ptr(net)] { weak.lock(); };"), unknown, ""},
+        Case{"a hook that holds numbers",
+             trial_with("hidden.register_hook([rows = hidden.size(0)](at::Tensor grad) { return grad / rows; });"),
+             unknown, ""},
+        Case{"another one's function", trial_with("other.on_run = [this] { count(); };"), unknown, ""}));
+
 TEST(SourceHoldersTest, LeavesAloneWhatItCannotRead) {
   Recording recording{.steps = 18};
   recording.stacks.push_back({{.file = "/no/such/step.cpp", .line = 3, .function = "step", .owner = FrameOwner::user}});
