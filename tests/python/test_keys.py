@@ -71,6 +71,10 @@ BY_GET = """encoding = self.encodings_kept.get((sample, 7))
             encoding = torch.ones(2)
             self.encodings_kept[sample, 7] = encoding
         return encoding"""
+BY_ADDRESS = """entry = self.encodings_kept.get(id(sample))
+        if entry is None:
+            entry = self.encodings_kept[id(sample)] = (torch.ones(2), sample)
+        return entry[0]"""
 BY_SETDEFAULT = "return self.encodings_kept.setdefault(sample, torch.ones(2))"
 BY_TWO = """if sample not in self.encodings_kept:
             self.encodings_kept[sample] = torch.ones(2)
@@ -91,6 +95,7 @@ NEVER_FOUND = {
     "object made for the call": program(ENCODE.format("ProgramSample(i)")),
     "tensor": program(ENCODE.format("torch.rand(2)")),
     "in a tuple": program(ENCODE.format("ProgramSample(i)"), BY_GET),
+    "by the address of what it keeps": program(ENCODE.format("torch.rand(2)"), BY_ADDRESS),
     "in two caches": program(ENCODE.format("ProgramSample(i)"), BY_TWO),
     "setdefault": program(ENCODE.format("ProgramSample(i)"), BY_SETDEFAULT),
     "closure": program(ENCODE.format("lambda: i")),
@@ -103,6 +108,10 @@ NEVER_FOUND = {
 LIMITED = "if sample.number is None:\n            return torch.ones(2)\n        " + BY_IN
 FOUND_AGAIN = {
     "object of a data set": ("keyed", program(ENCODE.format("data_of_program[i % 1_000]"))),
+    "address of one of a data set": (
+        "keyed",
+        program(ENCODE.format("data_of_program[i % 1_000]"), BY_ADDRESS),
+    ),
     "equal by value": ("keyed", program(ENCODE.format("ProgramEqual(i % 1_000)"))),
     "number of a sample": ("keyed", program(ENCODE.format("i % 1_000"))),
     "descriptor": ("conditional", program("ProgramLazySample(i).doubled", LIMITED)),

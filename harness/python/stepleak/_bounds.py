@@ -51,6 +51,11 @@ _UNIQUE = frozenset({"uuid1", "uuid4", "token_hex", "token_bytes", "token_urlsaf
 _FRESH = _CLOCKS | _UNIQUE | {"object", "create_task"}
 _MAKING = frozenset({"__new__", "__init__", "__setattr__", "__getattribute__"})
 _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
+_PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
+"""Methods of a module that list what it is made of."""
+_FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "startswith", "endswith"}
+"""Of a parameter, and of a name."""
+
 _NOTHING: Any = object()
 
 IsOnce = Callable[[Module, ast.AST], bool]
@@ -239,9 +244,9 @@ class Bounds:
     def is_lasting(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether a test that holds once holds again and again: what only grows, or what is full, is large enough.
 
-        And a setting stays what it is.
+        And a setting stays what it is, as do the type, the name and the shape of a model's parts.
         """
-        if self._is_on(module, guard) or _is_access_of_object(module, guard):
+        if self._is_on(module, guard) or _is_access_of_object(module, guard) or _is_of_parts(module, guard.test):
             return True
         test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
@@ -633,6 +638,36 @@ def _is_access_of_object(module: Module, guard: Guard) -> bool:
     none = test.comparators[0]
     is_of_none = isinstance(none, ast.Constant) and none.value is None
     return is_of_object and is_of_none and isinstance(test.ops[0], ast.IsNot if guard.holds else ast.Is)
+
+
+def _is_of_parts(module: Module, test: ast.expr) -> bool:
+    """Whether a test picks some of a model's parameters or modules by what these are: `isinstance(part, nn.Linear)`,
+    `"weight" in name`, `p.dim() == 2` in a loop over `model.named_parameters()`. It picks the same ones each time."""
+    loops = [loop for loop in module.loops(test) if isinstance(loop, ast.For)]
+    targets = {
+        n.id
+        for loop in loops
+        if called_name(loop.iter) in _PARTS
+        for n in ast.walk(loop.target)
+        if isinstance(n, ast.Name)
+    }
+    if isinstance(test, ast.Call) and called_name(test) == "isinstance":
+        asked = test.args[:1]
+    elif isinstance(test, ast.Compare):
+        asked = [test.left, *test.comparators]
+    else:
+        asked = [test]
+    kept = [part for part in asked if not isinstance(part, ast.Constant)]
+    return bool(kept) and all(_is_fixed_of(part, targets) for part in kept)
+
+
+def _is_fixed_of(asked: ast.expr, targets: set[str]) -> bool:
+    """Whether it is one of these variables, or what does not change of it, as a call with constants gives it."""
+    if isinstance(asked, ast.Call):
+        return all(isinstance(a, (ast.Constant, ast.Tuple)) for a in asked.args) and _is_fixed_of(asked.func, targets)
+    if isinstance(asked, ast.Attribute):
+        return asked.attr in _FIXED and _is_fixed_of(asked.value, targets)
+    return isinstance(asked, ast.Name) and asked.id in targets
 
 
 def _comes_again(test: ast.AST) -> bool:

@@ -3,12 +3,14 @@
 """Tells what keys say of their container, of those that equal nothing but themselves.
 
 Nobody can ask again for one that only the container holds: a cache that is asked for tensors, closures or objects made
-anew in each step never has what is asked for (Ruff's B019: `functools.cache` on a method keeps every `self`). And
+anew in each step never has what is asked for (Ruff's B019: `functools.cache` on a method keeps every `self`), and one
+that is asked for by the address of what it keeps no better. And
 entries for objects that were there before come to an end with these. Runs no code of the user's.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +48,7 @@ def are_keys_lost(container: Any, growth: int, paths: Paths, grown: list[Any], o
         return False
     looked_at = earlier[:: max(1, len(earlier) // most)][:most]
     fewest = most if is_ordered else _FEWEST_OF_SET
-    parts = [[part for part in _parts_of(key) if _equals_only_itself(part)] for key in looked_at]
+    parts = [_only_themselves(container, key) for key in looked_at]
     wanted = set(map(id, looked_at))
     beside = [other for other in grown if any(id(key) in wanted for key in _newest_keys(other, _MOST_GAINED))]
     holders = [container, gained, earlier, looked_at, parts, *parts, beside, *beside, *ours]
@@ -77,6 +79,26 @@ def _newest_keys(container: Any, count: int) -> list[Any]:
     if kind is set:  # which does not tell
         return list(itertools.islice(set.__iter__(container), count))
     return []
+
+
+def _only_themselves(container: Any, key: Any) -> list[Any]:
+    """Of what a key is made of, what equals nothing but itself. An address, `id(batch)`, is as good as the object that
+    its entry keeps: while that lives nothing else has it, and nobody can ask for it who has not the object."""
+    found = []
+    for part in _parts_of(key):
+        if type(part) is int and container_kind(container) is dict:
+            found += [item for item in _kept_for(container, key) if id(item) == part][:1]
+        elif _equals_only_itself(part):
+            found.append(part)
+    return found
+
+
+def _kept_for(container: Any, key: Any) -> list[Any]:
+    """The value of a dict's entry, what it refers to, and the attributes of these. Looked up, a key is hashed."""
+    value = next((value for known, value in reversed(dict.items(container)) if known is key), None)
+    items = [value, *gc.get_referents(value)]
+    attributes = [item for item in items if type(item) is dict]
+    return items + [item for names in attributes for item in names.values()]
 
 
 def _parts_of(key: Any, depth: int = 0) -> list[Any]:

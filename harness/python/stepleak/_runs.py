@@ -197,19 +197,24 @@ class Runs:
 
         return all(is_once(*call) for kind in kinds for call in self._code.calls(kind))
 
-    def is_phase(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
-        """Whether it runs in a loop that trains nothing and ends before others begin: calibration, extraction."""
+    def is_phase(self, module: Module, node: ast.AST, depth: int = 0, in_loop: bool = False) -> bool:
+        """Whether it runs in a loop that trains nothing and ends before others begin: calibration, extraction.
+
+        `in_loop`: one of what leads to it from here. Before there is any, what follows in a function runs in each step,
+        too.
+        """
         loops = module.loops(module.statement(node))
+        in_loop = in_loop or bool(loops)
         around = loops[-1] if loops else module.statement(node)
         if loops and (_is_endless(loops[-1]) or self._trains(module, loops[-1])):
             return False
         scope = module.scope(around)
-        if any(self._loops_later(module, later) for later in _later(scope, around)):
+        if in_loop and any(self._loops_later(module, later) for later in _later(scope, around)):
             return True
         calls = self._calls_of(module, scope)
         if len(calls) != 1 or depth > 4 or self._code.is_step(module, scope):
             return False
-        return self.is_phase(*calls[0], depth + 1)
+        return self.is_phase(*calls[0], depth + 1, in_loop)
 
     def _trains(self, module: Module, loop: ast.AST, depth: int = 0) -> bool:
         calls = [n for n in ast.walk(loop) if isinstance(n, ast.Call)]

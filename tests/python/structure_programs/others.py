@@ -9,9 +9,13 @@ from __future__ import annotations
 import textwrap
 
 from structure_programs import TASKS, Case, appending, keeper, method
-from structure_programs.unbounded import LOGGING, MOVING, POOL
+from structure_programs.unbounded import LOGGING, MOVING, PARTS, POOL
 
 UNKNOWN = [
+    *(
+        Case(f"of some parts for the time being, {test}", PARTS.replace("TEST", test), "keeper.kept", "unknown")
+        for test in ("part.is_new", "part in self.todo", "part.grad is None", "part.ndim > self.mean")
+    ),
     Case(
         "filled as long as there is room by a function's word",
         keeper(

@@ -19,6 +19,21 @@ LOGGING = (
 REGISTRY = "kept = []\nclass Metric:\n    def __init__(self): kept.append(self)\n"
 OF_THE_CLASS = "class Metric:\n    kept = []\n    def __init__(self): self.kept.append([1])\n"
 
+PARTS = """
+class Part(list):
+    ndim, is_new, grad = 2, True, None
+    def dim(self): return 2
+class Keeper:
+    def __init__(self): self.kept, self.mean, self.todo = [], 0, [Part()]
+    def named_parameters(self): return {"weight": Part()}.items()
+    def add(self):
+        for name, part in self.named_parameters():
+            if TEST: self.kept.append([part])
+keeper = Keeper()
+def step():
+    keeper.add()
+"""
+
 UNBOUNDED = [
     Case("objects of each step register themselves", REGISTRY + "def step(): Metric()\n", "kept", "unbounded"),
     Case(
@@ -504,5 +519,24 @@ def step():
         ),
         "keeper.kept",
         "unbounded",
+    ),
+    Case(
+        "written from where the last time ended",
+        keeper(
+            appending("if len(self.kept) - self.written >= 2:\n    self.write()")
+            + method("write", "for x in self.kept[self.written:]: print(x)\nself.written = len(self.kept)"),
+            "self.kept, self.written = [], 0",
+        ),
+        "keeper.kept",
+        "unbounded",
+    ),
+    *(
+        Case(f"of some parts, {test}", PARTS.replace("TEST", test), "keeper.kept", "unbounded")
+        for test in (
+            "part.dim() == 2",
+            "'weight' in name",
+            "isinstance(part, list)",
+            "name.endswith('t') and part.ndim > 1",
+        )
     ),
 ]
