@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Containers of 300, 1,000 and 5,000 entries, and some with the bound forgotten."""
+"""Containers of 40, 300, 1,000 and 5,000 entries, and some with the bound forgotten."""
 
 from __future__ import annotations
 
@@ -154,6 +154,12 @@ def window_of_5000(device: str) -> Callable[[], None]:
 
 
 @clean(report="BY571/IQN-and-Extensions#3")
+def popped_beyond_40(device: str) -> Callable[[], None]:
+    """A list that drops its first entry once it is longer than 40."""
+    return Popped(device, 40).step
+
+
+@clean(report="BY571/IQN-and-Extensions#3")
 def popped_beyond_300(device: str) -> Callable[[], None]:
     """A list that drops its first entry once it is longer than 300."""
     return Popped(device, 300).step
@@ -163,6 +169,18 @@ def popped_beyond_300(device: str) -> Callable[[], None]:
 def popped_beyond_1000(device: str) -> Callable[[], None]:
     """A list that drops its first entry once it is longer than 1,000."""
     return Popped(device, 1000).step
+
+
+@clean(report="BY571/IQN-and-Extensions#3", not_yet="5,306 steps (--steps): full later than a run of 1,024 ends")
+def popped_beyond_5000(device: str) -> Callable[[], None]:
+    """A list that drops its first entry once it is longer than 5,000."""
+    return Popped(device, 5000).step
+
+
+@clean(report="microsoft/hi-ml#293")
+def trimmed_to_40(device: str) -> Callable[[], None]:
+    """A list that is replaced by its last 40 entries."""
+    return Trimmed(device, 40).step
 
 
 @clean(report="microsoft/hi-ml#293")
@@ -177,6 +195,12 @@ def trimmed_to_1000(device: str) -> Callable[[], None]:
     return Trimmed(device, 1000).step
 
 
+@clean(report="microsoft/hi-ml#293", not_yet="5,306 steps (--steps): full later than a run of 1,024 ends")
+def trimmed_to_5000(device: str) -> Callable[[], None]:
+    """A list that is replaced by its last 5,000 entries."""
+    return Trimmed(device, 5000).step
+
+
 @clean(report="pytorch/pytorch#48049", not_yet="1,306 steps (--steps): full later than a run of 1,024 ends")
 def recent_of_1000(device: str) -> Callable[[], None]:
     """What was used longest ago is thrown out beyond 1,000 entries."""
@@ -189,10 +213,22 @@ def recent_of_300(device: str) -> Callable[[], None]:
     return Recent(device, 300).step
 
 
+@clean(report="pytorch/pytorch#48049")
+def recent_of_40(device: str) -> Callable[[], None]:
+    """What was used longest ago is thrown out beyond 40 entries."""
+    return Recent(device, 40).step
+
+
 @clean(report="pytorch/pytorch#48049", not_yet="5,306 steps (--steps): full later than a run of 1,024 ends")
 def recent_of_5000(device: str) -> Callable[[], None]:
     """What was used longest ago is thrown out beyond 5,000 entries."""
     return Recent(device, 5000).step
+
+
+@clean(report="BY571/IQN-and-Extensions#3")
+def ring_of_40(device: str) -> Callable[[], None]:
+    """A ring of 40 slots."""
+    return Ring(device, 40).step
 
 
 @clean(report="BY571/IQN-and-Extensions#3")
@@ -207,6 +243,12 @@ def ring_of_1000(device: str) -> Callable[[], None]:
     return Ring(device, 1000).step
 
 
+@clean(report="BY571/IQN-and-Extensions#3", not_yet="5,306 steps (--steps): full later than a run of 1,024 ends")
+def ring_of_5000(device: str) -> Callable[[], None]:
+    """A ring of 5,000 slots."""
+    return Ring(device, 5000).step
+
+
 @clean(report="vllm-project/vllm#44490", not_yet="1,306 steps (--steps): full later than a run of 1,024 ends")
 def queue_of_1000(device: str) -> Callable[[], None]:
     """A queue of 1,000: a full one loses its oldest entry."""
@@ -217,6 +259,12 @@ def queue_of_1000(device: str) -> Callable[[], None]:
 def queue_of_300(device: str) -> Callable[[], None]:
     """A queue of 300."""
     return Waiting(device, 300).step
+
+
+@clean(report="vllm-project/vllm#44490", not_yet="5,306 steps (--steps): full later than a run of 1,024 ends")
+def queue_of_5000(device: str) -> Callable[[], None]:
+    """A queue of 5,000."""
+    return Waiting(device, 5000).step
 
 
 @leak(
@@ -241,3 +289,15 @@ def lru_cache_of_1000_clean(device: str) -> Callable[[], None]:
 def lru_cache_of_300(device: str) -> Callable[[], None]:
     """`lru_cache(maxsize=300)`."""
     return Paddings(device, 300).step
+
+
+@clean(report="pytorch/pytorch#48049")
+def lru_cache_of_40(device: str) -> Callable[[], None]:
+    """`lru_cache(maxsize=40)`."""
+    return Paddings(device, 40).step
+
+
+@clean(report="pytorch/pytorch#48049", not_yet="5,306 steps (--steps): full later than a run of 1,024 ends")
+def lru_cache_of_5000(device: str) -> Callable[[], None]:
+    """`lru_cache(maxsize=5000)`."""
+    return Paddings(device, 5000).step
