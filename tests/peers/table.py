@@ -120,7 +120,11 @@ def main() -> int:
     parser.add_argument("--details", action="store_true", help="also each scenario that a rule gets wrong")
     arguments = parser.parse_args()
     truths = {truth.name: truth for truth in declared_truths(os.environ["STEPLEAK_CLI"])}
-    cases = [Case(truths[r.name], r) for r in read_recordings(arguments.recorded) if r.name in truths]
+    cases = [
+        Case(truths[r.name], r)
+        for r in read_recordings(arguments.recorded)
+        if r.name in truths and not truths[r.name].missing
+    ]
     if not cases:
         parser.error(f"{arguments.recorded} holds no scenario: write it with stepleak run '*' --trace")
     rows = [own_row(cases, arguments.results), *(row_of(rule, cases) for rule in RULES)]

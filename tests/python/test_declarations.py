@@ -108,6 +108,15 @@ def test_what_only_looks_like_a_declaration_is_none(more: str, tmp_path: Path) -
     assert names(tmp_path, textwrap.dedent(PLAIN) + more + "\n") == ["mine", "mine_clean"]
 
 
+def test_library_that_a_scenario_needs_declares_none(tmp_path: Path) -> None:
+    more = "@clean(report='x', needs=('timm', 'helpers'))\ndef zz(device):\n    'Trains.'\n    import timm\n"
+    assert names(tmp_path, textwrap.dedent(PLAIN) + more) == ["mine", "mine_clean", "zz"]
+    *_, last = _declarations.declarations(tmp_path)
+    assert (last["needs"], last["story"]) == (["timm", "helpers"], "Trains.\n\nNeeds timm, helpers.")
+    with pytest.raises(_declarations.NotPlain, match=r"mine\.py:\d+"):
+        names(tmp_path, textwrap.dedent(PLAIN) + more + "    from lightning import Fabric\n")
+
+
 def test_a_file_that_does_not_parse_is_told(tmp_path: Path) -> None:
     with pytest.raises(SyntaxError, match=r"mine\.py"):
         names(tmp_path, textwrap.dedent(PLAIN) + "def (:\n")

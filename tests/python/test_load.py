@@ -315,6 +315,31 @@ def test_decorators_hand_the_function_back() -> None:
     assert scenario.registered()[0].kinds == ("growth",)
 
 
+def test_scenario_whose_library_is_missing_says_so_and_does_not_run() -> None:
+    @scenario.clean(report="me/mine#1", needs=("json", "no_such_library"))
+    def trained(device: str) -> Callable[[], None]:
+        """Trains."""
+        raise AssertionError("it has nothing to train with")
+
+    (declared,) = scenario.registered()
+    assert declared.missing == "no_such_library"
+    assert declared.not_yet == "no_such_library, which is not installed"
+    assert declared.story == "Trains.\n\nNeeds json, no_such_library."
+    with pytest.raises(ModuleNotFoundError, match="trained needs no_such_library, which is not installed"):
+        scenario.set_up("trained", "cpu")
+
+
+def test_scenario_whose_library_is_there_runs_as_any_other() -> None:
+    @scenario.clean(report="me/mine#1", needs="json")
+    def trained(device: str) -> Callable[[], None]:
+        """Trains."""
+        return lambda: None
+
+    (declared,) = scenario.registered()
+    assert (declared.missing, declared.not_yet) == ("", "")
+    assert scenario.set_up("trained", "cpu")() is None
+
+
 def test_files_of_other_scenarios_are_known_where_one_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenario, "_running", None)
     written(tmp_path, ONE, "mine.py")

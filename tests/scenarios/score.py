@@ -212,8 +212,14 @@ def store(scores: list[Score]) -> Path:
 
 
 def scores_of(results: list[dict[str, Any]], truths: list[Truth]) -> list[Score]:
+    """But for those whose library is not installed: nothing came of them."""
     by_name = {result["target"]: result for result in results}
-    return [Score(truth, by_name[truth.name]) for truth in truths if truth.name in by_name]
+    return [Score(truth, by_name[truth.name]) for truth in truths if truth.name in by_name and not truth.missing]
+
+
+def left_out(truths: list[Truth]) -> list[str]:
+    """Those whose library is not installed, a line each."""
+    return [f"   left out {truth.name}: it needs {truth.missing}" for truth in truths if truth.missing]
 
 
 def main() -> int:
@@ -221,12 +227,11 @@ def main() -> int:
     parser.add_argument("--store", action="store_true", help="store the totals instead of comparing them")
     parser.add_argument("results", type=Path, metavar="RESULTS.json")
     arguments = parser.parse_args()
-    scores = scores_of(
-        json.loads(arguments.results.read_text(encoding="utf-8")), declared_truths(os.environ["STEPLEAK_CLI"])
-    )
+    truths = declared_truths(os.environ["STEPLEAK_CLI"])
+    scores = scores_of(json.loads(arguments.results.read_text(encoding="utf-8")), truths)
     if not scores:
         parser.error(f"{arguments.results} holds no result of a scenario: write it with stepleak run '*' --json")
-    print(table_of(scores))
+    print("\n".join([table_of(scores), *left_out(truths)]))
     if arguments.store:
         print(f"stored: {store(scores)}", file=sys.stderr)
         return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from score import Score, Total, is_in_path, scores_of, table_of, totals_of, worse_totals
+from score import Score, Total, is_in_path, left_out, scores_of, table_of, totals_of, worse_totals
 from truth import Truth, cpp_truths, declared_truths
 
 # Of a run of the suite, which takes minutes: ci/score --last reads it again.
@@ -69,7 +69,7 @@ def scores(truths: list[Truth], tmp_path_factory: pytest.TempPathFactory) -> lis
     names = {result["target"] for result in results}
     assert names == {truth.name for truth in truths if truth.name in names or not truth.needs_gpu}
     scores = scores_of(results, truths)
-    print("\n" + table_of(scores))
+    print("\n".join(["", table_of(scores), *left_out(truths)]))
     return scores
 
 

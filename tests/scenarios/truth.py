@@ -34,6 +34,8 @@ class Truth:
     """Pieces of the holder's path that are right."""
     not_yet: str = ""
     """What would be needed for the right verdict, where a run is known not to reach it."""
+    missing: str = ""
+    """Libraries that it needs and that are not installed here."""
 
     @property
     def is_cpp(self) -> bool:
@@ -49,6 +51,7 @@ class Declaration:
     lines: tuple[int, ...] = ()
     holders: tuple[str, ...] = ()
     not_yet: str = ""
+    missing: str = ""
 
 
 def python_truths() -> dict[str, Declaration]:
@@ -64,7 +67,12 @@ def python_truths() -> dict[str, Declaration]:
         spec.loader.exec_module(module)
     return {
         item.name: Declaration(
-            item.kinds, item.file, tuple(declared.line_numbers(item.file, item.lines)), item.holders, item.not_yet
+            item.kinds,
+            item.file,
+            tuple(declared.line_numbers(item.file, item.lines)),
+            item.holders,
+            item.not_yet,
+            item.missing,
         )
         for item in declared.registered()
     }

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DECORATORS = {"leak", "clean"}
-_LISTED = {"kind", "report", "line", "holder", "not_yet", "needs_cuda", "min_gpus"}
+_LISTED = {"kind", "report", "line", "holder", "not_yet", "needs", "needs_cuda", "min_gpus"}
 # What is imported from elsewhere may declare scenarios, and so may what is run as text.
 _RUNNING = {"__import__", "builtins", "eval", "exec", "importlib", "pkgutil", "runpy"}
 _DECLARING_NOTHING = (set(sys.stdlib_module_names) - _RUNNING) | {"numpy", "torch"}
@@ -86,20 +86,24 @@ def _of_file(text: str, file: str) -> Iterator[dict[str, Any]]:
     tree = compile(text, file, "exec", PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, Module)
     plain = []
+    harmless = set(_DECLARING_NOTHING)
     for node in tree.body:
         if isinstance(node, FunctionDef) and len(node.decorator_list) == 1:
             decorator = node.decorator_list[0]
             if isinstance(decorator, Call) and _is_decorator(decorator.func):
                 plain.append(decorator.func)
-                yield _declared(node, decorator, file)
-    if _is_usual(text, len(plain)):
+                declared = _declared(node, decorator, file)
+                # A library that a step is made with declares no scenario.
+                harmless.update(declared["needs"])
+                yield declared
+    if _is_usual(text, len(plain), harmless):
         return
     for part in _parts_of(tree):
-        if part not in plain and _may_declare(part):
+        if part not in plain and _may_declare(part, harmless):
             raise NotPlain(f"{file}:{getattr(part, 'lineno', 0)}")
 
 
-def _is_usual(text: str, declarations: int) -> bool:
+def _is_usual(text: str, declarations: int, harmless: set[str]) -> bool:
     """Whether no word of a file may declare, but for so many decorators, and its imports are plain lines."""
     if not text.isascii():  # Python knows a name in other letters too
         return False
@@ -112,18 +116,18 @@ def _is_usual(text: str, declarations: int) -> bool:
             if line.startswith(("@leak(", "@clean(")):
                 decorators += 1
                 line = line.partition("(")[2]
-            if _DECLARES.search(line) and not _is_harmless_import(line):
+            if _DECLARES.search(line) and not _is_harmless_import(line, harmless):
                 return False
     # Where there are more, one is in a text or an expression.
     return decorators == declarations
 
 
-def _is_harmless_import(line: str) -> bool:
+def _is_harmless_import(line: str, harmless: set[str]) -> bool:
     found = _IMPORT.fullmatch(line)
     if found is None:
         return False
     module = found[1] or found[2]
-    return module is None or module in _DECLARING_NOTHING
+    return module is None or module in harmless
 
 
 def _parts_of(tree: AST) -> Iterator[AST]:
@@ -147,11 +151,12 @@ def _declared(function: FunctionDef, decorator: Call, file: str) -> dict[str, An
     if decorator.args or any(keyword.arg is None for keyword in decorator.keywords):
         raise NotPlain(f"{file}:{decorator.lineno}")
     given = {k.arg: _literal(k.value, file) for k in decorator.keywords if k.arg in _LISTED}
-    several = {name: given.get(name, ()) for name in ("kind", "line", "holder")}
+    several = {name: given.get(name, ()) for name in ("kind", "line", "holder", "needs")}
     several = {name: [value] if isinstance(value, str) else list(value) for name, value in several.items()}
+    story = _story_of(function)
     return {
         "name": function.name,
-        "story": _story_of(function),
+        "story": f"{story}\n\nNeeds {', '.join(several['needs'])}." if several["needs"] else story,
         "report": given.get("report", ""),
         "file": file,
         "expected": getattr(decorator.func, "id", ""),
@@ -159,6 +164,7 @@ def _declared(function: FunctionDef, decorator: Call, file: str) -> dict[str, An
         "lines": several["line"],
         "holders": several["holder"],
         "not_yet": given.get("not_yet", ""),
+        "needs": several["needs"],
         "needs_cuda": given.get("needs_cuda", False),
         "min_gpus": given.get("min_gpus", 0),
     }
@@ -187,15 +193,15 @@ def without_indentation(text: str) -> str:
     return "\n".join([first.lstrip(), *(line[margin:] for line in rest)]).strip("\n")
 
 
-def _may_declare(part: AST) -> bool:
+def _may_declare(part: AST, harmless: set[str]) -> bool:
     """Whether this part of a file can declare a scenario, or lead to what does."""
     match part:
         case Import(names=names):
-            return any(name.name.partition(".")[0] not in _DECLARING_NOTHING for name in names)
+            return any(name.name.partition(".")[0] not in harmless for name in names)
         case ImportFrom(module="stepleak.scenario", names=names, level=0):
             return any(name.name not in _DECORATORS or name.asname is not None for name in names)
         case ImportFrom(module=module, level=level):
-            return level > 0 or str(module).partition(".")[0] not in _DECLARING_NOTHING
+            return level > 0 or str(module).partition(".")[0] not in harmless
         case FunctionDef(name=name) | AsyncFunctionDef(name=name) | ClassDef(name=name):
             return name in _DECORATORS
         case Name(id=name):

@@ -15,9 +15,10 @@ device and returns the step; its docstring is the story. The name of the functio
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,13 @@ class Scenario:
     not_yet: str = ""
     needs_cuda: bool = False
     min_gpus: int = 0
+    needs: tuple[str, ...] = ()
     set_up: SetUp = field(default=lambda device: lambda: None, repr=False)
+
+    @property
+    def missing(self) -> str:
+        """Which of the libraries that it needs are not installed; empty where all are."""
+        return ", ".join(name for name in self.needs if importlib.util.find_spec(name) is None)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Truth:
     holders: tuple[str, ...] = ()
     bytes_per_step: float = -1.0
     not_yet: str = ""
+    needs: tuple[str, ...] = ()
 
 
 _REGISTRY: dict[str, Scenario] = {}
@@ -68,6 +76,8 @@ def set_up(name: str, device: str) -> Step:
     """The step of a scenario, in the process that runs this one only."""
     global _running
     _running = _REGISTRY[name]
+    if missing := _running.missing:
+        raise ModuleNotFoundError(f"{name} needs {missing}, which is not installed")
     return _running.set_up(device)
 
 
@@ -90,6 +100,7 @@ def leak(
     holder: str | tuple[str, ...] = (),
     bytes_per_step: float = -1.0,
     not_yet: str = "",
+    needs: str | tuple[str, ...] = (),
     needs_cuda: bool = False,
     min_gpus: int = 0,
 ) -> Callable[[SetUp], SetUp]:
@@ -99,14 +110,23 @@ def leak(
     (declarations aside); `holder`: what keeps it, as a piece of the path that a report must name (".losses"). Of either
     several may be right. `bytes_per_step`: the rate known by construction, in bytes; left out where none is.
     `not_yet`: what would be needed for the right verdict, where a run is known not to reach it; gates leave it out.
+    `needs`: libraries that the set-up imports, by their modules; gates leave it out too where one is not installed.
     """
-    truth = Truth(_several(kind), _several(line), _several(holder), bytes_per_step, not_yet)
+    truth = Truth(_several(kind), _several(line), _several(holder), bytes_per_step, not_yet, _several(needs))
     return _declare("leak", report, truth, needs_cuda, min_gpus)
 
 
-def clean(*, report: str, not_yet: str = "", needs_cuda: bool = False, min_gpus: int = 0) -> Callable[[SetUp], SetUp]:
-    """Declares a step that does not leak: the twin of a leak, or a healthy look-alike. `not_yet` as in `leak`."""
-    return _declare("clean", report, Truth(bytes_per_step=0.0, not_yet=not_yet), needs_cuda, min_gpus)
+def clean(
+    *,
+    report: str,
+    not_yet: str = "",
+    needs: str | tuple[str, ...] = (),
+    needs_cuda: bool = False,
+    min_gpus: int = 0,
+) -> Callable[[SetUp], SetUp]:
+    """Declares a step that does not leak: the twin of a leak, or a healthy look-alike. The others as in `leak`."""
+    truth = Truth(bytes_per_step=0.0, not_yet=not_yet, needs=_several(needs))
+    return _declare("clean", report, truth, needs_cuda, min_gpus)
 
 
 def line_numbers(file: str, pieces: tuple[str, ...]) -> list[int]:
@@ -161,9 +181,9 @@ def _declare(
         if not story:
             raise ValueError(f"scenario {name!r} in {file} has no docstring; write its story there")
         line_numbers(file, truth.lines)
-        _REGISTRY[name] = Scenario(
+        declared = Scenario(
             name,
-            story,
+            f"{story}\n\nNeeds {', '.join(truth.needs)}." if truth.needs else story,
             report,
             file,
             expected,
@@ -174,8 +194,12 @@ def _declare(
             truth.not_yet,
             needs_cuda,
             min_gpus,
+            truth.needs,
             set_up,
         )
+        if missing := declared.missing:
+            declared = replace(declared, not_yet=f"{missing}, which is not installed")
+        _REGISTRY[name] = declared
         return set_up
 
     return register
