@@ -171,6 +171,18 @@ def test_every_leak_is_found_with_a_right_kind(scores: list[Score]) -> None:
     assert not wrong, described(wrong)
 
 
+def test_two_leaks_in_one_step_are_two_findings(scores: list[Score]) -> None:
+    both = [score for score in scores if score.truth.name in {"two_leaks", "two_leaks_of_one_kind"}]
+    assert len(both) == 2
+    for score in both:
+        kinds, holders = set(score.found_kinds), [finding["holder"] for finding in score.result["findings"]]
+        assert kinds == set(score.truth.kinds), described([score])
+        for piece in score.truth.holders:
+            assert sum(is_in_path(piece, holder) for holder in holders) == 1, (
+                f"{score.truth.name}: {piece} of {holders}"
+            )
+
+
 def test_there_is_no_false_alarm(scores: list[Score]) -> None:
     alarms = [score for score in scores if score.is_false_alarm]
     assert not alarms, described(alarms)
