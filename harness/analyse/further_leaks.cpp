@@ -117,7 +117,7 @@ std::vector<Finding> of_tensors(const Recording& recording, int index) {
   for (const auto& [device, there] : kept) {
     if (steps_kept(there.survivors) < kFewestEntries) continue;
     const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
-    auto finding = finding_of(recording, index, kind_of(holder, *example_of(there.survivors)), device, rate);
+    auto finding = finding_of(recording, index, kind_of(holder, *example_of(there.survivors, Finding{})), device, rate);
     add_suspects(recording, there.survivors, finding);
     finding.what = what_of(finding);
     findings.push_back(std::move(finding));

@@ -64,13 +64,6 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
   finding.since_step = growth.nodes.since_step;
   if (!growth.sinks.empty()) finding.device = growth.sinks.front()->device;
   finding.bytes_per_step = std::max(0.0, evidence.trends.of({Counter::live_bytes, finding.device}).per_step);
-  const auto nodes = growth_text(finding.count_per_step, growth.nodes.period, "autograd node");
-  finding.what = nodes.count;
-  if (const auto* sink = example_of(growth.sinks); sink != nullptr) {
-    finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink->name, sink->dims);
-  }
-  finding.what +=
-      fmt::format(" {} {} since step {}", nodes.is_one ? "survives" : "survive", nodes.every, finding.since_step);
   add_suspects(evidence.recording, growth.sinks, finding);
   if (finding.where.empty()) {
     // A sum that was made in the set-up and is added to in place has no birth here; its nodes have.
@@ -84,6 +77,13 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
     const auto handed_on = survivors_where(evidence.recording, is_found);
     if (!handed_on.empty()) set_holder(evidence.recording, handed_on.back()->holder, finding);
   }
+  const auto counted = growth_text(finding.count_per_step, growth.nodes.period, "autograd node");
+  finding.what = counted.count;
+  if (const auto* sink = example_of(growth.sinks, finding); sink != nullptr) {
+    finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink->name, sink->dims);
+  }
+  finding.what +=
+      fmt::format(" {} {} since step {}", counted.is_one ? "survives" : "survive", counted.every, finding.since_step);
   finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
   for (const auto& device : evidence.trace.devices()) {
     finding.accounts_for.push_back({Counter::live_bytes, device});

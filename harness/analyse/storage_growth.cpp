@@ -159,22 +159,23 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   finding.count_per_step = std::max(0.0, growth.blocks.per_step);
   finding.counted = growth.is_shared || growth.are_shells ? Counted::tensors : Counted::blocks;
   finding.since_step = growth.are_shells ? growth.blocks.since_step : growth.bytes.since_step;
+  add_suspects(recording, suspects, finding);
+  // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
+  if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
+  if (finding.holder_index < 0) add_capturing_holder(recording, growth.device, finding);
   const auto* noun = growth.is_shared ? "shared tensor" : growth.are_shells ? "tensor" : "block";
   auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun);
   // Larger ones took the place of others.
   if (finding.count_per_step <= 0) blocks = {format_bytes(finding.bytes_per_step) + " more", "every step", false};
   std::string what = blocks.count;
-  if (const auto* example = example_of(suspects); example != nullptr && example->type == SurvivorType::tensor) {
+  if (const auto* example = example_of(suspects, finding);
+      example != nullptr && example->type == SurvivorType::tensor) {
     what += fmt::format(" of a tensor ({}, {}-dim, {} of {})", example->name, example->dims,
                         format_bytes(static_cast<double>(example->bytes)),
                         format_bytes(static_cast<double>(example->storage_bytes)));
   }
   finding.what = fmt::format("{} {} of {} since step {}", what, blocks.is_one ? "stays" : "stay", blocks.every,
                              finding.since_step);
-  add_suspects(recording, suspects, finding);
-  // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
-  if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
-  if (finding.holder_index < 0) add_capturing_holder(recording, growth.device, finding);
   finding.accounts_for = {{growth.is_shared ? Counter::shared_bytes : Counter::live_bytes, growth.device},
                           {Counter::live_tensors},
                           {Counter::heap_bytes},

@@ -203,9 +203,12 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
   set_holder(recording, example->holder, finding);
 }
 
-const Survivor* example_of(const std::vector<const Survivor*>& suspects) {
+const Survivor* example_of(const std::vector<const Survivor*>& suspects, const Finding& finding) {
   // Not the last in the list: its place there is that of its allocation in the step.
-  const auto rank = [](const Survivor* s) { return std::tie(s->birth_step, s->storage_bytes, s->bytes, s->name); };
+  const auto rank = [&](const Survivor* s) {
+    const bool is_of_holder = finding.holder_index >= 0 && s->holder == finding.holder_index;
+    return std::tuple(is_of_holder, s->birth_step, s->storage_bytes, s->bytes, std::string_view(s->name));
+  };
   const auto example = std::max_element(suspects.begin(), suspects.end(),
                                         [&](const Survivor* a, const Survivor* b) { return rank(a) < rank(b); });
   return example == suspects.end() ? nullptr : *example;

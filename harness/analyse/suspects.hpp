@@ -69,8 +69,9 @@ namespace stepleak {
 /// bytes (or, without bytes, most survivors) come. Leaves the finding as it is where there are no survivors.
 void add_suspects(const Recording& recording, const std::vector<const Survivor*>& suspects, Finding& finding);
 
-/// Of the suspects that stand in the newest step the largest: what a finding shows. Null without suspects.
-[[nodiscard]] const Survivor* example_of(const std::vector<const Survivor*>& suspects);
+/// Of the suspects that stand in the newest step the largest: what a finding shows, of those that its holder keeps
+/// where there are such. Null without suspects.
+[[nodiscard]] const Survivor* example_of(const std::vector<const Survivor*>& suspects, const Finding& finding);
 
 /// Names one of the recording's holders as what keeps a finding.
 void set_holder(const Recording& recording, int index, Finding& finding);

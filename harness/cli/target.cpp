@@ -18,6 +18,7 @@
 #include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/cli/declared_scenarios.hpp"
+#include "harness/cli/layout.hpp"
 #include "harness/cli/litter.hpp"
 #include "harness/cli/no_memory.hpp"
 #include "harness/cli/observing.hpp"
@@ -124,11 +125,17 @@ Suite::Suite(ScenarioList list, std::string folder)
 std::vector<Scenario> Suite::matching(const std::string& glob, Device device) const {
   std::vector<Scenario> matching;
   bool needs_gpu = false;
+  std::string missing;
   for (const auto& scenario : scenarios_) {
     if (::fnmatch(glob.c_str(), scenario.name.c_str(), 0) != 0) continue;
     const bool is_runnable = !scenario.needs_cuda || device.type == DeviceType::cuda;
     needs_gpu = needs_gpu || !is_runnable;
-    if (is_runnable) matching.push_back(scenario);
+    if (!scenario.missing.empty()) missing = scenario.missing;
+    if (is_runnable && scenario.missing.empty()) matching.push_back(scenario);
+  }
+  if (matching.empty() && !missing.empty()) {
+    throw failure_error(fmt::format("'{}' needs {}, which is not installed", glob, missing),
+                        fmt::format("{} -m pip install the package that has it", layout().python));
   }
   if (matching.empty() && needs_gpu) {
     const auto cuda = gpus_for_server();

@@ -524,6 +524,28 @@ def test_statement_of_a_variable_is_one_of_its_function(line: int, source: str, 
     assert statements_at(place, source, tmp_path) == text
 
 
+@pytest.mark.parametrize(
+    ("source", "lines", "text"),
+    [
+        ("def f(t):\n    t.sum += g().detach()\ndef h(t):\n    t.sum = t.sum + g()\n", {2, 4}, "t.sum = t.sum + g()"),
+        ("def f(t):\n    t.sum += g().detach()\ndef h(t):\n    t.sum = t.sum + g()\n", {2}, "t.sum += g().detach()"),
+        ("def f(t):\n    t.sum += g()\ndef h(t):\n    t.sum = t.sum + g().item()\n", {2, 4}, "t.sum += g()"),
+        ("def f(t):\n    t.sum += g()\ndef h(t):\n    t.sum = g()\n", {2, 4}, "t.sum += g()"),
+    ],
+)
+def test_statement_of_a_sum_is_one_that_adds_there(source: str, lines: set[int], text: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    root: Any = types.SimpleNamespace(sum=None)
+
+    def keep() -> list[int]:
+        root.sum = torch.zeros(4)
+        return [root.sum._cdata]
+
+    holder = holder_of_first(search(root, keep, (str(file),), frozenset(lines)))
+    assert holder["text"] == text
+
+
 def test_statement_of_another_function_is_meant_where_it_was_given_the_container(tmp_path: Any) -> None:
     place = Place([Access("variable", "kept", scope=("training.py", 5))], [], is_container=True)
     other = "def other(x):\n    kept = []\n    kept.append(x)\n"

@@ -323,7 +323,6 @@ def test_scenario_whose_library_is_missing_says_so_and_does_not_run() -> None:
 
     (declared,) = scenario.registered()
     assert declared.missing == "no_such_library"
-    assert declared.not_yet == "no_such_library, which is not installed"
     assert declared.story == "Trains.\n\nNeeds json, no_such_library."
     with pytest.raises(ModuleNotFoundError, match="trained needs no_such_library, which is not installed"):
         scenario.set_up("trained", "cpu")
@@ -336,7 +335,7 @@ def test_scenario_whose_library_is_there_runs_as_any_other() -> None:
         return lambda: None
 
     (declared,) = scenario.registered()
-    assert (declared.missing, declared.not_yet) == ("", "")
+    assert declared.missing == ""
     assert scenario.set_up("trained", "cpu")() is None
 
 

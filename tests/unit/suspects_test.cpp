@@ -55,6 +55,17 @@ TEST(SuspectsTest, NamesWhatKeepsForEverBeforeWhatIsInUse) {
   EXPECT_EQ(named(StructureType::bounded, 2), "step");
 }
 
+TEST(SuspectsTest, ShowsWhatTheNamedHolderKeeps) {
+  auto recording = two_places(32);
+  for (auto& survivor : recording.survivors) survivor.holder = survivor.stack;
+  const auto suspects = survivors_where(recording, [](const Survivor&) { return true; });
+  const auto shown = [&](int holder) { return example_of(suspects, Finding{.holder_index = holder})->storage_bytes; };
+  EXPECT_EQ(shown(1), 32);
+  EXPECT_EQ(shown(0), 64);
+  EXPECT_EQ(shown(-1), 64);
+  EXPECT_EQ(example_of({}, Finding{}), nullptr);
+}
+
 TEST(SuspectsTest, KeepsStoragesInTheOrderOfBirthWhateverTheirAddresses) {
   Recording recording{.pass = {.planned_steps = 8}, .steps = 8};
   for (const std::uint64_t address : {0x30, 0x10, 0x20}) {

@@ -123,6 +123,7 @@ Scenario to_scenario(const py::handle& item) {
   scenario.holders = item.attr("holders").cast<std::vector<std::string>>();
   scenario.bytes_per_step = item.attr("bytes_per_step").cast<double>();
   scenario.not_yet = item.attr("not_yet").cast<std::string>();
+  scenario.missing = item.attr("missing").cast<std::string>();
   scenario.needs_cuda = item.attr("needs_cuda").cast<bool>();
   scenario.min_gpus = item.attr("min_gpus").cast<int>();
   return scenario;

@@ -277,18 +277,32 @@ class Runs:
     def _makes_the_step(self, module: Module, function: Function) -> bool:
         return any(isinstance(n, FUNCTIONS) and self._code.is_entry(module, n) for n in ast.walk(function))
 
-    def is_passed_on(self, name: str) -> bool:
-        """Whether a function is named without being called: somebody may call it later."""
+    def is_passed_on(self, name: str, depth: int = 0) -> bool:
+        """Whether a function is named without being called: somebody may call it later. Not where that only makes
+        another step, which nobody runs beside this one."""
         for module in self._code.mentioning(name)[0]:
             for node in module.named.get(name, ()):
                 parent, field = module.parent(node)
                 is_called = isinstance(parent, ast.Call) and field == "func"
                 if is_called or not isinstance(node.ctx, ast.Load) or self._is_in_another_test(module, node):
                     continue
-                maker = module.function(node) if isinstance(parent, ast.Return) else None
-                if maker is None or not _is_scenario(maker):
+                if not self._is_of_another_step(module, node, parent, depth):
                     return True
         return False
+
+    def _is_of_another_step(self, module: Module, node: ast.AST, parent: ast.AST | None, depth: int) -> bool:
+        """Whether a function's name stands for what a scenario or a function that nobody calls returns, or for what a
+        variable of the module's gets of which nobody asks: `fixed_step = Trainer().step_detached`."""
+        if isinstance(parent, ast.Return):
+            maker = module.function(node)
+            return maker is not None and (_is_scenario(maker) or self._is_nobodys(maker.name, depth))
+        if isinstance(parent, ast.Assign) and module.scope(parent) is module.tree:
+            return all(isinstance(t, ast.Name) and self._is_nobodys(t.id, depth) for t in parent.targets)
+        return False
+
+    def _is_nobodys(self, name: str, depth: int) -> bool:
+        """Whether nobody calls a name, and none hands it on."""
+        return depth < _MOST_CALLERS and not self._code.calls(name) and not self.is_passed_on(name, depth + 1)
 
     def _is_in_another_test(self, module: Module, node: ast.AST) -> bool:
         """pytest calls one test at a time, and that one runs now."""

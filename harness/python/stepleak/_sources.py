@@ -167,7 +167,7 @@ class Sources:
         Its target must lead to the place by the same attributes and keys; one that has only the name in common may
         mean another object, and is taken where it is the only one. Adding beats assigning (`self.history = []` in the
         set-up keeps nothing); of several such statements, one that survivors were born in beats one in a function that
-        they were born in or below, and that one elsewhere; then the first.
+        they were born in or below, and that one elsewhere; then one that keeps a tensor with its graph; then the first.
         """
         proven: list[tuple[int, int, str, _Match]] = []
         others: list[tuple[int, int, str, _Match]] = []
@@ -187,6 +187,10 @@ class Sources:
                         if match.rank > 1:
                             continue  # makes a variable, and fills nothing that may be passed under another name
                         match = replace(match, is_proven=False)
+                    # In `total = total + loss` what was born is added as by `total += loss` elsewhere.
+                    is_sum = isinstance(match.node, ast.Assign) and _is_sum_with(match.node.value, place.way, owner)
+                    if distance == 0 and is_sum:
+                        match = replace(match, rank=min(match.rank, 1))
                     found = proven if match.is_proven else others
                     found = taken_back if _is_taken_back(node, function) else found
                     found.append((match.rank, distance, file, match))
@@ -197,7 +201,7 @@ class Sources:
             others = [found for found in others if not self.is_in_constructor(_statement(found[2], found[3].node))]
             others = [found for found in others if not _is_installed(found[2])] or others
         if proven:
-            rank, _, file, match = min(proven, key=lambda found: found[:2])
+            rank, _, file, match = min(proven, key=lambda found: (*found[:2], _is_cut_off(found[3].value)))
         elif len(_nodes_of(others)) == 1 or _is_registered_in_one(others, self._trees):
             rank, _, file, match = others[0]
         else:
@@ -550,6 +554,18 @@ def _is_written_by(call: ast.Call, place: Place, owner: str) -> bool:
 def _mentions(value: ast.expr, way: list[Access], owner: str) -> bool:
     """Whether an expression reads what is at a place."""
     return any(isinstance(node, ast.expr) and _leads_to(node, way, owner) for node in ast.walk(value))
+
+
+def _is_cut_off(value: ast.expr | None) -> bool:
+    """Whether an expression is of a tensor without its graph, or of numbers."""
+    return isinstance(value, ast.Call) and called_name(value) in ("detach", "item", "tolist", "float", "int")
+
+
+def _is_sum_with(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether it is what is at a place and something more: `self.total + loss`."""
+    if not isinstance(value, ast.BinOp):
+        return False
+    return any(_leads_to(part, way, owner) or _is_sum_with(part, way, owner) for part in (value.left, value.right))
 
 
 def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:

@@ -18,7 +18,7 @@ import ast
 import importlib.util
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,7 @@ def leak(
     (declarations aside); `holder`: what keeps it, as a piece of the path that a report must name (".losses"). Of either
     several may be right. `bytes_per_step`: the rate known by construction, in bytes; left out where none is.
     `not_yet`: what would be needed for the right verdict, where a run is known not to reach it; gates leave it out.
-    `needs`: libraries that the set-up imports, by their modules; gates leave it out too where one is not installed.
+    `needs`: libraries that the set-up imports, by their modules; left out of suites where one is not installed.
     """
     truth = Truth(_several(kind), _several(line), _several(holder), bytes_per_step, not_yet, _several(needs))
     return _declare("leak", report, truth, needs_cuda, min_gpus)
@@ -181,7 +181,7 @@ def _declare(
         if not story:
             raise ValueError(f"scenario {name!r} in {file} has no docstring; write its story there")
         line_numbers(file, truth.lines)
-        declared = Scenario(
+        _REGISTRY[name] = Scenario(
             name,
             f"{story}\n\nNeeds {', '.join(truth.needs)}." if truth.needs else story,
             report,
@@ -197,9 +197,6 @@ def _declare(
             truth.needs,
             set_up,
         )
-        if missing := declared.missing:
-            declared = replace(declared, not_yet=f"{missing}, which is not installed")
-        _REGISTRY[name] = declared
         return set_up
 
     return register

@@ -13,6 +13,19 @@ from structure_programs.unbounded import LOGGING, MOVING, PARTS, POOL
 
 UNKNOWN = [
     *(
+        Case(
+            f"emptied by a function that is handed on, {name}",
+            keeper(appending() + method("other", "self.kept[:] = [1]"), after=after),
+            "keeper.kept",
+            "reset",
+            line="self.kept[:] = [1]",
+        )
+        for name, after in {
+            "by a variable": "other_step = keeper.other\natexit.unregister(other_step)",
+            "by a function": "def make():\n    return keeper.other\natexit.unregister(make())",
+        }.items()
+    ),
+    *(
         Case(f"of some parts for the time being, {test}", PARTS.replace("TEST", test), "keeper.kept", "unknown")
         for test in ("part.is_new", "part in self.todo", "part.grad is None", "part.ndim > self.mean")
     ),

@@ -539,4 +539,17 @@ def step():
             "name.endswith('t') and part.ndim > 1",
         )
     ),
+    *(
+        Case(
+            f"emptied by another step, {name}",
+            keeper(appending() + method("other", "self.kept[:] = [1]"), after=after),
+            "keeper.kept",
+            "uncalled",
+            line="self.kept[:] = [1]",
+        )
+        for name, after in {
+            "of a variable": "other_step = keeper.other",
+            "of a function": "def make():\n    return keeper.other",
+        }.items()
+    ),
 ]
