@@ -235,15 +235,28 @@ std::string unsettled_device_of(const Trace& trace, const Trends& trends, const 
   return is_rising(trace, pinned, trends) ? to_string(pinned) : "";
 }
 
-// What beside the exact ledgers has not settled. `device`: the ledger of a GPU that has not; else empty.
-std::string unsettled_of(const Trace& trace, const Trends& trends, const std::string& device) {
-  if (!device.empty()) return fmt::format("{} still moves: let it run longer", device);
+struct Unsettled {
+  std::string what;
+  std::string advice;
+};
+
+// What has not settled, the exact ledgers first. `device`: the ledger of a GPU that has not; else empty.
+Unsettled unsettled_of(const Trace& trace, const Trends& trends, const std::vector<LedgerTrend>& exact,
+                       const std::string& device) {
+  const auto moving =
+      std::find_if(exact.begin(), exact.end(), [](const LedgerTrend& ledger) { return !ledger.trend.is_flat(); });
+  if (moving != exact.end()) {
+    return {fmt::format("{} has not settled ({:+.1f} a step{}{})", moving->name, moving->trend.per_step,
+                        moving->doubt.empty() ? "" : "; ", moving->doubt),
+            ": let it run longer, or declare the step's period"};
+  }
+  if (!device.empty()) return {fmt::format("{} still moves", device), ": let it run longer"};
   const SeriesKey mapped{Counter::mapped_bytes};
   if (trends.heap().is_flat() && trace.has(mapped) && !trends.of(mapped).is_flat()) {
-    return "memory that is mapped outside malloc still moves";
+    return {"memory that is mapped outside malloc still moves", ""};
   }
-  if (trace.has({Counter::heap_bytes})) return "the host heap still moves";
-  return "RSS or Python objects still grow, and the host heap is not seen";
+  if (trace.has({Counter::heap_bytes})) return {"the host heap still moves", ""};
+  return {"RSS or Python objects still grow, and the host heap is not seen", ""};
 }
 
 // Of the ledgers that are not exact. Of the driver's memory one page is the least that it can rise by.
@@ -372,15 +385,10 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    decision.reason = fmt::format("after {} steps {}", steps, unsettled_of(trace, trends, unsettled_device));
-    for (const auto& ledger : exact) {
-      if (ledger.trend.is_flat()) continue;
-      decision.reason = fmt::format(
-          "after {} steps {} has not settled ({:+.1f} a step{}{}): let it run longer, or declare "
-          "the step's period",
-          steps, ledger.name, ledger.trend.per_step, ledger.doubt.empty() ? "" : "; ", ledger.doubt);
-      break;
-    }
+    const auto unsettled = unsettled_of(trace, trends, exact, unsettled_device);
+    decision.reason = fmt::format("after {} steps {}{}", steps, unsettled.what, unsettled.advice);
+  } else if (steps >= policy.clean_steps) {
+    decision.reason = unsettled_of(trace, trends, exact, unsettled_device).what;
   }
   return decision;
 }

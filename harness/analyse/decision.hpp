@@ -15,7 +15,7 @@ struct Decision {
   enum class Next : std::uint8_t { more_steps, clean, leak, inconclusive };
   Next next = Next::more_steps;
   bool needs_proof = false;  ///< leak: too soon to call it one by its trend alone
-  std::string reason;        ///< for inconclusive: which ledger did not settle, and how
+  std::string reason;        ///< inconclusive, and more_steps where clean was possible: what has not settled, and how
   Limit limit;
 };
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace stepleak {
 namespace {
@@ -24,6 +26,15 @@ bool is_reserved_for_live(const Trace& trace, Device device, StepRange judged) {
   const auto rise_of = [&](Counter counter) { return last_rise(values_of(trace, {counter, device}, judged)); };
   const auto needed = std::max(rise_of(Counter::live_bytes), rise_of(Counter::peak_bytes));
   return rise_of(Counter::reserved_bytes) <= needed && 2 * static_cast<std::int64_t>(needed) <= judged.count();
+}
+
+// Whether one segment or one lot of them was taken after the warm-up, before half of the steps, and none since: a size
+// that nothing cached was large enough for, and no drift, which takes more and more.
+bool is_reserved_once(const Trace& trace, Device device, StepRange judged) {
+  const auto values = values_of(trace, {Counter::reserved_bytes, device}, judged);
+  const auto settled = values.begin() + std::ssize(values) / 4;
+  const auto rises = std::inner_product(settled, values.end() - 1, settled + 1, 0, std::plus<>(), std::less<>());
+  return rises <= 1 && 2 * last_rise(values) <= values.size();
 }
 
 }  // namespace
@@ -52,7 +63,10 @@ std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& tr
                        .are_objects_decaying = trends.is_decaying({Counter::cuda_objects, device})});
     auto& growth = growths.back();
     const bool is_open = growth.reserved.state == TrendState::undecided && growth.live.is_flat();
-    if (is_open && is_reserved_for_live(trace, device, trends.judged())) growth.reserved.state = TrendState::flat;
+    if (is_open &&
+        (is_reserved_for_live(trace, device, trends.judged()) || is_reserved_once(trace, device, trends.judged()))) {
+      growth.reserved.state = TrendState::flat;
+    }
   }
   return growths;
 }

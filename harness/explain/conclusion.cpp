@@ -347,8 +347,9 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   const auto needed = steps < policy.clean_steps
                           ? policy.clean_steps
                           : std::max(policy.leak_steps + kShortestRecord, policy.look_after(steps));
-  result.reason =
-      fmt::format("the run ended after {} steps, before it could be judged: let it run {} at least", steps, needed);
+  const auto& unsettled = judgement.decision.next == Next::more_steps ? judgement.decision.reason : std::string();
+  result.reason = fmt::format("the run ended after {} steps, before it could be judged{}{}{}: let it run {} at least",
+                              steps, unsettled.empty() ? "" : " (", unsettled, unsettled.empty() ? "" : ")", needed);
   if (judgement.trends != nullptr && (judgement.decision.next == Next::leak || steps >= policy.clean_steps)) {
     const Evidence evidence{record.trace, *judgement.trends, record.trace.recording()};
     result.notes = notes_of_growth(findings_of(evidence, detectors));

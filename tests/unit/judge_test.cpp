@@ -405,23 +405,29 @@ TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
   EXPECT_EQ(kept[1].kind, Kind::host_heap);
 }
 
-// A pool fills for 300 steps, and the allocator takes one segment for it; or takes it when nothing fills any more.
-TEST(JudgeTest, IsCleanWhereOneSegmentWasTakenForWhatFilled) {
-  const auto next_with = [](std::int64_t step_of_segment) {
+// A pool fills for 300 steps, and the allocator takes segments at these.
+TEST(JudgeTest, IsCleanWhereSegmentsWereTakenForWhatFilledOrOnce) {
+  const auto next_with = [](const std::vector<std::int64_t>& steps_of_segments) {
     constexpr Device kGpu{DeviceType::cuda, 0};
     const auto live = [](auto step) { return 4096 + 512 * std::min<std::int64_t>(step, 300); };
-    const auto trace =
-        TraceBuilder(1024)
-            .with({Counter::live_bytes, kGpu}, live)
-            .with({Counter::peak_bytes, kGpu}, live)
-            .with({Counter::active_bytes, kGpu}, live)
-            .with({Counter::reserved_bytes, kGpu}, [=](auto step) { return (2 + 2 * (step >= step_of_segment)) << 20; })
-            .with({Counter::outside_bytes, kGpu}, [](auto) { return 1 << 29; })
-            .build();
+    const auto trace = TraceBuilder(1024)
+                           .with({Counter::live_bytes, kGpu}, live)
+                           .with({Counter::peak_bytes, kGpu}, live)
+                           .with({Counter::active_bytes, kGpu}, live)
+                           .with({Counter::reserved_bytes, kGpu},
+                                 [=](auto step) {
+                                   return (2 + 2 * std::count_if(steps_of_segments.begin(), steps_of_segments.end(),
+                                                                 [&](auto taken) { return step >= taken; }))
+                                          << 20;
+                                 })
+                           .with({Counter::outside_bytes, kGpu}, [](auto) { return 1 << 29; })
+                           .build();
     return Analysed(trace).decision().next;
   };
-  EXPECT_EQ(next_with(290), Next::clean);
-  EXPECT_EQ(next_with(400), Next::inconclusive);
+  EXPECT_EQ(next_with({270, 280, 290}), Next::clean);
+  EXPECT_EQ(next_with({400}), Next::clean);
+  EXPECT_EQ(next_with({600}), Next::inconclusive);
+  EXPECT_EQ(next_with({400, 500}), Next::inconclusive);
 }
 
 // By up to 10,000, without a trend, and never to the same lowest value again.
