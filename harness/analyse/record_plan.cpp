@@ -96,8 +96,12 @@ Pass plan_record(const Trace& trace, const Trends& trends, Device watched, std::
     pass.planned_steps = std::max(is_heap_alone ? kHeapRecord : kShortestRecord, 2 * hold + 2);
     for (const auto& device : growing) {
       const auto& blocks = trends.of({Counter::live_blocks, device});
-      // Two events that prove, beside those that are too young to.
-      if (blocks.period > 1) pass.planned_steps = std::max(pass.planned_steps, 2 * blocks.period + pass.young_steps);
+      // Two events that prove, beside those that are too young to; one in each half of the pass where that alone tells
+      // of graphs.
+      const std::int64_t periods = trace.has({Counter::live_nodes}) ? 2 : 3;
+      if (blocks.period > 1) {
+        pass.planned_steps = std::max(pass.planned_steps, periods * blocks.period + pass.young_steps);
+      }
       const auto a_step = blocks.per_step;
       if (a_step <= 0 || a_step >= 1) continue;
       const auto four_events = static_cast<std::int64_t>(std::ceil(4 / a_step));

@@ -300,9 +300,13 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     return;
   }
   result.verdict = Verdict::leak;
-  const Evidence evidence{record.trace, trends, recording_after_look(record.trace)};
+  // Where memory ran out before the newest steps were recorded, what was recorded before tells the places.
+  const Evidence evidence{record.trace, trends, record.trace.recording()};
   result.losses = losses_of(evidence, record.capacities);
-  result.findings = std::move(judgement.findings);
+  auto earlier =
+      is_recorded || evidence.recording.is_empty() ? std::vector<Finding>() : findings_of(evidence, detectors);
+  const bool is_of_earlier_steps = !earlier.empty();
+  result.findings = is_of_earlier_steps ? std::move(earlier) : std::move(judgement.findings);
   for (auto& finding : result.findings) {
     // The places of a container are no bound of the buffer in one of them.
     const bool is_of_places = finding.structure.type == StructureType::bounded;
@@ -311,7 +315,11 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   add_further_leaks(evidence, result.findings);
   for (auto& note : notes_of_unproven(evidence, result.findings)) result.notes.push_back(std::move(note));
   if (auto note = beyond_capacity(judgement.outcome, record); !note.empty()) result.notes.push_back(std::move(note));
-  if (!is_recorded) {
+  if (is_of_earlier_steps) {
+    const auto first = evidence.recording.pass.first_step;
+    result.notes.push_back(fmt::format("places and holders are those of steps {} to {}, which were recorded before",
+                                       first, first + evidence.recording.steps - 1));
+  } else if (!is_recorded) {
     result.notes.emplace_back("no step was recorded, so that neither place nor holder is known: let it run longer");
   }
 }

@@ -199,6 +199,33 @@ def test_out_of_memory_keeps_the_ledger_and_tells_what_is_live(failures: Failure
 # --- another tool on CUPTI --------------------------------------------------------------------------------------------
 
 
+FILLING = """
+    import torch
+
+    MIB = 1 << 20
+    torch.cuda.set_per_process_memory_fraction(160 * MIB / torch.cuda.get_device_properties(0).total_memory)
+    newest = None
+
+    class Link:
+        def __init__(self, before, rows):
+            self.before, self.rows = before, rows
+
+    def step():
+        global newest
+        newest = Link(newest, torch.zeros(MIB // 4, device="cuda"))
+"""
+
+
+def test_what_fills_the_device_is_called_a_leak_with_the_failure_beside_it(steps: Any) -> None:
+    steps.write("filling.py", FILLING)
+    steps("run", "filling.py:step", "--json", "out.json")
+    result = steps.results("out.json")["filling.py:step"]
+    assert (result["verdict"], result["steps"]) == ("leak", 160)
+    assert "OutOfMemoryError" in result["failure"]["what"]
+    assert "(in step 161)" in result["failure"]["what"]
+    assert result["findings"][0]["where"][0]["text"].startswith("newest = Link(newest, torch.zeros(")
+
+
 def test_who_holds_cupti_is_told(steps: Any) -> None:
     switches = {"CUDA_INJECTION64_PATH": os.environ["STEPLEAK_TEST_SUBSCRIBER"]}
     doctor = steps("doctor", switches=switches)

@@ -38,6 +38,64 @@ TEST(ConclusionTest, SaysNothingOfNoiseAndOfWhatFills) {
   EXPECT_TRUE(concluded([](auto step) { return 288 * std::min<std::int64_t>(step, 30); }).notes.empty());
 }
 
+// Keeps 1 MiB a step up to step 160, and runs out of memory in the next one; steps 33 to 50 were recorded, or none was.
+Result ran_out(bool is_recorded, std::int64_t kept_from) {
+  const auto bytes_at = [=](std::int64_t step) {
+    return 4096 + std::max<std::int64_t>(0, step - kept_from) * (1 << 20);
+  };
+  const auto blocks_at = [=](std::int64_t step) { return 4 + std::max<std::int64_t>(0, step - kept_from); };
+  TraceBuilder builder(is_recorded ? 50 : 64);
+  builder.with({Counter::live_bytes}, bytes_at).with({Counter::live_blocks}, blocks_at).recorded(is_recorded ? 18 : 0);
+  builder.with_stack({{"train.py", 9, "step", "kept = (kept, rows)", FrameOwner::user}});
+  for (std::int64_t step = 33; step <= 50; ++step) {
+    const auto identity = static_cast<std::uint64_t>(step);
+    for (const auto type : {SurvivorType::block, SurvivorType::tensor}) {
+      builder.with_survivor({.type = type,
+                             .birth_step = step,
+                             .identity = identity,
+                             .storage = identity,
+                             .bytes = 1 << 20,
+                             .storage_bytes = 1 << 20,
+                             .stack = 0});
+    }
+  }
+  RunRecord record{.trace = builder.build()};
+  if (is_recorded) record.trace.begin_pass({.type = PassType::screen});
+  while (record.trace.step_count() < 160) {
+    const auto step = record.trace.step_count() + 1;
+    if (step == 129) record.trace.add_look({});
+    record.trace.add_boundary(std::vector{bytes_at(step), blocks_at(step)});
+  }
+  record.failure = RunFailure{.what = "torch.OutOfMemoryError (in step 161)", .is_out_of_memory = true};
+  const auto owned = all_detectors();
+  std::vector<const Detector*> detectors;
+  for (const auto& detector : owned) detectors.push_back(detector.get());
+  return conclude(record, detectors);
+}
+
+TEST(ConclusionTest, CallsALeakWhatFillsTheMemory) {
+  const auto result = ran_out(true, 0);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  ASSERT_TRUE(result.failure.has_value());
+  EXPECT_EQ(result.failure->what, "torch.OutOfMemoryError (in step 161)");
+  ASSERT_FALSE(result.findings.empty());
+  ASSERT_FALSE(result.findings[0].where.empty());
+  EXPECT_EQ(result.findings[0].where[0].line, 9);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_EQ(result.notes[0], "places and holders are those of steps 33 to 50, which were recorded before");
+}
+
+TEST(ConclusionTest, SaysThatNothingWasRecordedOfWhatFillsTheMemory) {
+  const auto result = ran_out(false, 0);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_NE(result.notes[0].find("no step was recorded"), std::string::npos);
+}
+
+TEST(ConclusionTest, CallsAFailureWhatFillsTheMemoryTooSuddenly) {
+  EXPECT_EQ(ran_out(false, 100).verdict, Verdict::failure);
+}
+
 // A step that holds its own graph to the end, of so many nodes; of the recorded ones nothing stayed.
 std::string reason_with_nodes(const std::function<std::int64_t(std::int64_t)>& nodes_at) {
   RunRecord record;

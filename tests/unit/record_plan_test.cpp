@@ -83,6 +83,20 @@ TEST(RecordPlanTest, SpansTheLongestOfTrialsThatRepeatNever) {
   EXPECT_EQ(pass.young_steps, 31);
 }
 
+// Two blocks and some nodes of every 25th step; on a GPU nobody counts nodes but the record pass.
+TEST(RecordPlanTest, SeesThreeEventsWhereNodesAreNotCounted) {
+  const auto planned_steps = [](bool are_nodes_counted) {
+    TraceBuilder builder(kSteps);
+    builder.with({Counter::live_blocks}, [](auto step) { return 8 + 2 * (step / 25); });
+    if (are_nodes_counted) builder.with({Counter::live_nodes}, [](auto) { return 40; });
+    const auto trace = builder.build();
+    const auto pass = plan_record(trace, Trends(trace), kHost, 1, kRoom);
+    return pass.planned_steps - pass.young_steps;
+  };
+  EXPECT_EQ(planned_steps(true), 2 * 25);
+  EXPECT_EQ(planned_steps(false), 3 * 25);
+}
+
 TEST(RecordPlanTest, KeepsTheStrideOfALeakOfEachStep) {
   const auto pass = planned([](auto step) { return 8 + step; }, 7);
   EXPECT_EQ(pass.stride, 7);

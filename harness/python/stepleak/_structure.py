@@ -133,7 +133,7 @@ def _of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) 
     container, owner, cache = objects[-1], _owner_of(objects), _cache_of(objects)
     if cache is not None:
         known = _of_cache(cache, sources)
-        is_in_vain = known.kind == "keyed" and _is_asked_in_vain(cache, sources, are_keys_lost(container))
+        is_in_vain = known.kind == "keyed" and _is_asked_in_vain(objects, sources, are_keys_lost(container))
         return Structure("unbounded") if is_in_vain and _is_never_cleared(sources) else known
     if bound_of(container) >= 0:
         return Structure("bounded", bound_of(container))
@@ -194,17 +194,18 @@ def _wrapped_by(owner: Any) -> types.FunctionType | None:
     return wrapped if type(wrapped) is types.FunctionType else None
 
 
-def _is_asked_in_vain(owner: Any, sources: UserCode, are_keys_lost: bool) -> bool:
-    """Whether a function that has a cache is called for ever, and not for what is in it.
+def _is_asked_in_vain(objects: list[Any], sources: UserCode, are_keys_lost: bool) -> bool:
+    """Whether a function that has a cache, to which a chain of objects leads, is called for ever, and not for what is
+    in it.
 
     Each call hands it something that never comes again, or what it was handed is lost.
     """
-    wrapped = _wrapped_by(owner)
+    wrapped = _wrapped_by(_cache_of(objects))
     name = "" if wrapped is None else wrapped.__name__
     _, is_whole = sources.mentioning(name) if name else ([], False)
     calls = sources.calls(name) if is_whole else []
     runs = Runs(sources)
-    bounds = Bounds(sources, [])
+    bounds = Bounds(sources, objects)
 
     def goes_on(module: Module, call: ast.Call) -> bool:
         guards = runs.guards(Use("ask", module, call))
