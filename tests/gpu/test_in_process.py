@@ -103,6 +103,7 @@ def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
     """cudaMalloc comes under the allocator's lock, which a thread that frees a tensor under the GIL waits for."""
     is_over = threading.Event()
     kept: list[torch.Tensor] = []
+    counts: list[int] = []
 
     def prefetch() -> None:
         batches: list[torch.Tensor] = []
@@ -117,6 +118,7 @@ def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
             if len(batches) > 4:
                 batches.clear()
                 torch.cuda.empty_cache()
+        counts.append(count)
 
     def step() -> None:
         loss = (torch.randn(64, 64, device="cuda", requires_grad=True) @ torch.randn(64, 64, device="cuda")).sum()
@@ -135,6 +137,8 @@ def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
         for thread in threads:
             thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in threads)
+    print(f"{sum(counts)} batches of {len(counts)} threads in {result.steps} steps, {result.json['seconds']:.1f} s")
+    assert min(counts) > 100
     assert result.verdict in ("leak", "inconclusive"), result.report
 
 

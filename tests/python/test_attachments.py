@@ -284,14 +284,18 @@ def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
     is_over = threading.Event()
     queue: list[torch.Tensor] = []
     kept: list[torch.Tensor] = []
+    counts: list[int] = []
 
     def prefetch() -> None:
+        count = 0
         while not is_over.is_set():
+            count += 1
             batch = torch.randn(16, 16)
             queue.append(batch.clone())
             torch.UntypedStorage(256)
             if len(queue) > 8:
                 queue.clear()
+        counts.append(count)
 
     def step() -> None:
         loss = (torch.randn(16, 16, requires_grad=True) @ torch.randn(16, 16)).sum()
@@ -308,6 +312,8 @@ def test_threads_that_prefetch_do_not_hang_a_record_pass() -> None:
         for thread in threads:
             thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in threads)
+    print(f"{sum(counts)} batches of {len(counts)} threads in {result.steps} steps, {result.json['seconds']:.1f} s")
+    assert min(counts) > 100
     assert result.verdict in ("leak", "inconclusive"), result.report
 
 
