@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/sources/cpp_container.hpp"
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -24,12 +26,49 @@ CppContainer made_of(const CppFile& file, std::size_t token, Scope scope, std::s
   return found;
 }
 
+// Of a container, what gives one of the things in it; and what leads to one.
+constexpr std::array<std::string_view, 4> kLeadingIn{"at", "back", "front", "top"};
+constexpr std::array<std::string_view, 9> kIterators{"find",        "begin",       "end",     "rbegin", "lower_bound",
+                                                     "upper_bound", "try_emplace", "emplace", "insert"};
+// Functions that give what they are given.
+constexpr std::array<std::string_view, 4> kSame{"move", "forward", "ref", "return"};
+
+// What a name is declared to be, or to go through: "trainer.history()" of "auto& kept = trainer.history();", and
+// "queues" of "for (auto& queue : queues)".
+TokenRange source_of(const TokenAt& declared) {
+  const auto& file = *declared.file;
+  auto mark = declared.token + 1;
+  while (file.token(mark).is(",") && file.token(mark + 1).is_name()) mark += 2;  // of "auto& [key, queue]"
+  if (file.token(mark).is("]")) ++mark;
+  if (mark > declared.token + 1 && !file.token(mark - 1).is("]")) return {};
+  if (!file.token(mark).is("=") && !file.token(mark).is(":")) return {};
+  auto end = mark + 1;
+  while (end < file.tokens().size() && !file.token(end).is(";") && !file.token(end).is(")") &&
+         !file.token(end).is(",")) {
+    end = std::max(end, file.partner(end)) + 1;
+  }
+  return {mark + 1, std::min(end, file.tokens().size())};
+}
+
+// The last token of the container of which an expression gives an iterator: of "kept.find(key)", and of
+// "kept.try_emplace(key).first". 0: it gives none.
+std::size_t leader_of_iterator(const CppFile& file, TokenRange source) {
+  auto last = source.end - 1;
+  if (file.token(last).is("first") && file.token(last - 1).is(".")) last -= 2;
+  const auto open = file.partner(last);
+  const bool is_call = file.token(last).is(")") && open < last && open > source.first + 2;
+  if (!is_call || !is_one_of(file.token(open - 1).text, kIterators)) return 0;
+  return file.token(open - 2).is(".") || file.token(open - 2).is("->") ? open - 3 : 0;
+}
+
 // Whether a token stands in the parameters of a function or a lambda.
 bool is_parameter_of(const CppBlock& block, std::size_t token) {
   return block.is_callable() && block.parameters.contains(token);
 }
 
 }  // namespace
+
+bool is_leading_in(std::string_view method) { return is_one_of(method, kLeadingIn); }
 
 std::size_t CppNames::receiver_of(const CppFile& file, std::size_t method) {
   if (method < 2 || !(file.token(method - 1).is(".") || file.token(method - 1).is("->"))) return method;
@@ -157,34 +196,81 @@ CppContainer CppNames::resolve(TokenAt name) const {
   return only.scope == Scope::unknown ? unknown : only;
 }
 
-CppContainer CppNames::referent(TokenAt name, int depth) const {
-  const auto& file = *name.file;
-  if (depth > kMostSteps) return {};
-  if (file.token(name.token + 1).is("(")) {
-    // What a function returns, where that is one name.
-    CppContainer only;
-    for (const auto& function : project_.functions(file.token(name.token).text)) {
-      for (const auto& statement : function.file->statements(function.block().body)) {
-        if (!function.file->token(statement.first).is("return")) continue;
-        auto last = statement.end - 1;
-        while (last > statement.first && function.file->token(last).is(")")) --last;
-        if (!function.file->token(last).is_name()) return {};
-        auto found = referent({function.file, last}, depth + 1);
-        if (only.scope != Scope::unknown && only.declared != found.declared) return {};
-        only = std::move(found);
-      }
+// What a function returns, where that is one name.
+CppContainer CppNames::returned_by(TokenAt call, int depth) const {
+  CppContainer only;
+  for (const auto& function : project_.functions(call.file->token(call.token).text)) {
+    for (const auto& statement : function.file->statements(function.block().body)) {
+      if (!function.file->token(statement.first).is("return")) continue;
+      auto found = referent_of({function.file, statement.end - 1}, depth + 1);
+      if (found.name.empty()) return {};
+      if (only.scope != Scope::unknown && (only.declared != found.declared || only.is_item != found.is_item)) return {};
+      only = std::move(found);
     }
-    return only;
   }
+  return only;
+}
+
+CppContainer CppNames::referent_of(TokenAt last, int depth) const {
+  const auto& file = *last.file;
+  auto at = last.token;
+  bool is_item = false;
+  while (at > 0) {
+    const auto open = file.partner(at);
+    const bool closes = open < at && open > 0;
+    const bool is_method = closes && open > 2 && (file.token(open - 2).is(".") || file.token(open - 2).is("->"));
+    if (closes && file.token(at).is("]")) {
+      is_item = true;
+      at = open - 1;
+    } else if (closes && file.token(at).is(")")) {
+      const auto& called = file.token(open - 1);
+      if (is_method && is_leading_in(called.text) && project_.functions(called.text).empty()) {
+        is_item = true;
+        at = open - 3;
+      } else if (called.is_name() && !is_one_of(called.text, kSame)) {
+        at = open - 1;
+        break;
+      } else if (called.is(">") || open + 1 >= at) {
+        return {};
+      } else {
+        at -= 1;  // "(*kept)", "std::move(kept)"
+      }
+    } else if (file.token(at).is("second") && (file.token(at - 1).is("->") || file.token(at - 1).is("."))) {
+      auto found = referent_of({&file, at - 2}, depth + 1);
+      // Of a pair that is no container's it is a member.
+      return found.is_item ? found : CppContainer{};
+    } else {
+      break;
+    }
+  }
+  if (!file.token(at).is_name()) return {};
+  auto found = referent({&file, at}, depth);
+  found.is_item = found.is_item || is_item;
+  return found;
+}
+
+CppContainer CppNames::referent(TokenAt name, int depth) const {
+  if (depth > kMostSteps) return {};
+  if (name.file->token(name.token + 1).is("(")) return returned_by(name, depth);
   auto found = resolve(name);
-  if (found.scope != Scope::local || !found.is_reference()) return found;
+  if (found.scope != Scope::local) return found;
+  const auto source = source_of(found.declared);
+  if (source.end <= source.first) return found;
   const auto& home = *found.declared.file;
-  auto last = found.declared.token + 1;
-  if (!home.token(last).is("=")) return found;
-  while (last + 1 < home.tokens().size() && !home.token(last + 1).is(";")) ++last;
-  if (home.token(last).is(")")) last = home.partner(last) - 1;
-  if (!home.token(last).is_name()) return {.name = found.name};
-  return referent({&home, last}, depth + 1);
+  if (const auto leader = leader_of_iterator(home, source); leader > 0 && !found.is_reference()) {
+    found = referent_of({&home, leader}, depth + 1);
+    found.is_item = true;
+    return found;
+  }
+  if (!found.is_reference()) return found;
+  const bool is_loop = home.token(source.first - 1).is(":");
+  for (auto i = source.first; i < source.end; ++i) {
+    if (home.token(i).is("?")) return {.name = found.name};  // one of two
+  }
+  auto referred = referent_of({&home, source.end - 1}, depth + 1);
+  if (referred.name.empty()) return {.name = found.name};
+  referred.is_item = referred.is_item || is_loop;
+  return referred;
 }
 
 bool CppNames::may_call(TokenAt name, const CppBlockAt& function) const {

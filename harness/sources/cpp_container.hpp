@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/sources/cpp_project.hpp"
@@ -23,9 +24,14 @@ struct CppContainer {
   TokenAt declared;   ///< of no file where its declaration was not found, or several may be it
   std::string type;   ///< as it is declared: "std::vector<at::Tensor>"
   std::string owner;  ///< of a member: its class
+  /// What is meant is one of the things in it: of `queues`, in `auto& queue = queues[i]; queue.push_back(x);`.
+  bool is_item = false;
 
   [[nodiscard]] bool is_reference() const { return type.ends_with('&') || type.ends_with('*'); }
 };
+
+/// Whether a method gives one of the things in a container of the standard library: `at`, `back`.
+[[nodiscard]] bool is_leading_in(std::string_view method);
 
 /// Finds what names stand for: by scopes where a name stands alone or behind `this`, else by the only class that has a
 /// member of that name.
@@ -34,9 +40,11 @@ class CppNames {
   explicit CppNames(const CppProject& project) : project_(project) {}
 
   [[nodiscard]] CppContainer resolve(TokenAt name) const;
-  /// The same, through references and pointers that are made of it, and functions that return it: what is filled in
-  /// `auto& kept = trainer.history(); kept.push_back(x);`.
+  /// The same, through references, pointers and iterators that are made of it, and functions that return it: what is
+  /// filled in `auto& kept = trainer.history(); kept.push_back(x);`.
   [[nodiscard]] CppContainer referent(TokenAt name) const { return referent(name, 0); }
+  /// The same of an expression by its last token: `queues` of `queues[i]`, `queues.back()` and `found->second`.
+  [[nodiscard]] CppContainer referent_of(TokenAt last) const { return referent_of(last, 0); }
   /// The token that names what a call of a method is made on, by the token of the method: of `a.b().c[i].clear` that
   /// is `c`. The same token where there is none.
   [[nodiscard]] static std::size_t receiver_of(const CppFile& file, std::size_t method);
@@ -52,6 +60,8 @@ class CppNames {
 
  private:
   [[nodiscard]] CppContainer referent(TokenAt name, int depth) const;
+  [[nodiscard]] CppContainer referent_of(TokenAt last, int depth) const;
+  [[nodiscard]] CppContainer returned_by(TokenAt call, int depth) const;
   [[nodiscard]] CppContainer member(std::string_view name, std::string_view owner, int depth = 0) const;
   [[nodiscard]] bool derives(std::string_view name, std::string_view from, int depth = 0) const;
   [[nodiscard]] CppContainer only_member(std::string_view name) const;

@@ -324,9 +324,25 @@ bool CppFile::may_declare_after(std::size_t token) const {
          });
 }
 
+// One of "const auto& [key, queue]".
+bool CppFile::is_bound(std::size_t token, std::string* type) const {
+  if (!this->token(token + 1).is("]") && !this->token(token + 1).is(",")) return false;
+  auto open = token - 1;
+  while (open > 0 && (tokens_[open].is(",") || tokens_[open].is_name())) --open;
+  auto word = open;
+  while (word > 0 && (tokens_[word - 1].is("&") || tokens_[word - 1].is("&&"))) --word;
+  if (!tokens_[open].is("[") || word == 0 || !tokens_[word - 1].is("auto")) return false;
+  if (type == nullptr) return true;
+  *type = word > 1 && tokens_[word - 2].is("const") ? "const auto" : "auto";
+  for (auto i = word; i < open; ++i) *type += tokens_[i].text;
+  return true;
+}
+
 bool CppFile::is_declaration(std::size_t token, std::string* type) const {
   static constexpr std::array<std::string_view, 8> kAfter{";", "=", "{", "(", ",", ")", "[", ":"};
-  if (token == 0 || !this->token(token).is_name() || !is_one_of(this->token(token + 1).text, kAfter)) return false;
+  if (token == 0 || !this->token(token).is_name()) return false;
+  if (is_bound(token, type)) return true;
+  if (!is_one_of(this->token(token + 1).text, kAfter)) return false;
   auto at = token - 1;
   bool has_type = false;
   while (true) {

@@ -162,7 +162,7 @@ class Reader {
   // What is put into a place of a vector takes that of what was there. How many there are, its declaration may say.
   [[nodiscard]] Structure slots(const CppFill& fill) const {
     std::int64_t bound = -1;
-    if (const auto& at = container_.declared; at.file != nullptr) {
+    if (const auto& at = container_.declared; at.file != nullptr && !container_.is_item) {
       // "ring(300)", "ring{kSize}"; or "std::array<at::Tensor, 300> ring".
       const auto& next = at.file->token(at.token + 1);
       if (next.is("(") || next.is("{")) bound = value_of(names_, {at.file, at.token + 2});

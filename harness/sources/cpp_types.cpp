@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace stepleak {
 namespace {
@@ -76,6 +77,36 @@ std::string word_of(const std::string& type, const CppProject& project, int dept
   return {};
 }
 
+// The type of what a container of a type holds: "std::vector<int>" of "std::map<int, std::vector<int>>". Empty where
+// that is not known.
+std::string item_type_of(const std::string& type, const CppProject& project, int depth = 0) {
+  const auto words = tokens_of(type);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!is_one_of(words[i].text, kFixed) && !is_one_of(words[i].text, kGrowing)) continue;
+    const bool is_of_keys = words[i].text.ends_with("map") || words[i].text.ends_with("Dict");
+    std::vector<std::string> arguments{""};
+    int angles = 0;
+    for (auto part = i + 1; part < words.size(); ++part) {
+      angles += words[part].is("<") ? 1 : words[part].is(">") ? -1 : 0;
+      if (angles == 0) break;
+      if (angles == 1 && words[part].is(",")) {
+        arguments.emplace_back();
+      } else if (part > i + 1) {
+        arguments.back() += std::string(words[part].text) + " ";
+      }
+    }
+    const std::size_t index = is_of_keys ? 1 : 0;
+    return index < arguments.size() ? arguments[index] : "";
+  }
+  for (const auto& word : words) {
+    if (!word.is_name() || depth == kMostAliases) continue;
+    if (const auto meaning = meaning_of(word.text, project); !meaning.empty()) {
+      return item_type_of(meaning, project, depth + 1);
+    }
+  }
+  return {};
+}
+
 std::string word_of(const CppContainer& container, const CppProject& project) {
   auto type = container.type;
   if (const auto& at = container.declared; at.file != nullptr && type.find("auto") != std::string::npos) {
@@ -83,7 +114,7 @@ std::string word_of(const CppContainer& container, const CppProject& project) {
       type += " " + std::string(at.file->token(i).text);
     }
   }
-  return word_of(type, project, 0);
+  return word_of(container.is_item ? item_type_of(type, project) : type, project, 0);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ enum class CppCapacity : std::uint8_t {
 };
 
 /// Asks the type that a container is declared with, what that is another name of (`using`, `typedef`), or, where it is
-/// `auto`, what it is initialised with.
+/// `auto`, what it is initialised with. Where one of the things in it is meant, the type of these, here and below.
 [[nodiscard]] CppCapacity capacity_of(const CppContainer& container, const CppProject& project);
 /// A map or a set: it is filled once a key.
 [[nodiscard]] bool is_associative(const CppContainer& container, const CppProject& project);

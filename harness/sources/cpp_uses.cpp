@@ -40,7 +40,8 @@ constexpr std::size_t kMostUses = 5000;
 class UseReader {
  public:
   UseReader(CppContainer container, CppFill::Type type, const CppStep& step, const CppNames& names)
-      : step_(step), names_(names), is_nested_(type == CppFill::Type::item), is_sum_(type == CppFill::Type::sum) {
+      : step_(step), names_(names), is_nested_(container.is_item), is_sum_(type == CppFill::Type::sum) {
+    container.is_item = false;
     known_.push_back(std::move(container));
   }
 
@@ -63,10 +64,14 @@ class UseReader {
  private:
   /// The name that is read for now: the container's own, or another one of it.
   [[nodiscard]] const CppContainer& container() const { return known_[at_]; }
+  /// It stands for the whole, of which one of the things in it is filled.
+  [[nodiscard]] bool is_outer() const { return is_nested_ && !container().is_item; }
+  [[nodiscard]] bool is_sum() const { return is_sum_ && !is_outer(); }
 
-  /// `name`: where it is declared, or a use of it.
-  void add_name(const TokenAt& name) {
+  /// `name`: where it is declared, or a use of it. `is_item`: it is one of the things in the container.
+  void add_name(const TokenAt& name, bool is_item) {
     auto other = names_.resolve(name);
+    other.is_item = is_item;
     if (other.declared.file == nullptr) {
       found_.escapes = true;
       return;
@@ -99,38 +104,55 @@ class UseReader {
   void read(const TokenAt& use) {
     const auto& file = *use.file;
     const auto& next = file.token(use.token + 1);
-    if (next.is(".") || next.is("->")) return read_method({&file, use.token + 2}, use);
+    if (next.is(".") || next.is("->")) {
+      // Of an iterator, and of an entry of a map: "found->second.clear()".
+      const auto member = use.token + 2;
+      const bool is_entry = container().is_item && file.token(member).is("second");
+      return is_entry ? read_item_at(use, member) : read_method({&file, member}, use);
+    }
     if (next.is("(") && is_accessor(use)) return read_method({&file, file.partner(use.token + 1) + 2}, use);
     const auto& before = file.token(use.token - 1);
     if (next.is("[")) return read_item(use);
     if (next.is("=")) {
+      if (file.is_declaration(use.token)) return;  // of another variable of this name, or of a reference
       // Its initialisation in a capture, "[kept = ...]", is another one's; and "sum = sum + x" keeps what it had.
       if (!before.is("[") && !before.is(",") && !is_made_of_itself(use)) remove(use, true);
       return;
     }
     if (next.is("+=") || next.is("<<")) return;
     if (before.is("&") || before.is("*")) return read_address(use);
-    if (before.is("return")) return read_return(use);
+    if (before.is("return")) return read_return(use, container().is_item);
     if (is_initialised(use)) return;
     if (const auto call = call_around(use); call.has_value()) {
-      if (is_member_made_of_it(*call)) return add_name(call->call);
-      return read_argument(*call, use);
+      if (is_member_made_of_it(*call)) return add_name(call->call, container().is_item);
+      return read_argument(*call, use, container().is_item);
     }
     const auto first = start_of(file, use.token);
     const auto& left = file.token(first - 1);
-    if (left.is("=") || left.is(":")) return read_source({&file, first});
+    if (left.is("=") || left.is(":")) return read_source({&file, first}, container().is_item);
   }
 
   // An item may be replaced. Where it is a container of its own that grows, what is done with it counts.
   void read_item(const TokenAt& use) {
-    if (!is_nested_) return;
+    if (is_nested_) read_item_at(use, use.file->partner(use.token + 1));
+  }
+
+  // `last`: of what leads to the item, "kept[key]" and "kept.back()".
+  void read_item_at(const TokenAt& use, std::size_t last) {
     const auto& file = *use.file;
-    const auto close = file.partner(use.token + 1);
-    const auto& after = file.token(close + 1);
-    if (after.is(".") || after.is("->")) return read_method({&file, close + 2}, use);
+    const auto& after = file.token(last + 1);
+    if (after.is(".") || after.is("->")) return read_method({&file, last + 2}, use);
     if (after.is("=")) return remove(use, true);
-    if (!after.is(";") && !after.is(")") && !after.is("[")) return;
-    found_.escapes = found_.escapes || !after.is("[");
+    if (after.is("[")) return;
+    const auto first = start_of(file, use.token);
+    const auto& left = file.token(first - 1);
+    if (left.is("=") || left.is(":")) return read_source({&file, first}, true);
+    if (left.is("&") && file.token(first - 2).is("=")) return read_source({&file, first - 1}, true);
+    if (left.is("return")) return read_return(use, true);
+    if (const auto call = call_around(file, {first, last + 1}); call.has_value()) {
+      return read_argument(*call, use, true);
+    }
+    found_.escapes = found_.escapes || after.is(";") || after.is(")");
   }
 
   // "A() : kept_(x)" and "kept_{}".
@@ -148,26 +170,47 @@ class UseReader {
 
   void read_method(const TokenAt& method, const TokenAt& use) {
     const auto& name = method.file->token(method.token);
-    if (is_sum_) {
+    if (is_sum()) {
       // A tensor's operators give another one, but those that end so: "sum.detach_()".
       found_.escapes = found_.escapes || name.text.ends_with('_') || name.is("reset") || name.is("set_data");
       return;
     }
     if (!method.file->token(method.token + 1).is("(")) return;  // of a variable: a member of what it is
-    const bool is_whole = method.token == use.token + 2;
+    const bool is_whole = is_outer() && method.token == use.token + 2;
+    if (is_whole && is_leading_in(name.text)) {
+      return read_item_at(use, method.file->partner(method.token + 1));
+    }
     if (is_filling(name.text)) {
       if (name.is("try_emplace") && !found_.asked) found_.asked = method;
     } else if (is_one_of(name.text, kTakingOut)) {
       remove(method, false);
     } else if (is_one_of(name.text, kEmptying)) {
       remove(method, true);
-    } else if (is_one_of(name.text, kAsking) && !is_nested_) {
+    } else if (is_whole && is_iterator_of(method)) {
+      return;
+    } else if (is_one_of(name.text, kAsking) && !is_outer()) {
       if (is_associative(container(), names_.project()) && !found_.asked) found_.asked = method;
     } else if (is_one_of(name.text, kLength)) {
-      add_test(*method.file, use.token, method.file->partner(method.token + 1));
-    } else if (!is_one_of(name.text, kReading) || (is_nested_ && is_whole && !name.is("empty"))) {
+      // "kept[i % kept.size()]" says which item it is.
+      const bool is_index = is_whole && method.file->token(start_of(*method.file, use.token) - 1).is("%");
+      if (!is_index) add_test(*method.file, use.token, method.file->partner(method.token + 1));
+    } else if (!is_one_of(name.text, kReading) || (is_whole && !name.is("empty"))) {
       found_.escapes = true;
     }
+  }
+
+  // "auto found = kept.find(key);" makes another name of an item, and "found == kept.end()" asks for it.
+  bool is_iterator_of(const TokenAt& method) {
+    const auto& file = *method.file;
+    const auto close = file.partner(method.token + 1);
+    const bool is_compared = file.token(close + 1).is("==") || file.token(close + 1).is("!=");
+    const auto& word = file.token(method.token);
+    if (is_compared || word.is("end") || word.is("count") || word.is("contains")) return true;
+    const auto name = start_of(file, method.token) - 2;
+    if (!file.token(close + 1).is(";") || !file.token(name + 1).is("=") || !file.is_declaration(name)) return false;
+    if (!names_.referent({&file, name}).is_item) return false;
+    add_name({&file, name}, true);
+    return true;
   }
 
   // "&kept" is handed to somebody; "a & kept" and "a * kept" are arithmetic, and "*kept" what a pointer leads to.
@@ -177,8 +220,8 @@ class UseReader {
     const bool is_binary = left.is_name() || left.is(")") || left.is("]") || left.type == Token::Type::number;
     const bool is_capture = before.is("&") && (left.is("[") || (left.is(",") && is_in_capture(use)));
     if (before.is("*") || (is_binary && !left.is("return")) || is_capture) return;
-    if (left.is("=")) return read_source({use.file, use.token - 1});
-    if (const auto call = call_around(use); call.has_value()) return read_argument(*call, use);
+    if (left.is("=")) return read_source({use.file, use.token - 1}, container().is_item);
+    if (const auto call = call_around(use); call.has_value()) return read_argument(*call, use, container().is_item);
     found_.escapes = true;
   }
 
@@ -192,7 +235,7 @@ class UseReader {
   }
 
   // A copy changes nothing; neither does a reference that is constant.
-  void read_return(const TokenAt& use) {
+  void read_return(const TokenAt& use, bool is_item) {
     const auto index = use.file->callable_of(use.token);
     if (index < 0) return;
     const auto& function = use.file->block(index);
@@ -216,7 +259,7 @@ class UseReader {
       } else if (after.is("=")) {
         remove(call, true);
       } else if (file.token(first - 1).is("=")) {
-        read_source({&file, first});
+        read_source({&file, first}, is_item);
       } else if (!after.is("[") && !after.is("{") && !file.token(first - 1).is(":")) {
         found_.escapes = true;
       }
@@ -249,10 +292,13 @@ class UseReader {
 
   // The call that it is an argument of, by itself: "f(x, kept)", "f(&kept)".
   [[nodiscard]] static std::optional<Argument> call_around(const TokenAt& use) {
-    const auto& file = *use.file;
-    const auto first = use.token - (file.token(use.token - 1).is("&") ? 1 : 0);
+    return call_around(*use.file, {use.token, use.token + 1});
+  }
+
+  [[nodiscard]] static std::optional<Argument> call_around(const CppFile& file, TokenRange argument) {
+    const auto first = argument.first - (file.token(argument.first - 1).is("&") ? 1 : 0);
     const auto& before = file.token(first - 1);
-    const auto& next = file.token(use.token + 1);
+    const auto& next = file.token(argument.end);
     const bool is_alone =
         (before.is("(") || before.is(",") || before.is("{")) && (next.is(")") || next.is(",") || next.is("}"));
     if (!is_alone) return std::nullopt;
@@ -273,7 +319,7 @@ class UseReader {
     return std::nullopt;
   }
 
-  void read_argument(const Argument& argument, const TokenAt& use) {
+  void read_argument(const Argument& argument, const TokenAt& use, bool is_item) {
     const auto& call = argument.call;
     const auto& name = call.file->token(call.token);
     if (is_one_of(name.text, kMovers)) {
@@ -283,13 +329,13 @@ class UseReader {
       add_test(*call.file, call.token, call.file->partner(call.token + 1));
     } else if (name.is("if") || name.is("while") || name.is("for") || name.is("return") || name.is("switch")) {
       return;
-    } else if (!is_sum_ && !is_one_of(name.text, kReaders)) {
-      found_.escapes = !is_handed_on(argument) || found_.escapes;
+    } else if (!is_sum() && !is_one_of(name.text, kReaders)) {
+      found_.escapes = !is_handed_on(argument, is_item) || found_.escapes;
     }
   }
 
   // Whether what a function of the project's, or a constructor, does with an argument can be read.
-  bool is_handed_on(const Argument& argument) {
+  bool is_handed_on(const Argument& argument, bool is_item) {
     const auto& file = *argument.call.file;
     auto name = argument.call.token;
     if (file.token(name).is(">")) --name;  // "make_unique<Trimmer>(kept)"
@@ -306,39 +352,45 @@ class UseReader {
     bool is_any = false;
     for (const auto& function : names_.project().functions(word)) {
       if (type.empty() && !names_.may_call({&file, name}, function)) continue;
-      if (!add_parameter(function, argument.index)) return false;
+      if (!add_parameter(function, argument.index, is_item)) return false;
       is_any = true;
     }
     return is_any;
   }
 
   // A parameter is another name of it where it is no copy, and not constant.
-  bool add_parameter(const CppBlockAt& function, std::size_t index) {
+  bool add_parameter(const CppBlockAt& function, std::size_t index, bool is_item) {
     const auto& file = *function.file;
     const auto parameters = file.parts(function.block().parameters, true);
     if (index >= parameters.size()) return false;
     for (auto i = parameters[index].first; i < parameters[index].end; ++i) {
-      if (add_declared({&file, i})) return true;
+      if (add_declared({&file, i}, is_item)) return true;
     }
     return false;
   }
 
   // Whether a token declares a name; one through which it may be changed is another name of it.
-  bool add_declared(const TokenAt& name) {
+  bool add_declared(const TokenAt& name, bool is_item) {
     std::string type;
     if (!name.file->is_declaration(name.token, &type)) return false;
     const bool is_other = type.find('&') != std::string::npos || type.find('*') != std::string::npos;
-    if (is_other && type.find("const") == std::string::npos) add_name(name);
+    if (is_other && type.find("const") == std::string::npos) add_name(name, is_item);
     return true;
   }
 
-  // "auto copy = kept" and "for (const auto& item : kept)" read it; "auto& same = kept" is another name of it. `first`:
-  // where the expression begins.
-  void read_source(const TokenAt& first) {
+  // "auto copy = kept" and "for (auto item : kept)" read it; "auto& same = kept" is another name of it, and
+  // "for (auto& item : kept)" of what is in it. `first`: where the expression begins.
+  void read_source(const TokenAt& first, bool is_item) {
     const auto& file = *first.file;
     const bool is_loop = file.token(first.token - 1).is(":");
-    if (is_loop && !is_nested_) return;
-    if (!is_loop && add_declared({&file, first.token - 2})) return;
+    if (is_loop && (!is_nested_ || is_item)) return;
+    const auto last = first.token - 2;
+    if (file.token(last).is("]")) {
+      bool is_any = false;
+      for (auto i = file.partner(last); i < last; ++i) is_any = add_declared({&file, i}, true) || is_any;
+      if (is_any) return;
+    }
+    if (add_declared({&file, last}, is_item || is_loop)) return;
     for (auto i = first.token - 1; i > 0; --i) {
       const auto& token = file.token(i);
       if (token.is(";") || token.is("{") || token.is("}") || token.is("(") || token.is("const")) return;

@@ -82,7 +82,9 @@ bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const
   const auto& home = container.declared;
   if (container.scope != Scope::local || home.file != use.file || home.file == nullptr) return false;
   if (home.file->callable_of(home.token) != callable.index) return false;
-  if (container.type.find("static") != std::string::npos || container.is_reference()) return false;
+  const bool is_static =
+      container.type.find("static") != std::string::npos || container.type.find("thread_local") != std::string::npos;
+  if (is_static || container.is_reference()) return false;
   if (!is_loop_of_steps(*home.file, callable.block())) return true;
   const auto loop = outermost_loop(*use.file, use.token, callable.index);
   return loop < 0 || use.file->block(loop).body.contains(home.token);
@@ -106,6 +108,44 @@ std::size_t begin_of_path(const CppFile& file, std::size_t name) {
     name -= 2;
   }
   return name;
+}
+
+// What a path begins with: "batch" of "batch.lists[i]", by its last token. The same where it is no such path; 0 where
+// it leads through a pointer.
+std::size_t object_of_path(const CppFile& file, std::size_t last) {
+  while (last > 1) {
+    const auto open = file.partner(last);
+    if (open < last && open > 0) {
+      last = open - 1;
+    } else if (file.token(last - 1).is(".")) {
+      last -= 2;
+    } else if (file.token(last - 1).is("->")) {
+      return 0;
+    } else {
+      break;
+    }
+  }
+  return last;
+}
+
+// "lists" of "batch.lists[i]", "batch.lists.back()" and "(*batch.lists)", by the last token.
+std::size_t name_of_container(const CppFile& file, std::size_t last) {
+  while (last > 2) {
+    const auto open = file.partner(last);
+    const bool closes = open < last && open > 2;
+    if (closes && file.token(last).is("]")) {
+      last = open - 1;
+    } else if (closes && file.token(open - 1).is_name()) {
+      const bool is_method = file.token(open - 2).is(".") || file.token(open - 2).is("->");
+      if (!is_method || !is_leading_in(file.token(open - 1).text)) return open - 1;
+      last = open - 3;
+    } else if (closes) {
+      --last;
+    } else {
+      break;
+    }
+  }
+  return last;
 }
 
 // Whether a lambda holds a copy of a variable. One that it holds by reference, or weakly, it does not keep.
@@ -248,8 +288,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       if (is_here || has_value(arguments_of(file, i + 1))) {
-        const auto type = file.token(i - 2).is("]") ? CppFill::Type::item : CppFill::Type::entry;
-        add_fill(type, callable, {&file, i}, CppNames::receiver_of(file, i), values);
+        add_fill(CppFill::Type::entry, callable, {&file, i}, i - 2, values);
       }
     } else if (is_call && has_value(arguments_of(file, i + 1))) {
       follow_call(file, i, values, is_origin, depth);
@@ -287,7 +326,7 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
   if (is_subscript) {
     const auto name = bracket - 1;
     const auto word = file.token(name).text;
-    const auto container = names_.referent({&file, name});
+    const auto container = names_.referent_of({&file, name});
     if (is_associative(container, names_.project())) {
       add_fill(CppFill::Type::entry, callable, {&file, bracket}, name, values);
     } else if (is_sequence(container, names_.project()) && !mentions(file, {mark + 1, statement.end}, {word})) {
@@ -318,16 +357,23 @@ bool ValueFlow::is_own_method(TokenAt method) const {
                      [&](const CppBlockAt& function) { return names_.may_call(method, function); });
 }
 
-void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t receiver,
+// `last`: the last token of what names the container.
+void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t last,
                          std::set<std::string_view>& values) {
   const auto& file = *at.file;
-  if (receiver == at.token) return;
+  const auto receiver = name_of_container(file, last);
+  if (!file.token(receiver).is_name()) return;
   const TokenAt use{&file, receiver};
-  auto container = names_.referent(use);
-  if (ends_with_the_call(names_.resolve(use), use, callable)) {
-    values.insert(file.token(receiver).text);
+  auto container = names_.referent_of({&file, last});
+  // A member, and what a library gives of a variable, ends with the object that it is of.
+  const auto first = object_of_path(file, last);
+  const auto object = first > 0 && file.token(first).is_name() ? names_.referent({&file, first}) : CppContainer{};
+  const bool ends = ends_with_the_call(container, use, callable);
+  if (ends || ends_with_the_call(object, use, callable)) {
+    values.insert(file.token(ends ? receiver : first).text);
     return;
   }
+  if (container.is_item && type == CppFill::Type::entry) type = CppFill::Type::item;
   const bool is_known = std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; });
   if (!is_known) fills_.push_back({.type = type, .at = at, .receiver = use, .container = std::move(container)});
 }

@@ -58,7 +58,7 @@ class ValueFlow {
   bool follow_statement(const CppBlockAt& callable, const CppFile& file, TokenRange statement, bool is_origin, int line,
                         std::set<std::string_view>& values, int depth);
   [[nodiscard]] bool is_own_method(TokenAt method) const;
-  void add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t receiver,
+  void add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t last,
                 std::set<std::string_view>& values);
   void add_capture(const CppFile& file, TokenRange place);
   void follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,

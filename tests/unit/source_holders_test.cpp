@@ -284,6 +284,86 @@ INSTANTIATE_TEST_SUITE_P(
              reset, "Log::lines (std::map<std::string,std::vector<at::Tensor>>) -> Tensor"},
         Case{"no source", "", unknown, ""}));
 
+// A log with lists by name; `statement` puts what the step makes into one of them.
+std::string log_with(const std::string& statements, const std::string& more = "") {
+  return "struct Log {\n int n = 0;\n std::map<std::string, std::vector<at::Tensor>> lines;\n"
+         " void step(const std::string& name) {\n  auto x = at::rand(4);  // made\n  " +
+         statements + "\n }\n" + more + "};\n";
+}
+
+const std::string kLines = "Log::lines (std::map<std::string,std::vector<at::Tensor>>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfItems, SourceHoldersTest,
+    testing::Values(
+        Case{"by a reference", log_with("auto& line = lines[name];\n  line.push_back(x);  // keeps"), unbounded,
+             kLines},
+        Case{"by a reference that trims",
+             log_with(
+                 "auto& line = lines[name];\n  line.push_back(x);  // keeps\n  if (line.size() > 40) line.clear();"),
+             bounded, kLines, 40},
+        Case{"the copies are trimmed",
+             log_with("lines[name].push_back(x);  // keeps\n"
+                      "for (auto [key, line] : lines) { while (line.size() > 40) line.pop_back(); }"),
+             unbounded, kLines},
+        Case{"the items are trimmed",
+             log_with("lines[name].push_back(x);  // keeps\n"
+                      "for (auto& [key, line] : lines) { while (line.size() > 40) line.pop_back(); }"),
+             bounded, kLines, 40},
+        Case{"the entries are trimmed",
+             log_with("lines[name].push_back(x);  // keeps\n"
+                      "for (auto& entry : lines) { if (++n % 50 == 0) entry.second.clear(); }"),
+             reset, kLines},
+        Case{"by an iterator", log_with("auto found = lines.find(name);\n  found->second.push_back(x);  // keeps"),
+             unbounded, kLines},
+        Case{"by an iterator that empties it",
+             log_with("auto found = lines.find(name);\n  found->second.push_back(x);  // keeps\n"
+                      "  if (++n % 50 == 0) found->second.clear();"),
+             reset, kLines},
+        Case{"a function empties one",
+             log_with("lines[name].push_back(x);  // keeps\n  if (++n % 50 == 0) flush(lines.at(name));",
+                      " void flush(std::vector<at::Tensor>& line) { line.clear(); }\n"),
+             reset, kLines},
+        Case{"a function shows one",
+             log_with("lines[name].push_back(x);  // keeps\n  show(lines[name]);",
+                      " void show(const std::vector<at::Tensor>& line) {}\n"),
+             unbounded, kLines},
+        Case{"a function that is not known gets one",
+             log_with("lines[name].push_back(x);  // keeps\n  show(lines[name]);"), unknown, kLines},
+        Case{"returned by a function",
+             log_with("line(name).push_back(x);  // keeps",
+                      " std::vector<at::Tensor>& line(const std::string& name) { return "
+                      "lines[name]; }\n"),
+             unbounded, kLines},
+        Case{"of an array",
+             test_with("std::array<std::vector<at::Tensor>, 4> lists;",
+                       "lists[n++ % 4].push_back(at::rand(4));  // keeps"),
+             unbounded, "local lists (std::array<std::vector<at::Tensor>,4>) -> Tensor", -1, true},
+        Case{"rings of a fixed size",
+             test_with("std::map<int, boost::circular_buffer<at::Tensor>> rings;",
+                       "rings[n++ % 4].push_back(at::rand(4));  // keeps"),
+             bounded, "local rings (std::map<int,boost::circular_buffer<at::Tensor>>) -> Tensor", -1, true},
+        Case{"by a remainder of their number",
+             test_with("std::vector<std::vector<at::Tensor>> lists(4);",
+                       "auto& list = lists[n++ % lists.size()];\nlist.push_back(at::rand(4));  // keeps"),
+             unbounded, "local lists (std::vector<std::vector<at::Tensor>>) -> Tensor", -1, true},
+        Case{"of the step's own",
+             test_with("",
+                       "std::vector<std::vector<at::Tensor>> parts;\nparts.emplace_back();\n"
+                       "parts.back().push_back(at::rand(4));\nauto& last = parts[0];\nlast.push_back(at::rand(4));"),
+             unknown, "", -1, true},
+        Case{"of an object of the step's own",
+             "struct Batch {\n std::vector<at::Tensor> parts;\n};\n" +
+                 test_with("", "Batch batch;\nbatch.parts.push_back(at::rand(4));"),
+             unknown, "", -1, true},
+        Case{"of a thread",
+             "void step() {\n thread_local std::vector<at::Tensor> parts;\n"
+             " parts.push_back(at::rand(4));  // made, keeps\n}\n",
+             unbounded, "local parts (thread_local std::vector<at::Tensor>) -> Tensor"},
+        Case{"of the call",
+             "void step() {\n std::vector<at::Tensor> parts;\n parts.push_back(at::rand(4));  // made\n}\n", unknown,
+             ""}));
+
 // `statements` follow one that makes `net`, and one that makes `hidden` of it.
 std::string trial_with(const std::string& statements) {
   return "struct Trial {\n at::Tensor weight;\n void step() {\n  auto net = std::make_shared<Net>();  // made\n"
