@@ -33,23 +33,6 @@ constexpr std::array<std::string_view, 9> kIterators{"find",        "begin",    
 // Functions that give what they are given.
 constexpr std::array<std::string_view, 4> kSame{"move", "forward", "ref", "return"};
 
-// What a name is declared to be, or to go through: "trainer.history()" of "auto& kept = trainer.history();", and
-// "queues" of "for (auto& queue : queues)".
-TokenRange source_of(const TokenAt& declared) {
-  const auto& file = *declared.file;
-  auto mark = declared.token + 1;
-  while (file.token(mark).is(",") && file.token(mark + 1).is_name()) mark += 2;  // of "auto& [key, queue]"
-  if (file.token(mark).is("]")) ++mark;
-  if (mark > declared.token + 1 && !file.token(mark - 1).is("]")) return {};
-  if (!file.token(mark).is("=") && !file.token(mark).is(":")) return {};
-  auto end = mark + 1;
-  while (end < file.tokens().size() && !file.token(end).is(";") && !file.token(end).is(")") &&
-         !file.token(end).is(",")) {
-    end = std::max(end, file.partner(end)) + 1;
-  }
-  return {mark + 1, std::min(end, file.tokens().size())};
-}
-
 // The last token of the container of which an expression gives an iterator: of "kept.find(key)", and of
 // "kept.try_emplace(key).first". 0: it gives none.
 std::size_t leader_of_iterator(const CppFile& file, TokenRange source) {
@@ -69,6 +52,21 @@ bool is_parameter_of(const CppBlock& block, std::size_t token) {
 }  // namespace
 
 bool is_leading_in(std::string_view method) { return is_one_of(method, kLeadingIn); }
+
+TokenRange CppNames::source_of(const TokenAt& declared) {
+  const auto& file = *declared.file;
+  auto mark = declared.token + 1;
+  while (file.token(mark).is(",") && file.token(mark + 1).is_name()) mark += 2;  // of "auto& [key, queue]"
+  if (file.token(mark).is("]")) ++mark;
+  if (mark > declared.token + 1 && !file.token(mark - 1).is("]")) return {};
+  if (!file.token(mark).is("=") && !file.token(mark).is(":")) return {};
+  auto end = mark + 1;
+  while (end < file.tokens().size() && !file.token(end).is(";") && !file.token(end).is(")") &&
+         !file.token(end).is(",")) {
+    end = std::max(end, file.partner(end)) + 1;
+  }
+  return {mark + 1, std::min(end, file.tokens().size())};
+}
 
 std::size_t CppNames::receiver_of(const CppFile& file, std::size_t method) {
   if (method < 2 || !(file.token(method - 1).is(".") || file.token(method - 1).is("->"))) return method;

@@ -49,6 +49,10 @@ class CppNames {
   /// is `c`. The same token where there is none.
   [[nodiscard]] static std::size_t receiver_of(const CppFile& file, std::size_t method);
 
+  /// What a name is declared to be, or to go through: "trainer.history()" of `auto& kept = trainer.history();`, and
+  /// "queues" of `for (auto& queue : queues)`. Empty where nothing says so.
+  [[nodiscard]] static TokenRange source_of(const TokenAt& declared);
+
   /// Whether a call by a name may be of a function of that name: not where it is a method of an object whose type is
   /// another class of the project's, or one of a library.
   [[nodiscard]] bool may_call(TokenAt name, const CppBlockAt& function) const;

@@ -7,6 +7,9 @@
 #include <set>
 #include <vector>
 
+#include "harness/sources/cpp_counts.hpp"
+#include "harness/sources/cpp_numbers.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -27,7 +30,7 @@ class Guards {
     const auto& file = *statement.file;
     const auto callable = file.callable_of(statement.token);
     for (const auto open : tests_of(file, statement.token, callable)) {
-      if (may_end(file, open)) return TokenAt{&file, open};
+      if (may_end(file, open) && !stays_open(file, open, statement.token)) return TokenAt{&file, open};
     }
     if (callable < 0 || depth == kMostCallers) return std::nullopt;
     const CppBlockAt function{&file, callable};
@@ -73,6 +76,20 @@ class Guards {
       if (is_one_of(file.token(i).text, kExits)) return true;
     }
     return false;
+  }
+
+  // "if (++step > 50) { ... }", and "if (step < 50) return;" before it: true for good once a counter is there.
+  [[nodiscard]] bool stays_open(const CppFile& file, std::size_t open, std::size_t token) const {
+    const TokenRange test{open + 1, file.partner(open)};
+    const auto guarded = file.extent_of(test.end + 1);
+    const bool is_inside = guarded.contains(token);
+    const bool is_exit = guarded.end <= token && has_exit(file, guarded) && !file.token(guarded.end).is("else");
+    if (!is_inside && !is_exit) return false;
+    const auto last = test.end - 1;
+    const auto& order = file.token(last - 1);
+    const bool is_right = is_inside ? order.is(">") || order.is(">=") : order.is("<") || order.is("<=");
+    const bool is_fixed = file.token(last).type == Token::Type::number || value_of(names_, {&file, last}) >= 0;
+    return is_right && is_fixed && is_counted(file, {test.first, last - 1}, step_, names_);
   }
 
   [[nodiscard]] bool may_end(const CppFile& file, std::size_t open) const {

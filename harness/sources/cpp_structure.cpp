@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "harness/sources/cpp_counts.hpp"
 #include "harness/sources/cpp_guards.hpp"
 #include "harness/sources/cpp_numbers.hpp"
 #include "harness/sources/cpp_types.hpp"
@@ -40,10 +42,10 @@ class Reader {
       return made(is_removal_emptying_ ? StructureType::reset : StructureType::conditional, *removal_);
     }
     if (unreached_.has_value()) return made(StructureType::uncalled, *unreached_);
-    if (uses.asked.has_value()) return made(StructureType::keyed, *uses.asked);
-    const bool is_by_key =
-        fill.type == CppFill::Type::entry && is_associative(container_, names_.project()) && !is_counted(key_of(fill));
-    if (is_by_key) return made(StructureType::keyed, fill.at);
+    const bool has_keys = fill.type == CppFill::Type::entry && is_associative(container_, names_.project());
+    const bool is_new = has_keys && is_new_each_time(fill);
+    if (uses.asked.has_value() && !is_new) return made(StructureType::keyed, *uses.asked);
+    if (has_keys && !is_new) return made(StructureType::keyed, fill.at);
     if (const auto guard = guard_of(fill.at, step_, names_)) return made(StructureType::conditional, *guard);
     const auto& project = names_.project();
     const bool is_known = project.is_whole() && container_.declared.file != nullptr && !uses.escapes &&
@@ -57,35 +59,21 @@ class Reader {
     return {.type = type, .bound = bound, .file = at.file->path(), .line = line, .text = at.file->line_text(line)};
   }
 
-  // "kept[step++]", "kept.emplace(step, x)" with "++step" somewhere: a key that never comes again.
-  [[nodiscard]] bool is_counted(const std::optional<TokenAt>& key) const {
-    if (!key.has_value()) return false;
-    const auto word = key->file->token(key->token).text;
-    const auto& uses = names_.project().uses(word);
-    return std::any_of(uses.begin(), uses.end(), [](const TokenAt& use) {
-      const bool is_raised = use.file->token(use.token + 1).is("++") || use.file->token(use.token - 1).is("++");
-      // One of a loop begins again each time.
-      return is_raised && !is_in_loop_head(*use.file, use.token);
-    });
-  }
-
-  [[nodiscard]] static bool is_in_loop_head(const CppFile& file, std::size_t token) {
-    for (auto i = token; i > 0; --i) {
-      if (file.token(i).is("{") || file.token(i).is("}")) return false;
-      if (file.token(i).is("(") && file.partner(i) > token && file.token(i - 1).is("for")) return true;
-    }
-    return false;
-  }
-
-  // The one name that is its key; none where it is more.
-  [[nodiscard]] static std::optional<TokenAt> key_of(const CppFill& fill) {
+  // Whether it gets a key that never comes again. One of several parts does where one of these does.
+  [[nodiscard]] bool is_new_each_time(const CppFill& fill) const {
     const auto& file = *fill.at.file;
-    const auto open = file.token(fill.at.token).is("[") ? fill.at.token : fill.at.token + 1;
-    auto key = open + 1;
-    while (file.token(key).is("{") || file.token(key).is("++")) ++key;
-    const auto& after = file.token(key + 1);
-    const bool is_end = after.is(",") || after.is("]") || after.is("++");
-    return file.token(key).is_name() && is_end ? std::optional(TokenAt{&file, key}) : std::nullopt;
+    const bool is_index = file.token(fill.at.token).is("[");
+    const auto open = is_index ? fill.at.token : fill.at.token + 1;
+    auto key = file.parts({open + 1, file.partner(open)}, false).front();
+    // "insert({key, x})"
+    if (!is_index && file.token(key.first).is("{")) key = file.parts({key.first + 1, key.end - 1}, false).front();
+    auto parts = std::vector<TokenRange>{key};
+    const auto& word = file.token(key.first);
+    const auto brace = word.is("std") ? key.first + 3 : key.first;
+    const bool is_made = file.token(brace - 1).is("make_pair") || file.token(brace - 1).is("make_tuple");
+    if (word.is("{") || (brace > key.first && is_made)) parts = file.parts({brace + 1, file.partner(brace)}, false);
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const TokenRange& part) { return is_counted(file, part, step_, names_); });
   }
 
   // Where the object whose member it is is replaced or dropped, the container goes with it: "episode = Episode()",
@@ -172,9 +160,12 @@ class Reader {
     return made(StructureType::bounded, fill.at, bound);
   }
 
-  // What runs only where the object, its fixture or the program ends frees nothing before.
-  [[nodiscard]] static bool is_at_end(const CppBlock& function) {
-    return function.name == "~" || function.name.starts_with("TearDown");
+  // What runs only where the object, its fixture or the program begins or ends frees nothing between.
+  [[nodiscard]] static bool is_at_an_end(const CppFile& file, const CppBlock& function) {
+    const bool is_constructor = !function.name.empty() &&
+                                (function.name == function.owner || function.name == file.class_around(function.head));
+    return is_constructor || function.name == "~" || function.name.starts_with("TearDown") ||
+           function.name.starts_with("SetUp");
   }
 
   // Whether it stands in a class of which the object is none: another one that derives from the container's.
@@ -194,7 +185,7 @@ class Reader {
   void add_removal(const TokenAt& at, bool is_emptying) {
     const auto index = at.file->callable_of(at.token);
     if (is_of_sibling(at)) return;
-    if (index >= 0 && is_at_end(at.file->block(index))) return;
+    if (index >= 0 && is_at_an_end(*at.file, at.file->block(index))) return;
     if (index >= 0 && !step_.contains(at)) {
       if (!unreached_.has_value()) unreached_ = at;
       return;

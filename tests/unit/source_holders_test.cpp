@@ -364,6 +364,37 @@ INSTANTIATE_TEST_SUITE_P(
              "void step() {\n std::vector<at::Tensor> parts;\n parts.push_back(at::rand(4));  // made\n}\n", unknown,
              ""}));
 
+INSTANTIATE_TEST_SUITE_P(
+    OfKeys, SourceHoldersTest,
+    testing::Values(
+        Case{"a name with a number",
+             test_with("std::map<std::string, at::Tensor> kept;",
+                       "auto x = at::rand(4);\nkept.emplace(\"id-\" + std::to_string(n++), x);  // keeps"),
+             unbounded, "local kept (std::map<std::string,at::Tensor>) -> Tensor", -1, true},
+        Case{"a name with a number that comes again",
+             test_with("std::map<std::string, at::Tensor> kept;",
+                       "auto x = at::rand(4);\nkept.emplace(\"id-\" + std::to_string(n++ % 96), x);  // keeps"),
+             keyed, "local kept (std::map<std::string,at::Tensor>) -> Tensor", -1, true},
+        Case{"a number of the step's own",
+             test_with("std::map<int, at::Tensor> kept;",
+                       "int i = 0;\nfor (auto& x : at::rand(4).split(1)) kept[i++] = x;  // keeps"),
+             keyed, "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true},
+        Case{"a number that another one has",
+             test_with("std::map<int, at::Tensor> kept;", "auto x = at::rand(4);\nkept[m] = x;  // keeps\n++n;"), keyed,
+             "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true},
+        Case{"once a counter is high",
+             test_with("std::vector<at::Tensor> kept;",
+                       "auto x = at::rand(4);\nif (++n > 50) kept.push_back(x);  // keeps"),
+             unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"once a counter is high that goes back",
+             test_with("std::vector<at::Tensor> kept;",
+                       "auto x = at::rand(4);\nif (++n > 50) kept.push_back(x);  // keeps\nif (n == 60) n = 0;"),
+             conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"not before a counter is high",
+             test_with("std::vector<at::Tensor> kept;",
+                       "auto x = at::rand(4);\nif (++n < 50) return;\nkept.push_back(x);  // keeps"),
+             unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true}));
+
 // `statements` follow one that makes `net`, and one that makes `hidden` of it.
 std::string trial_with(const std::string& statements) {
   return "struct Trial {\n at::Tensor weight;\n void step() {\n  auto net = std::make_shared<Net>();  // made\n"
