@@ -102,9 +102,8 @@ void add_capturing_holder(const Recording& recording, Device device, Finding& fi
   }
   for (const auto& [index, tensors] : of_holders) {
     const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-    const bool is_capture =
-        holder.is_of_sources &&
-        recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type == kCapturingType;
+    const bool is_capture = holder.is_of_sources &&
+                            holds_its_own(recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type);
     if (!is_capture || steps_kept(tensors) < finding.kept_count) continue;
     set_holder(recording, index, finding);
     return;

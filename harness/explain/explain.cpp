@@ -107,11 +107,13 @@ std::string fix_of_cycle(const Finding& finding, const Recording& recording) {
                                : "break the cycle: hold one side weakly, or do not store an output on what made it";
 }
 
-// Where a lambda holds what it was given to.
+// Where a lambda holds what it was given to, or a context the output of its own function.
 std::string fix_of_capture(const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
   if (holder == nullptr || !holder->is_of_sources) return {};
-  if (recording.objects.nodes.at(static_cast<std::size_t>(holder->container)).type != kCapturingType) return {};
+  const auto& type = recording.objects.nodes.at(static_cast<std::size_t>(holder->container)).type;
+  if (type == kContextType) return "store an output by save_for_backward(), which makes no cycle, or store x.detach()";
+  if (type != kCapturingType) return {};
   return "let the lambda capture a std::weak_ptr, x.detach(), or nothing that leads to what it is put on";
 }
 

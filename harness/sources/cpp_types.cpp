@@ -9,7 +9,9 @@
 namespace stepleak {
 namespace {
 
-constexpr std::array<std::string_view, 21> kGrowing{"vector",
+constexpr std::array<std::string_view, 23> kGrowing{"vector",
+                                                    "stringstream",
+                                                    "ostringstream",
                                                     "deque",
                                                     "list",
                                                     "forward_list",
@@ -127,6 +129,10 @@ CppCapacity capacity_of(const CppContainer& container, const CppProject& project
 
 bool is_associative(const CppContainer& container, const CppProject& project) {
   return is_one_of(std::string_view(word_of(container, project)), kAssociative);
+}
+
+bool is_memory_stream(const CppContainer& container, const CppProject& project) {
+  return word_of(container, project).ends_with("stringstream");
 }
 
 bool is_sequence(const CppContainer& container, const CppProject& project) {

@@ -176,6 +176,7 @@ class UseReader {
       return;
     }
     if (!method.file->token(method.token + 1).is("(")) return;  // of a variable: a member of what it is
+    if (is_memory_stream(container(), names_.project())) return read_stream(method);
     const bool is_whole = is_outer() && method.token == use.token + 2;
     if (is_whole && is_leading_in(name.text)) {
       return read_item_at(use, method.file->partner(method.token + 1));
@@ -195,6 +196,18 @@ class UseReader {
       const bool is_index = is_whole && method.file->token(start_of(*method.file, use.token) - 1).is("%");
       if (!is_index) add_test(*method.file, use.token, method.file->partner(method.token + 1));
     } else if (!is_one_of(name.text, kReading) || (is_whole && !name.is("empty"))) {
+      found_.escapes = true;
+    }
+  }
+
+  // What is written may be replaced, or written over; "clear()" is of its flags.
+  void read_stream(const TokenAt& method) {
+    const auto& file = *method.file;
+    const auto& name = file.token(method.token);
+    const bool is_given = file.partner(method.token + 1) > method.token + 2;
+    if ((name.is("str") && is_given) || name.is("seekp") || name.is("swap") || name.is("reset")) {
+      remove(method, true);
+    } else if (name.is("rdbuf")) {
       found_.escapes = true;
     }
   }

@@ -11,6 +11,7 @@
 
 #include "harness/sources/cpp_reach.hpp"
 #include "harness/sources/cpp_structure.hpp"
+#include "harness/sources/cpp_types.hpp"
 #include "harness/trace/frames.hpp"
 
 namespace stepleak {
@@ -129,7 +130,8 @@ class Search {
     auto& objects = recording_.objects;
     const auto container = static_cast<int>(objects.nodes.size());
     objects.nodes.push_back({.type = kept.fill.container.type, .name = name_of(kept.fill.container)});
-    objects.nodes.push_back({.type = "Tensor"});
+    // A stream has nothing in it but its text.
+    objects.nodes.push_back({.type = is_memory_stream(kept.fill.container, project_) ? "" : "Tensor"});
     objects.edges.push_back({.from = container, .to = container + 1, .type = EdgeType::hidden});
     recording_.holders.push_back({
         .path = {static_cast<int>(objects.edges.size()) - 1},

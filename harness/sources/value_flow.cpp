@@ -22,9 +22,9 @@ constexpr std::array<std::string_view, 14> kFilling{
     "append",    "try_emplace",  "add",  "insert_or_assign", "emplace_hint", "insert_after", kHooking};
 
 // What gives of a tensor something that does not keep it.
-constexpr std::array<std::string_view, 14> kLettingGo{
-    "detach",     "item",  "data", "variable_data", "tensor_data", "zeros_like", "ones_like",
-    "empty_like", "sizes", "size", "new_zeros",     "options",     "device",     "clear"};
+constexpr std::array<std::string_view, 17> kLettingGo{
+    "detach", "item",      "data",    "variable_data", "tensor_data", "zeros_like", "ones_like", "empty_like", "sizes",
+    "size",   "new_zeros", "options", "device",        "clear",       "argmax",     "argmin",    "multinomial"};
 // Calls within calls, from the function that makes a value to the one that keeps it.
 constexpr int kMostCalls = 4;
 // Functions of one name: more of them are a word that everybody uses.
@@ -197,19 +197,84 @@ std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left) {
   return names;
 }
 
+bool lets_go(const CppFile& file, TokenRange range) {
+  for (auto i = range.first; i < range.end; ++i) {
+    if (is_one_of(file.token(i).text, kLettingGo)) return true;
+  }
+  return false;
+}
+
+// Whether nothing that is computed there has a graph.
+bool is_without_graph(const CppFile& file, TokenRange body) {
+  for (auto i = body.first; i < body.end; ++i) {
+    if (file.token(i).is("NoGradGuard") || file.token(i).is("InferenceMode")) return true;
+  }
+  return false;
+}
+
+// The "=" of a statement, not one in parentheses; its end where there is none.
+std::size_t mark_of_assignment(const CppFile& file, TokenRange statement) {
+  for (auto i = statement.first; i < statement.end; ++i) {
+    if (file.token(i).is("=")) return i;
+    if (file.token(i).is("(") || file.token(i).is("[")) i = std::max(i, file.partner(i));
+  }
+  return statement.end;
+}
+
+// Whether an expression is made of a variable, by itself or through others of the function, none of which is let go:
+// "next" of "state" in "auto next = cell(x, state);".
+bool is_made_of(const CppFile& file, int callable, TokenRange range, std::string_view word,
+                std::set<std::string_view>& seen) {
+  if (mentions(file, range, {word})) return true;
+  if (callable < 0 || is_without_graph(file, file.block(callable).body)) return false;
+  const auto statements = file.statements(file.block(callable).body);
+  for (auto i = range.first; i < range.end; ++i) {
+    const auto name = file.token(i).text;
+    if (!file.token(i).is_name() || file.token(i + 1).is("(") || !seen.insert(name).second) continue;
+    bool is_any = false;
+    for (const auto& statement : statements) {
+      const auto mark = mark_of_assignment(file, statement);
+      const auto targets = targets_of(file, {statement.first, std::min(mark, statement.end)});
+      if (mark == statement.end || std::find(targets.begin(), targets.end(), name) == targets.end()) continue;
+      if (lets_go(file, {mark, statement.end})) {
+        is_any = false;
+        break;
+      }
+      is_any = is_any || is_made_of(file, callable, {mark + 1, statement.end}, word, seen);
+    }
+    if (is_any) return true;
+  }
+  return false;
+}
+
+// Whether a function returns a variable as it is.
+bool is_returned_by(const CppFile& file, const CppBlock& callable, std::string_view name) {
+  const auto statements = file.statements(callable.body);
+  return std::any_of(statements.begin(), statements.end(), [&](const TokenRange& statement) {
+    if (!file.token(statement.first).is("return")) return false;
+    auto range = TokenRange{statement.first + 1, statement.end};
+    if (file.token(range.first).is("{")) range = {range.first + 1, range.end - 1};
+    const auto parts = file.parts(range, false);
+    return std::any_of(parts.begin(), parts.end(), [&](const TokenRange& part) {
+      return part.end == part.first + 1 && file.token(part.first).text == name;
+    });
+  });
+}
+
 }  // namespace
 
 bool is_filling(std::string_view method) { return is_one_of(method, kFilling); }
 
 bool is_made_of_itself(const TokenAt& name) {
   const auto& file = *name.file;
+  auto end = name.token;
+  while (end < file.tokens().size() && !file.token(end).is(";")) ++end;
+  if (lets_go(file, {name.token, end})) return false;
+  if (file.token(name.token + 1).is("+=")) return true;
+  const auto callable = file.callable_of(name.token);
   const auto word = file.token(name.token).text;
-  bool is_named = file.token(name.token + 1).is("+=");
-  for (auto i = name.token + 2; i < file.tokens().size() && !file.token(i).is(";"); ++i) {
-    if (is_one_of(file.token(i).text, kLettingGo)) return false;
-    is_named = is_named || (file.token(i).is_name() && file.token(i).text == word);
-  }
-  return is_named;
+  std::set<std::string_view> seen;
+  return is_made_of(file, callable, {name.token + 2, end}, word, seen);
 }
 
 std::vector<ValueFlow::Place> ValueFlow::places_of(const std::vector<Frame>& stack) const {
@@ -241,12 +306,46 @@ std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
   for (const auto& place : places_of(stack)) {
     const auto& block = place.callable.block();
     const bool is_returned = follow(place.callable, place.line, {}, 0);
+    if (is_returned && block.type == CppBlock::Type::lambda) follow_result(place.callable);
     // A constructor "returns" the object that it makes.
     const bool is_constructor = !block.name.empty() && (block.name == block.owner ||
                                                         block.name == place.callable.file->class_around(block.head));
     if (!is_returned && !is_constructor) break;
   }
   return std::move(fills_);
+}
+
+// What a lambda returns that is handed to a pool, as in "pending.push_back(pool.submit([x] { return f(x); }))", is kept
+// by what keeps the future.
+void ValueFlow::follow_result(const CppBlockAt& lambda) {
+  const auto& file = *lambda.file;
+  const CppBlockAt callable{&file, file.callable_of(lambda.block().head)};
+  if (callable.index < 0) return;
+  const auto known = fills_.size();
+  std::set<std::string_view> values;
+  bool is_in_call = false;
+  for (auto at = lambda.block().head; at > callable.block().body.first;) {
+    --at;
+    const auto& token = file.token(at);
+    if (token.is(";") || token.is("{") || token.is("}")) break;
+    if (file.partner(at) < at) {
+      at = file.partner(at);
+    } else if (token.is("=") && is_in_call) {
+      for (const auto target : targets_of(file, {file.token(at - 2).is_name() ? at - 2 : at - 1, at})) {
+        values.insert(target);
+      }
+    } else if (token.is("(") && file.token(at - 1).is_name()) {
+      const auto& method = file.token(at - 1);
+      if (is_in_call && is_filling(method.text) && file.token(at - 2).is(".")) {
+        add_fill(CppFill::Type::entry, callable, {&file, at - 1}, at - 3, values);
+      }
+      is_in_call = true;
+    }
+  }
+  if (!values.empty()) follow(callable, 0, values, 0);
+  const auto is_of_others = [](const CppFill& fill) { return fill.container.type.find("uture") == std::string::npos; };
+  fills_.erase(std::remove_if(fills_.begin() + static_cast<std::ptrdiff_t>(known), fills_.end(), is_of_others),
+               fills_.end());
 }
 
 // Whether the value is returned.
@@ -275,6 +374,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
   const auto has_value = [&](TokenRange range) {
     return mentions(file, range, values) || (is_origin && is_on_line(file, range, line));
   };
+  if (is_origin) follow_streams(callable, file, statement, values);
   const bool is_return = file.token(statement.first).is("return") || file.token(statement.first).is("co_return");
   for (auto i = statement.first; i < statement.end; ++i) {
     const auto& token = file.token(i);
@@ -284,7 +384,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     const auto given = is_call ? arguments_of(file, i + 1) : TokenRange{};
     if (is_method && token.is(kHooking) && values.contains(file.token(holder).text) &&
         lambda_that_holds(file, given, file.token(holder).text) < given.end) {
-      add_capture(file, {holder, i + 1});
+      add_capture(file, {holder, i + 1}, kCapturingType);
     } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       if (is_here || has_value(arguments_of(file, i + 1))) {
@@ -315,6 +415,27 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
   return is_return && has_value(statement);
 }
 
+// What is written into a stream that lies in memory belongs to it: "text << x", "torch::save(model, *stream)".
+// Functions of the project's are read instead.
+void ValueFlow::follow_streams(const CppBlockAt& callable, const CppFile& file, TokenRange statement,
+                               std::set<std::string_view>& values) {
+  for (auto i = statement.first; i < statement.end; ++i) {
+    if (!file.token(i).is_name() || !is_memory_stream(names_.referent({&file, i}), names_.project())) continue;
+    const auto& next = file.token(i + 1);
+    const auto first = begin_of_path(file, i) - (file.token(begin_of_path(file, i) - 1).is("*") ? 1 : 0);
+    const auto& before = file.token(first - 1);
+    bool is_written = next.is("<<") && first == statement.first;
+    if ((before.is("(") || before.is(",")) && (next.is(")") || next.is(","))) {
+      auto open = i;
+      while (open > statement.first && !(file.token(open).is("(") && file.partner(open) > i)) --open;
+      const auto& called = file.token(open - 1);
+      const bool is_variable = file.is_declaration(open - 1) && !file.token(open - 2).is("::");
+      is_written = called.is_name() && names_.project().functions(called.text).empty() && !is_variable;
+    }
+    if (is_written) add_fill(CppFill::Type::entry, callable, {&file, i}, i, values);
+  }
+}
+
 // The right side has the value.
 void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement,
                                   std::size_t mark, std::set<std::string_view>& values) {
@@ -326,6 +447,7 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
   if (is_subscript) {
     const auto name = bracket - 1;
     const auto word = file.token(name).text;
+    if (add_context(callable, file, statement, mark, values)) return;
     const auto container = names_.referent_of({&file, name});
     if (is_associative(container, names_.project())) {
       add_fill(CppFill::Type::entry, callable, {&file, bracket}, name, values);
@@ -343,10 +465,25 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
   const auto holder = file.token(begin).text;
   if (begin < name && values.contains(holder) &&
       lambda_that_holds(file, {mark + 1, statement.end}, holder) < statement.end) {
-    add_capture(file, {begin, mark});
+    add_capture(file, {begin, mark}, kCapturingType);
   }
-  const bool is_sum = is_plain && !file.is_declaration(name) && is_made_of_itself({&file, name});
-  if (is_sum) add_fill(CppFill::Type::sum, callable, {&file, mark}, name, values);
+  // "std::tie(output, state) = cell(x, state);"
+  if (file.token(name).is(")") && file.token(file.partner(name) - 1).is("tie")) {
+    for (const auto& part : file.parts(arguments_of(file, file.partner(name)), false)) {
+      const auto last = part.end - 1;
+      if (part.end <= part.first || !file.token(last).is_name()) continue;
+      if (is_made_of_itself({&file, last})) add_fill(CppFill::Type::sum, callable, {&file, mark}, last, values);
+      values.insert(file.token(last).text);
+    }
+    return;
+  }
+  if (is_plain && !file.is_declaration(name)) {
+    if (is_made_of_itself({&file, name})) {
+      add_fill(CppFill::Type::sum, callable, {&file, mark}, name, values);
+    } else {
+      add_place(callable, {&file, name}, values);
+    }
+  }
   for (const auto target : targets_of(file, left)) values.insert(target);
 }
 
@@ -378,11 +515,38 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   if (!is_known) fills_.push_back({.type = type, .at = at, .receiver = use, .container = std::move(container)});
 }
 
+// "entry = x" after "auto& entry = kept[key];".
+void ValueFlow::add_place(const CppBlockAt& callable, TokenAt name, std::set<std::string_view>& values) {
+  const auto own = names_.resolve(name);
+  if (own.scope != Scope::local || !own.is_reference() || own.declared.file != name.file) return;
+  const auto close = CppNames::source_of(own.declared).end - 1;
+  const auto open = close < name.token ? name.file->partner(close) : close;
+  if (open == close || !name.file->token(close).is("]")) return;
+  const auto container = names_.referent_of({name.file, open - 1});
+  if (!is_associative(container, names_.project())) return;
+  add_fill(CppFill::Type::entry, callable, {name.file, open}, open - 1, values);
+}
+
+// "context->saved_data["output"] = output;" in a function of autograd's, whose node has the context, and is had by its
+// output.
+bool ValueFlow::add_context(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
+                            const std::set<std::string_view>& values) {
+  const auto data = file.partner(mark - 1) - 1;
+  if (!file.token(data).is("saved_data") || !file.token(data - 1).is("->")) return false;
+  const auto context = names_.resolve({&file, data - 2});
+  if (context.type.find(kContextType) == std::string::npos) return false;
+  const bool is_output = std::any_of(values.begin(), values.end(), [&](std::string_view value) {
+    return mentions(file, {mark + 1, statement.end}, {value}) && is_returned_by(file, callable.block(), value);
+  });
+  if (is_output && !lets_go(file, {mark + 1, statement.end})) add_capture(file, {data - 2, data + 1}, kContextType);
+  return true;
+}
+
 // `place`: what is given the lambda, "net->on_forward".
-void ValueFlow::add_capture(const CppFile& file, TokenRange place) {
+void ValueFlow::add_capture(const CppFile& file, TokenRange place, std::string_view type) {
   const TokenAt at{&file, place.end - 1};
   if (std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; })) return;
-  CppContainer container{.type = std::string(kCapturingType)};
+  CppContainer container{.type = std::string(type)};
   for (auto i = place.first; i < place.end; ++i) container.name += file.token(i).text;
   fills_.push_back(
       {.type = CppFill::Type::capture, .at = at, .receiver = {&file, place.first}, .container = container});

@@ -16,17 +16,20 @@ namespace stepleak {
 /// Whether a method of this name puts something into a container of the standard library.
 [[nodiscard]] bool is_filling(std::string_view method);
 
-/// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()".
+/// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()". Through
+/// other variables of the function, too.
 [[nodiscard]] bool is_made_of_itself(const TokenAt& name);
 
 /// A statement that puts a value into a container which outlives the function.
 struct CppFill {
   enum class Type : std::uint8_t {
-    entry,    ///< the container gets one more: `kept.push_back(x)`, `map[key] = x`
-    item,     ///< what it holds does: `kept[key].push_back(x)`
-    slot,     ///< one of a vector is replaced: `ring[i] = x`
-    sum,      ///< a variable gets what is made of itself: `sum = sum + x`
-    capture,  ///< an object gets a lambda that holds the object: `x.register_hook([x] ...)`, `net->hook = [net] ...`
+    entry,  ///< the container gets one more: `kept.push_back(x)`, `map[key] = x`
+    item,   ///< what it holds does: `kept[key].push_back(x)`
+    slot,   ///< one of a vector is replaced: `ring[i] = x`
+    sum,    ///< a variable gets what is made of itself: `sum = sum + x`, `next = cell(state); state = next`
+    /// An object gets what holds the object: `x.register_hook([x] ...)`, `net->hook = [net] ...`, and an output in
+    /// `context->saved_data["output"] = output`.
+    capture,
   };
   Type type = Type::entry;
   TokenAt at;  ///< of the method, "push_back", of the bracket of `kept[key] = value`, or of the mark of an assignment
@@ -60,7 +63,13 @@ class ValueFlow {
   [[nodiscard]] bool is_own_method(TokenAt method) const;
   void add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt at, std::size_t last,
                 std::set<std::string_view>& values);
-  void add_capture(const CppFile& file, TokenRange place);
+  void add_place(const CppBlockAt& callable, TokenAt name, std::set<std::string_view>& values);
+  bool add_context(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
+                   const std::set<std::string_view>& values);
+  void add_capture(const CppFile& file, TokenRange place, std::string_view type);
+  void follow_result(const CppBlockAt& lambda);
+  void follow_streams(const CppBlockAt& callable, const CppFile& file, TokenRange statement,
+                      std::set<std::string_view>& values);
   void follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
                          std::set<std::string_view>& values);
   void follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values, bool is_origin,

@@ -13,6 +13,12 @@ namespace stepleak {
 
 /// The type of a container that is a lambda of C++, which holds the object that it is given to.
 inline constexpr std::string_view kCapturingType = "lambda";
+/// The same of torch's object that a custom autograd function keeps values in, where it has the function's own output.
+inline constexpr std::string_view kContextType = "AutogradContext";
+/// Whether a container of a type holds what it belongs to.
+[[nodiscard]] constexpr bool holds_its_own(std::string_view type) {
+  return type == kCapturingType || type == kContextType;
+}
 
 /// The enumerator's own spelling, as in stored traces.
 [[nodiscard]] std::string_view to_string(EdgeType type);

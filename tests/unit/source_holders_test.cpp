@@ -365,8 +365,69 @@ INSTANTIATE_TEST_SUITE_P(
              ""}));
 
 INSTANTIATE_TEST_SUITE_P(
+    OfStates, SourceHoldersTest,
+    testing::Values(
+        Case{"through another variable",
+             test_with("auto state = at::zeros({});", "auto [output, next] = cell(x, state);\nstate = next;  // keeps"),
+             unbounded, "local state (auto) -> Tensor", -1, true},
+        Case{"through two",
+             test_with("auto state = at::zeros({});",
+                       "auto gates = cell(x, state);\nauto next = gates.tanh();\nstate = next;  // keeps"),
+             unbounded, "local state (auto) -> Tensor", -1, true},
+        Case{"let go on the way",
+             test_with("auto state = at::zeros({});", "auto next = cell(x, state).detach();\nstate = next;"), unknown,
+             "", -1, true},
+        Case{"let go at last",
+             test_with("auto state = at::zeros({});", "auto next = cell(x, state);\nstate = next.detach();"), unknown,
+             "", -1, true},
+        Case{"let go between",
+             test_with("auto state = at::zeros({});",
+                       "auto next = cell(x, state);\nif (n++ % 2 == 0) next = next.detach();\nstate = next;"),
+             unknown, "", -1, true},
+        Case{"without a graph",
+             test_with("auto state = at::zeros({});",
+                       "at::NoGradGuard no_grad;\nauto next = cell(x, state);\nstate = next;"),
+             unknown, "", -1, true},
+        Case{"made of something else",
+             test_with("auto state = at::zeros({});", "auto next = cell(x, other);\nstate = next;"), unknown, "", -1,
+             true},
+        Case{"one of several",
+             test_with("auto state = at::zeros({});", "std::tie(output, state) = cell(x, state);  // keeps"), unbounded,
+             "local state (auto) -> Tensor", -1, true},
+        Case{"one of several that is made anew",
+             test_with("auto state = at::zeros({});", "std::tie(output, state) = cell(x, other);"), unknown, "", -1,
+             true},
+        Case{"set by its constructor",
+             "struct Scorer {\n at::Tensor state;\n Scorer() { state = at::zeros({}); }\n void step() {\n"
+             "  auto next = cell(state);  // made\n  state = next;  // keeps\n }\n};\n",
+             unbounded, "Scorer::state (at::Tensor) -> Tensor"},
+        Case{"set by another method",
+             "struct Scorer {\n at::Tensor state;\n void restart() { state = at::zeros({}); }\n void step() {\n"
+             "  auto next = cell(state);  // made\n  state = next;  // keeps\n }\n};\n",
+             uncalled, "Scorer::state (at::Tensor) -> Tensor"}));
+
+// A cache of masks; `key`: by what a step asks for one.
+std::string masks_by(const std::string& key, const std::string& raise) {
+  return "struct Masks {\n std::map<std::pair<int, int>, at::Tensor> masks;\n int position = 0;\n"
+         " at::Tensor mask(int length, int offset) {\n  auto& entry = masks[{length, offset}];  // keeps\n"
+         "  if (!entry.defined()) entry = at::ones(length);  // made\n  return entry;\n }\n"
+         " void step() {\n  const int length = 8 + next() % 4;\n  auto shown = mask(length, " +
+         key + ").sum();  // call\n  " + raise + "\n }\n};\n";
+}
+
+const std::string kMasks = "Masks::masks (std::map<std::pair<int,int>,at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
     OfKeys, SourceHoldersTest,
     testing::Values(
+        Case{"a position that grows", masks_by("position", "position += length;"), unbounded, kMasks},
+        Case{"a position that begins again", masks_by("position", "position += length; if (full()) position = 0;"),
+             keyed, kMasks},
+        Case{"a remainder of it", masks_by("position % 2", "position += length;"), keyed, kMasks},
+        Case{"lengths only", masks_by("length", "position += length;"), keyed, kMasks},
+        Case{"a place of the step's own",
+             test_with("", "std::map<int, at::Tensor> parts;\nauto& part = parts[n];\npart = at::rand(4);"), unknown,
+             "", -1, true},
         Case{"a name with a number",
              test_with("std::map<std::string, at::Tensor> kept;",
                        "auto x = at::rand(4);\nkept.emplace(\"id-\" + std::to_string(n++), x);  // keeps"),
@@ -394,6 +455,76 @@ INSTANTIATE_TEST_SUITE_P(
              test_with("std::vector<at::Tensor> kept;",
                        "auto x = at::rand(4);\nif (++n < 50) return;\nkept.push_back(x);  // keeps"),
              unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true}));
+
+// A custom autograd function with a statement before it returns its output.
+std::string function_with(const std::string& statement) {
+  return "struct Swish : Function<Swish> {\n static at::Tensor forward(AutogradContext* context, at::Tensor x) {\n"
+         "  auto output = x * at::sigmoid(x);  // made\n  " +
+         statement + "\n  return output;\n }\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfContexts, SourceHoldersTest,
+    testing::Values(
+        Case{"its own output", function_with("context->saved_data[\"output\"] = output;  // keeps"), unknown,
+             "context->saved_data (AutogradContext) -> Tensor"},
+        Case{"its input", function_with("context->saved_data[\"x\"] = x;"), unknown, ""},
+        Case{"detached", function_with("context->saved_data[\"output\"] = output.detach();"), unknown, ""},
+        Case{"something else", function_with("auto gate = output * 2;\n  context->saved_data[\"gate\"] = gate;"),
+             unknown, ""},
+        Case{"saved for backward", function_with("context->save_for_backward({x, output});"), unknown, ""}));
+
+const std::string kPending = "local pending (std::vector<std::future<at::Tensor>>) -> Tensor";
+
+// A step that hands a task to a pool; `before` and `after` stand around that.
+std::string task_with(const std::string& declared, const std::string& before, const std::string& after) {
+  return "TEST(A, B) {\n" + declared + "\n auto step = [&] {\n  " + before + "pool.submit([&] {\n" +
+         "   return at::rand(4);  // made\n  })" + after + "\n };\n}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfFutures, SourceHoldersTest,
+    testing::Values(
+        Case{"kept at once",
+             task_with("std::vector<std::future<at::Tensor>> pending;", "pending.push_back(  // keeps\n", ");"),
+             unbounded, kPending, -1, true},
+        Case{"kept later",
+             task_with("std::vector<std::future<at::Tensor>> pending;",
+                       "auto future = ", ";\n  pending.push_back(std::move(future));  // keeps"),
+             unbounded, kPending, -1, true},
+        Case{"waited for", task_with("double sum = 0;", "auto future = ", ";\n  sum += future.get().item();"), unknown,
+             "", -1, true},
+        Case{"the task itself", task_with("std::vector<std::function<at::Tensor()>> tasks;", "tasks.push_back(", ");"),
+             unknown, "", -1, true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfStreams, SourceHoldersTest,
+    testing::Values(
+        Case{"saved into one of many",
+             test_with("std::map<int, std::unique_ptr<std::stringstream>> saved;",
+                       "auto stream = std::make_unique<std::stringstream>();\ntorch::save(model, *stream);\n"
+                       "saved[n++] = std::move(stream);  // keeps"),
+             unbounded, "local saved (std::map<int,std::unique_ptr<std::stringstream>>) -> Tensor", -1, true},
+        Case{
+            "saved into a file",
+            "struct Saver {\n std::vector<std::ofstream*> files;\n void step() {\n  auto* file = new std::ofstream();\n"
+            "  torch::save(model, *file);  // made\n  files.push_back(file);\n }\n};\n",
+            unknown, ""},
+        Case{
+            "a log",
+            "struct Log {\n std::ostringstream text;\n void step() {\n  text << at::rand(4);  // made, keeps\n }\n};\n",
+            unbounded, "Log::text (std::ostringstream)"},
+        Case{"a log that is emptied",
+             "struct Log {\n int n = 0;\n std::ostringstream text;\n void step() {\n"
+             "  text << at::rand(4);  // made, keeps\n  if (++n % 50 == 0) text.str(\"\");\n }\n};\n",
+             reset, "Log::text (std::ostringstream)"},
+        Case{"a log whose flags are cleared",
+             "struct Log {\n int n = 0;\n std::ostringstream text;\n void step() {\n"
+             "  text << at::rand(4);  // made, keeps\n  text.clear(); show(text.str().size());\n }\n};\n",
+             unbounded, "Log::text (std::ostringstream)"},
+        Case{"a log of the step's own",
+             test_with("", "std::ostringstream text;\ntext << at::rand(4);\nshow(text.str());"), unknown, "", -1,
+             true}));
 
 // `statements` follow one that makes `net`, and one that makes `hidden` of it.
 std::string trial_with(const std::string& statements) {
