@@ -93,18 +93,23 @@ Trend tensor_trend(const Evidence& evidence) {
                         }));
 }
 
-// An object that a lambda of its own keeps alive, in as many steps, keeps all that belongs to it: a module its weights,
-// and these their gradients, which are made elsewhere.
-void add_capturing_holder(const Recording& recording, Device device, Finding& finding) {
+// Whether a holder keeps all that belongs to what it holds, made elsewhere: a lambda the weights of its own module, and
+// an optimizer the gradients and the state of a group of parameters that was added and stays.
+bool holds_what_belongs_to_it(const Recording& recording, const Holder& holder) {
+  if (!holder.is_of_sources) return false;
+  if (holds_its_own(recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type)) return true;
+  return has_no_known_end(holder.structure) && holder.kept_by.text.find("add_param_group(") != std::string::npos;
+}
+
+// Where such a holder keeps something of as many steps.
+void add_holder_of_others(const Recording& recording, Device device, Finding& finding) {
   std::map<int, std::vector<const Survivor*>> of_holders;
   for (const auto* tensor : old_storages(recording, device)) {
     if (tensor->holder >= 0) of_holders[tensor->holder].push_back(tensor);
   }
   for (const auto& [index, tensors] : of_holders) {
     const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-    const bool is_capture = holder.is_of_sources &&
-                            holds_its_own(recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type);
-    if (!is_capture || steps_kept(tensors) < finding.kept_count) continue;
+    if (!holds_what_belongs_to_it(recording, holder) || steps_kept(tensors) < finding.kept_count) continue;
     set_holder(recording, index, finding);
     return;
   }
@@ -161,7 +166,7 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   add_suspects(recording, suspects, finding);
   // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
   if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
-  if (finding.holder_index < 0) add_capturing_holder(recording, growth.device, finding);
+  if (finding.holder_index < 0) add_holder_of_others(recording, growth.device, finding);
   const auto* noun = growth.is_shared ? "shared tensor" : growth.are_shells ? "tensor" : "block";
   auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun);
   // Larger ones took the place of others.

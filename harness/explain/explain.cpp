@@ -118,8 +118,12 @@ std::string fix_of_capture(const Finding& finding, const Recording& recording) {
 }
 
 // Where what is kept was handed to an optimizer, whatever it is.
-std::string fix_of_group(const Finding& finding) {
-  if (finding.kept_by.text.find(".add_param_group(") == std::string::npos) return {};
+std::string fix_of_group(const Finding& finding, const Recording& recording) {
+  if (finding.kept_by.text.find("add_param_group(") == std::string::npos) return {};
+  const auto* holder = holder_of(finding, recording);
+  if (holder != nullptr && holder->is_of_sources) {
+    return "take the old group from param_groups() and its parameters from state(), or make a new optimizer";
+  }
   return "an optimizer gives no group back: make a new optimizer where its parameters change";
 }
 
@@ -163,7 +167,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
   if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_group(finding); !fix.empty()) return fix;
+  if (auto fix = fix_of_group(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_capture(finding, recording); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:

@@ -29,8 +29,8 @@ class Reader {
   Structure structure(const CppFill& fill) {
     // Who lets go of the lambda ends the cycle, and may be anybody.
     if (fill.type == CppFill::Type::capture) return {.type = StructureType::unknown};
-    const bool is_sum = fill.type == CppFill::Type::sum;
-    const auto capacity = is_sum ? CppCapacity::growing : capacity_of(container_, names_.project());
+    const bool is_growing = fill.type == CppFill::Type::sum || fill.type == CppFill::Type::group;
+    const auto capacity = is_growing ? CppCapacity::growing : capacity_of(container_, names_.project());
     if (fill.type == CppFill::Type::slot || capacity == CppCapacity::fixed) return slots(fill);
     const auto uses = uses_of(container_, fill.type, step_, names_);
     for (const auto& removal : uses.removals) add_removal(removal.at, removal.is_emptying);

@@ -30,6 +30,9 @@ constexpr std::array<std::string_view, 31> kReaders{
     "end",         "cbegin",    "cend",       "data",     "concat",  "vstack",   "hstack",  "max_element",
     "min_element", "count_if",  "any_of",     "all_of",   "none_of", "for_each", "find_if", "transform",
     "printf",      "make_pair", "copy",       "backward", "save",    "sizeof",   "get"};
+// Methods of an optimizer that take no parameters from it.
+constexpr std::array<std::string_view, 8> kOptimizing{"step",       "zero_grad", "state", "defaults",
+                                                      "parameters", "size",      "save",  "add_param_group"};
 constexpr std::array<std::string_view, 5> kMovers{"move", "exchange", "swap", "erase", "erase_if"};
 
 // References to references.
@@ -40,7 +43,11 @@ constexpr std::size_t kMostUses = 5000;
 class UseReader {
  public:
   UseReader(CppContainer container, CppFill::Type type, const CppStep& step, const CppNames& names)
-      : step_(step), names_(names), is_nested_(container.is_item), is_sum_(type == CppFill::Type::sum) {
+      : step_(step),
+        names_(names),
+        is_nested_(container.is_item),
+        is_sum_(type == CppFill::Type::sum),
+        is_optimizer_(type == CppFill::Type::group) {
     container.is_item = false;
     known_.push_back(std::move(container));
   }
@@ -176,6 +183,8 @@ class UseReader {
       return;
     }
     if (!method.file->token(method.token + 1).is("(")) return;  // of a variable: a member of what it is
+    if (is_optimizer_)
+      return container().is_item ? read_group(*method.file, method.token - 1) : read_optimizer(method, use);
     if (is_memory_stream(container(), names_.project())) return read_stream(method);
     const bool is_whole = is_outer() && method.token == use.token + 2;
     if (is_whole && is_leading_in(name.text)) {
@@ -198,6 +207,47 @@ class UseReader {
     } else if (!is_one_of(name.text, kReading) || (is_whole && !name.is("empty"))) {
       found_.escapes = true;
     }
+  }
+
+  // An optimizer's groups, of which one may be taken out: "optimizer.param_groups().pop_back()".
+  void read_optimizer(const TokenAt& method, const TokenAt& use) {
+    const auto& file = *method.file;
+    const auto& name = file.token(method.token);
+    if (is_one_of(name.text, kEmptying)) return remove(method, true);  // of a pointer to it
+    if (!name.is("param_groups")) {
+      found_.escapes = found_.escapes || !is_one_of(name.text, kOptimizing);
+      return;
+    }
+    const auto close = file.partner(method.token + 1);
+    const auto& after = file.token(close + 1);
+    const TokenAt next{&file, close + 2};
+    const auto& left = file.token(start_of(file, use.token) - 1);
+    if (after.is("[")) return read_group(file, file.partner(close + 1) + 1);
+    if (after.is("=")) return remove(method, true);
+    if (!after.is(".") && left.is(":")) return read_groups({&file, start_of(file, use.token)});
+    if (!after.is(".")) {
+      found_.escapes = true;
+    } else if (is_leading_in(file.token(next.token).text)) {
+      read_group(file, file.partner(next.token + 1) + 1);
+    } else if (is_taking_out(file.token(next.token).text) || is_emptying(file.token(next.token).text)) {
+      remove(next, is_emptying(file.token(next.token).text));
+    } else if (is_one_of(file.token(next.token).text, kLength)) {
+      add_test(file, use.token, file.partner(next.token + 1));
+    }
+  }
+
+  // "for (auto& group : optimizer.param_groups())". `first`: of what it goes through.
+  void read_groups(const TokenAt& first) {
+    if (!add_declared({first.file, first.token - 2}, true)) found_.escapes = true;
+  }
+
+  // The parameters of one group may be replaced: "group.params() = {weight};". `mark`: of what comes behind the group.
+  void read_group(const CppFile& file, std::size_t mark) {
+    if (!file.token(mark + 1).is("params") || !file.token(mark + 2).is("(")) return;
+    const auto after = file.partner(mark + 2) + 1;
+    const auto& method = file.token(after + 1);
+    const bool is_taken = file.token(after).is(".") && (is_taking_out(method.text) || is_emptying(method.text));
+    if (file.token(after).is("=") || is_taken) remove({&file, after}, false);
   }
 
   // What is written may be replaced, or written over; "clear()" is of its flags.
@@ -354,7 +404,8 @@ class UseReader {
     if (file.token(name).is(">")) --name;  // "make_unique<Trimmer>(kept)"
     auto word = file.token(name).text;
     std::string type;
-    if (file.is_declaration(name, &type)) {  // "Trimmer trimmer(kept)"
+    if (file.is_declaration(name, &type)) {                                         // "Trimmer trimmer(kept)"
+      if (is_optimizer_ && type.find("optim::") != std::string::npos) return true;  // a schedule of its rate
       const auto words = tokens_of(type);
       const auto known = std::find_if(words.begin(), words.end(), [&](const Token& token) {
         return token.is_name() && !names_.project().types(token.text).empty();
@@ -418,6 +469,7 @@ class UseReader {
   const CppNames& names_;
   bool is_nested_;
   bool is_sum_;
+  bool is_optimizer_;
   std::vector<CppContainer> known_;
   std::size_t at_ = 0;
   CppUses found_;

@@ -17,9 +17,13 @@ using Scope = CppContainer::Scope;
 // Of a tensor, what gives it a function that runs with its gradient.
 constexpr std::string_view kHooking = "register_hook";
 
-constexpr std::array<std::string_view, 14> kFilling{
-    "push_back", "emplace_back", "push", "emplace",          "insert",       "push_front",   "emplace_front",
-    "append",    "try_emplace",  "add",  "insert_or_assign", "emplace_hint", "insert_after", kHooking};
+// Of an optimizer, what gives it more parameters.
+constexpr std::string_view kGrouping = "add_param_group";
+
+constexpr std::array<std::string_view, 15> kFilling{
+    "push_back",        "emplace_back",  "push",         "emplace",     "insert",
+    "push_front",       "emplace_front", "append",       "try_emplace", "add",
+    "insert_or_assign", "emplace_hint",  "insert_after", kHooking,      kGrouping};
 
 // What gives of a tensor something that does not keep it.
 constexpr std::array<std::string_view, 17> kLettingGo{
@@ -375,6 +379,10 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     return mentions(file, range, values) || (is_origin && is_on_line(file, range, line));
   };
   if (is_origin) follow_streams(callable, file, statement, values);
+  // "net->to(device);" makes the parameters of net anew.
+  const auto path = begin_of_path(file, statement.first + 2);
+  const bool is_moved = file.token(statement.first + 1).is("->") && file.token(statement.first + 2).is("to");
+  if (is_origin && is_moved && path == statement.first) values.insert(file.token(path).text);
   const bool is_return = file.token(statement.first).is("return") || file.token(statement.first).is("co_return");
   for (auto i = statement.first; i < statement.end; ++i) {
     const auto& token = file.token(i);
@@ -388,7 +396,8 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       if (is_here || has_value(arguments_of(file, i + 1))) {
-        add_fill(CppFill::Type::entry, callable, {&file, i}, i - 2, values);
+        const auto type = token.is(kGrouping) ? CppFill::Type::group : CppFill::Type::entry;
+        add_fill(type, callable, {&file, i}, i - 2, values);
       }
     } else if (is_call && has_value(arguments_of(file, i + 1))) {
       follow_call(file, i, values, is_origin, depth);

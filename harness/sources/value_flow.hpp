@@ -25,6 +25,7 @@ struct CppFill {
   enum class Type : std::uint8_t {
     entry,  ///< the container gets one more: `kept.push_back(x)`, `map[key] = x`
     item,   ///< what it holds does: `kept[key].push_back(x)`
+    group,  ///< an optimizer gets more parameters: `optimizer.add_param_group(net->parameters())`
     slot,   ///< one of a vector is replaced: `ring[i] = x`
     sum,    ///< a variable gets what is made of itself: `sum = sum + x`, `next = cell(state); state = next`
     /// An object gets what holds the object: `x.register_hook([x] ...)`, `net->hook = [net] ...`, and an output in

@@ -526,6 +526,52 @@ INSTANTIATE_TEST_SUITE_P(
              test_with("", "std::ostringstream text;\ntext << at::rand(4);\nshow(text.str());"), unknown, "", -1,
              true}));
 
+// A trainer whose optimizer gets a new head; `before` that, something else happens.
+std::string heads_with(const std::string& before, const std::string& type = "torch::optim::Adam") {
+  return "struct Trainer {\n int n = 0;\n nn::Linear head;\n " + type +
+         " optimizer;\n void step() {\n  for (auto& group : optimizer.param_groups()) group.options().set_lr(0.1);\n "
+         " " +
+         before +
+         "\n  head = nn::Linear(64, 20);  // made\n  head->to(device);\n"
+         "  optimizer.add_param_group(OptimizerParamGroup(head->parameters()));  // keeps\n"
+         "  optimizer.zero_grad();\n  optimizer.step();\n }\n};\n";
+}
+
+const std::string kOptimizer = "Trainer::optimizer (torch::optim::Adam) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfOptimizers, SourceHoldersTest,
+    testing::Values(
+        Case{"groups stay", heads_with(""), unbounded, kOptimizer},
+        Case{"groups are read", heads_with("log(optimizer.param_groups().front().params().size(), optimizer.state());"),
+             unbounded, kOptimizer},
+        Case{"the last one is taken out", heads_with("if (++n % 7 == 0) optimizer.param_groups().pop_back();"),
+             conditional, kOptimizer},
+        Case{"more than one is taken out",
+             heads_with("if (optimizer.param_groups().size() > 1) optimizer.param_groups().pop_back();"), bounded,
+             kOptimizer, 1},
+        Case{"all are taken out", heads_with("if (++n % 7 == 0) optimizer.param_groups().clear();"), reset, kOptimizer},
+        Case{"one is replaced", heads_with("optimizer.param_groups().front().params() = head->parameters();"),
+             conditional, kOptimizer},
+        Case{"one is emptied",
+             heads_with("for (auto& group : optimizer.param_groups()) { if (++n % 7 == 0) group.params().clear(); }"),
+             conditional, kOptimizer},
+        Case{"a new optimizer", heads_with("if (++n % 7 == 0) optimizer = torch::optim::Adam(parameters());"), reset,
+             kOptimizer},
+        Case{"a schedule has it", heads_with("torch::optim::StepLR schedule(optimizer, 30, 0.1);"), unbounded,
+             kOptimizer},
+        Case{"somebody else has it", heads_with("watch(optimizer);"), unknown, kOptimizer},
+        Case{"moved by its module",
+             "struct Trainer {\n torch::optim::Adam optimizer;\n void step() {\n"
+             "  auto head = make();\n  head->to(device);  // made\n"
+             "  optimizer.add_param_group(OptimizerParamGroup(head->parameters()));  // keeps\n }\n};\n",
+             unbounded, kOptimizer},
+        Case{"another one's parameters",
+             "struct Trainer {\n torch::optim::Adam optimizer;\n void step() {\n"
+             "  auto head = make();\n  head->to(device);  // made\n"
+             "  optimizer.add_param_group(OptimizerParamGroup(other->parameters()));\n }\n};\n",
+             unknown, ""}));
+
 // `statements` follow one that makes `net`, and one that makes `hidden` of it.
 std::string trial_with(const std::string& statements) {
   return "struct Trial {\n at::Tensor weight;\n void step() {\n  auto net = std::make_shared<Net>();  // made\n"
