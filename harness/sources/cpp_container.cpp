@@ -51,6 +51,13 @@ bool is_parameter_of(const CppBlock& block, std::size_t token) {
 
 }  // namespace
 
+bool CppContainer::is_lent() const {
+  if (declared.file == nullptr || !is_reference()) return false;
+  const auto& blocks = declared.file->blocks();
+  return std::any_of(blocks.begin(), blocks.end(),
+                     [&](const CppBlock& block) { return is_parameter_of(block, declared.token); });
+}
+
 bool is_leading_in(std::string_view method) { return is_one_of(method, kLeadingIn); }
 
 TokenRange CppNames::source_of(const TokenAt& declared) {
@@ -269,6 +276,30 @@ CppContainer CppNames::referent(TokenAt name, int depth) const {
   if (referred.name.empty()) return {.name = found.name};
   referred.is_item = referred.is_item || is_loop;
   return referred;
+}
+
+std::vector<CppNames::Given> CppNames::given_to(const TokenAt& parameter) const {
+  std::vector<Given> given;
+  const auto& home = *parameter.file;
+  for (std::size_t index = 0; index < home.blocks().size(); ++index) {
+    const auto& block = home.blocks()[index];
+    if (block.type != CppBlock::Type::function || !block.parameters.contains(parameter.token)) continue;
+    const auto parameters = home.parts(block.parameters, true);
+    const auto place =
+        static_cast<std::size_t>(std::find_if(parameters.begin(), parameters.end(),
+                                              [&](const TokenRange& part) { return part.contains(parameter.token); }) -
+                                 parameters.begin());
+    for (const auto& use : project_.uses(block.name)) {
+      const auto open = use.token + 1;
+      const CppBlockAt caller{use.file, use.file->callable_of(use.token)};
+      if (caller.index < 0 || !use.file->token(open).is("(") || use.file->partner(open) == open) continue;
+      if (use == TokenAt{&home, block.head} || !may_call(use, {&home, static_cast<int>(index)})) continue;
+      const auto arguments = use.file->parts({open + 1, use.file->partner(open)}, false);
+      if (place >= arguments.size() || arguments[place].end <= arguments[place].first) continue;
+      given.push_back({{use.file, arguments[place].end - 1}, caller});
+    }
+  }
+  return given;
 }
 
 bool CppNames::may_call(TokenAt name, const CppBlockAt& function) const {

@@ -28,6 +28,8 @@ struct CppContainer {
   bool is_item = false;
 
   [[nodiscard]] bool is_reference() const { return type.ends_with('&') || type.ends_with('*'); }
+  /// Whether it is a parameter that stands for what the caller has.
+  [[nodiscard]] bool is_lent() const;
 };
 
 /// Whether a method gives one of the things in a container of the standard library: `at`, `back`.
@@ -48,6 +50,14 @@ class CppNames {
   /// The token that names what a call of a method is made on, by the token of the method: of `a.b().c[i].clear` that
   /// is `c`. The same token where there is none.
   [[nodiscard]] static std::size_t receiver_of(const CppFile& file, std::size_t method);
+
+  /// An argument of a call, by its last token, and the function that calls.
+  struct Given {
+    TokenAt last;
+    CppBlockAt caller;
+  };
+  /// What all calls in the project give a parameter.
+  [[nodiscard]] std::vector<Given> given_to(const TokenAt& parameter) const;
 
   /// What a name is declared to be, or to go through: "trainer.history()" of `auto& kept = trainer.history();`, and
   /// "queues" of `for (auto& queue : queues)`. Empty where nothing says so.

@@ -130,27 +130,21 @@ class CountReader {
 
   // Whether all calls in a step give a parameter such a value.
   [[nodiscard]] bool is_raised_argument(const TokenAt& parameter, int depth) const {
-    const auto& home = *parameter.file;
-    for (std::size_t index = 0; index < home.blocks().size(); ++index) {
-      const auto& block = home.blocks()[index];
-      if (block.type != CppBlock::Type::function || !block.parameters.contains(parameter.token)) continue;
-      const auto parameters = home.parts(block.parameters, true);
-      const auto place = static_cast<std::size_t>(
-          std::find_if(parameters.begin(), parameters.end(),
-                       [&](const TokenRange& part) { return part.contains(parameter.token); }) -
-          parameters.begin());
-      bool is_any = false;
-      for (const auto& use : names_.project().uses(block.name)) {
-        const auto open = use.token + 1;
-        if (use == TokenAt{&home, block.head} || !use.file->token(open).is("(") || !step_.contains(use)) continue;
-        if (!names_.may_call(use, {&home, static_cast<int>(index)})) continue;
-        const auto arguments = use.file->parts({open + 1, use.file->partner(open)}, false);
-        if (place >= arguments.size() || !is_counted(*use.file, arguments[place], depth + 1)) return false;
-        is_any = true;
-      }
-      return is_any;
+    auto given = names_.given_to(parameter);
+    std::erase_if(given, [&](const CppNames::Given& one) { return !step_.contains(one.last); });
+    return !given.empty() && std::all_of(given.begin(), given.end(), [&](const CppNames::Given& one) {
+      return is_counted(*one.last.file, argument_of(one.last), depth + 1);
+    });
+  }
+
+  // From a comma or a parenthesis on.
+  [[nodiscard]] static TokenRange argument_of(const TokenAt& last) {
+    const auto& file = *last.file;
+    auto first = last.token + 1;
+    while (first > 0 && !file.token(first - 1).is(",") && !file.token(first - 1).is("(")) {
+      first = std::min(first - 1, file.partner(first - 1));
     }
-    return false;
+    return {first, last.token + 1};
   }
 
   const CppStep& step_;

@@ -48,8 +48,8 @@ class Reader {
     if (has_keys && !is_new) return made(StructureType::keyed, fill.at);
     if (const auto guard = guard_of(fill.at, step_, names_)) return made(StructureType::conditional, *guard);
     const auto& project = names_.project();
-    const bool is_known = project.is_whole() && container_.declared.file != nullptr && !uses.escapes &&
-                          capacity == CppCapacity::growing && !project.is_in_macro(container_.name);
+    const bool is_known = project.is_whole() && !container_.is_lent() && container_.declared.file != nullptr &&
+                          !uses.escapes && capacity == CppCapacity::growing && !project.is_in_macro(container_.name);
     return {.type = is_known ? StructureType::unbounded : StructureType::unknown};
   }
 

@@ -127,6 +127,8 @@ class UseReader {
       return;
     }
     if (next.is("+=") || next.is("<<")) return;
+    const bool is_led_to = before.is("*") && next.is(")") && file.token(use.token - 2).is("(");
+    if (is_led_to && file.token(use.token + 2).is(".")) return read_method({&file, use.token + 3}, use);
     if (before.is("&") || before.is("*")) return read_address(use);
     if (before.is("return")) return read_return(use, container().is_item);
     if (is_initialised(use)) return;
@@ -137,6 +139,7 @@ class UseReader {
     const auto first = start_of(file, use.token);
     const auto& left = file.token(first - 1);
     if (left.is("=") || left.is(":")) return read_source({&file, first}, container().is_item);
+    found_.escapes = found_.escapes || left.is("?");
   }
 
   // An item may be replaced. Where it is a container of its own that grows, what is done with it counts.
@@ -159,7 +162,7 @@ class UseReader {
     if (const auto call = call_around(file, {first, last + 1}); call.has_value()) {
       return read_argument(*call, use, true);
     }
-    found_.escapes = found_.escapes || after.is(";") || after.is(")");
+    found_.escapes = found_.escapes || after.is(";") || after.is(")") || left.is("?");
   }
 
   // "A() : kept_(x)" and "kept_{}".
@@ -191,6 +194,7 @@ class UseReader {
       return read_item_at(use, method.file->partner(method.token + 1));
     }
     if (is_filling(name.text)) {
+      if (is_whole && name.is("insert_or_assign")) remove(method, true);  // another one takes its place
       if (name.is("try_emplace") && !found_.asked) found_.asked = method;
     } else if (is_one_of(name.text, kTakingOut)) {
       remove(method, false);
@@ -442,11 +446,21 @@ class UseReader {
     return true;
   }
 
+  [[nodiscard]] static bool is_of_loop(const CppFile& file, std::size_t colon) {
+    auto open = colon;
+    while (open > 0 && !(file.token(open).is("(") && file.partner(open) > colon) && !file.token(open).is(";")) --open;
+    return file.token(open).is("(") && file.token(open - 1).is("for");
+  }
+
   // "auto copy = kept" and "for (auto item : kept)" read it; "auto& same = kept" is another name of it, and
   // "for (auto& item : kept)" of what is in it. `first`: where the expression begins.
   void read_source(const TokenAt& first, bool is_item) {
     const auto& file = *first.file;
     const bool is_loop = file.token(first.token - 1).is(":");
+    if (is_loop && !is_of_loop(file, first.token - 1)) {
+      found_.escapes = true;  // one of two
+      return;
+    }
     if (is_loop && (!is_nested_ || is_item)) return;
     const auto last = first.token - 2;
     if (file.token(last).is("]")) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "harness/sources/cpp_types.hpp"
@@ -65,10 +66,15 @@ std::string_view name_of_parameter(const CppFile& file, TokenRange parameter) {
 
 TokenRange arguments_of(const CppFile& file, std::size_t open) { return {open + 1, file.partner(open)}; }
 
-// Where a function loops over steps by itself, and says so to stepleak::Watch, its variables outlive the steps.
+// Where a function loops over steps by itself, and says so to stepleak::Watch, its variables outlive the steps. Without
+// the namespace it is told by its name and by "watch.step()".
 bool is_loop_of_steps(const CppFile& file, const CppBlock& callable) {
+  std::string_view watch;
   for (auto i = callable.body.first; i < callable.body.end; ++i) {
-    if (file.token(i).is("Watch") && file.token(i - 1).is("::")) return true;
+    const auto& token = file.token(i);
+    if (token.is("Watch") && file.token(i - 1).is("::")) return true;
+    if (token.is("Watch") && file.token(i + 1).is_name()) watch = file.token(i + 1).text;
+    if (token.is("step") && file.token(i - 1).is(".") && !watch.empty() && file.token(i - 2).text == watch) return true;
   }
   return false;
 }
@@ -82,6 +88,16 @@ int outermost_loop(const CppFile& file, std::size_t token, int callable) {
   return loop;
 }
 
+// "do kept.push_back(x); while (watch.step());"
+bool is_in_loop_without_braces(const CppFile& file, std::size_t token) {
+  for (auto i = token; i > 0; --i) {
+    const auto& word = file.token(i - 1);
+    if (word.is("do") || word.is("while") || word.is("for")) return true;
+    if (word.is(";") || word.is("{") || word.is("}")) return false;
+  }
+  return false;
+}
+
 bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const CppBlockAt& callable) {
   const auto& home = container.declared;
   if (container.scope != Scope::local || home.file != use.file || home.file == nullptr) return false;
@@ -91,7 +107,8 @@ bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const
   if (is_static || container.is_reference()) return false;
   if (!is_loop_of_steps(*home.file, callable.block())) return true;
   const auto loop = outermost_loop(*use.file, use.token, callable.index);
-  return loop < 0 || use.file->block(loop).body.contains(home.token);
+  if (loop < 0) return !is_in_loop_without_braces(*use.file, use.token);
+  return use.file->block(loop).body.contains(home.token);
 }
 
 // addr2line may give what is inlined into a function, as the standard library's code is, the name of that function.
@@ -307,15 +324,23 @@ std::vector<CppBlockAt> ValueFlow::callables_of(const std::vector<Frame>& stack)
 
 std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
   fills_.clear();
-  for (const auto& place : places_of(stack)) {
+  handed_.clear();
+  const auto places = places_of(stack);
+  for (const auto& place : places) running_.insert(place.callable);
+  bool is_returned = true;
+  for (const auto& place : places) {
     const auto& block = place.callable.block();
-    const bool is_returned = follow(place.callable, place.line, {}, 0);
+    const auto line = is_returned ? place.line : 0;
+    is_returned = follow(place.callable, line, handed_[place.callable], 0);
     if (is_returned && block.type == CppBlock::Type::lambda) follow_result(place.callable);
     // A constructor "returns" the object that it makes.
     const bool is_constructor = !block.name.empty() && (block.name == block.owner ||
                                                         block.name == place.callable.file->class_around(block.head));
-    if (!is_returned && !is_constructor) break;
+    is_returned = is_returned || (is_constructor && line > 0);
+    const auto caller = &place + 1;
+    if (!is_returned && (caller == places.data() + places.size() || !handed_.contains(caller->callable))) break;
   }
+  running_.clear();
   return std::move(fills_);
 }
 
@@ -361,6 +386,7 @@ bool ValueFlow::follow(const CppBlockAt& callable, int line, std::set<std::strin
   const bool is_any = line > 0 && std::none_of(statements.begin(), statements.end(), [&](const TokenRange& statement) {
                         return is_on_line(file, statement, line);
                       });
+  const bool is_new = running_.insert(callable).second;
   bool is_returned = false;
   // Twice: in a loop a statement may come before what it needs.
   for (int round = 0; round < 2; ++round) {
@@ -370,6 +396,7 @@ bool ValueFlow::follow(const CppBlockAt& callable, int line, std::set<std::strin
       is_returned |= follow_statement(callable, file, statement, is_origin, is_any ? kAnyLine : line, values, depth);
     }
   }
+  if (is_new) running_.erase(callable);
   return is_returned;
 }
 
@@ -401,6 +428,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
       }
     } else if (is_call && has_value(arguments_of(file, i + 1))) {
       follow_call(file, i, values, is_origin, depth);
+      if (const auto handed = handed_.find(callable); handed != handed_.end()) values.merge(handed->second);
     }
     if (token.is(":") && statement.first < i && file.token(statement.first).is("for") &&
         has_value({i + 1, statement.end})) {
@@ -511,6 +539,11 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   if (!file.token(receiver).is_name()) return;
   const TokenAt use{&file, receiver};
   auto container = names_.referent_of({&file, last});
+  if (container.is_lent()) {
+    const auto lent = lender_of(container);
+    if (!lent.has_value()) return;
+    container = *lent;
+  }
   // A member, and what a library gives of a variable, ends with the object that it is of.
   const auto first = object_of_path(file, last);
   const auto object = first > 0 && file.token(first).is_name() ? names_.referent({&file, first}) : CppContainer{};
@@ -522,6 +555,31 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   if (container.is_item && type == CppFill::Type::entry) type = CppFill::Type::item;
   const bool is_known = std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; });
   if (!is_known) fills_.push_back({.type = type, .at = at, .receiver = use, .container = std::move(container)});
+}
+
+// What a caller has that it lends a function to fill. None where that ends with the caller, which is followed then.
+// Where it may be one of several it stays the parameter.
+std::optional<CppContainer> ValueFlow::lender_of(const CppContainer& parameter) {
+  auto given = names_.given_to(parameter.declared);
+  const auto is_running = [&](const CppNames::Given& one) { return running_.contains(one.caller); };
+  if (std::any_of(given.begin(), given.end(), is_running)) std::erase_if(given, std::not_fn(is_running));
+  std::optional<CppContainer> found;
+  bool is_of_caller = false;
+  for (const auto& one : given) {
+    auto lent = names_.referent_of(one.last);
+    const auto& file = *one.last.file;
+    if (ends_with_the_call(lent, one.last, one.caller)) {
+      handed_[one.caller].insert(file.token(name_of_container(file, one.last.token)).text);
+      is_of_caller = true;
+      continue;
+    }
+    const bool is_other = found.has_value() && found->declared != lent.declared;
+    if (is_other || lent.declared.file == nullptr || lent.is_lent()) return parameter;
+    lent.is_item = lent.is_item || parameter.is_item;
+    found = std::move(lent);
+  }
+  if (found.has_value() || is_of_caller) return found;
+  return parameter;
 }
 
 // "entry = x" after "auto& entry = kept[key];".

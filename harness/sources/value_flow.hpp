@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,8 +78,12 @@ class ValueFlow {
   void follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values, bool is_origin,
                    int depth);
 
+  [[nodiscard]] std::optional<CppContainer> lender_of(const CppContainer& parameter);
+
   const CppNames& names_;
   std::vector<CppFill> fills_;
+  std::set<CppBlockAt> running_;                             ///< what is followed for now, and its callers
+  std::map<CppBlockAt, std::set<std::string_view>> handed_;  ///< what variables of a caller got by a call
 };
 
 }  // namespace stepleak

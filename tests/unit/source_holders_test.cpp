@@ -572,6 +572,69 @@ INSTANTIATE_TEST_SUITE_P(
              "  optimizer.add_param_group(OptimizerParamGroup(other->parameters()));\n }\n};\n",
              unknown, ""}));
 
+// A trainer that lends a function a list to fill; `list`: which.
+std::string lending(const std::string& list, const std::string& after) {
+  return "void add(std::vector<at::Tensor>& list, at::Tensor x) {\n list.push_back(x);  // keeps\n}\n"
+         "struct Trainer {\n int n = 0;\n std::vector<at::Tensor> losses;\n"
+         " std::map<int, std::vector<at::Tensor>> by_task;\n void step() {\n  std::vector<at::Tensor> parts;\n"
+         "  auto x = at::rand(4);  // made\n  add(" +
+         list + ", x);\n  " + after + "\n }\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfLenders, SourceHoldersTest,
+    testing::Values(
+        Case{"a member", lending("losses", ""), unbounded, "Trainer::losses (std::vector<at::Tensor>) -> Tensor"},
+        Case{"a member that is emptied", lending("losses", "if (++n % 50 == 0) losses.clear();"), reset,
+             "Trainer::losses (std::vector<at::Tensor>) -> Tensor"},
+        Case{"an item", lending("by_task[n % 3]", ""), unbounded,
+             "Trainer::by_task (std::map<int,std::vector<at::Tensor>>) -> Tensor"},
+        Case{"an item that is emptied", lending("by_task[n % 3]", "if (++n % 50 == 0) by_task[0].clear();"), reset,
+             "Trainer::by_task (std::map<int,std::vector<at::Tensor>>) -> Tensor"},
+        Case{"one of the step's own", lending("parts", "show(at::stack(parts));"), unknown, ""},
+        Case{"one of two", lending("losses", "add(by_task[0], x);"), unknown,
+             "local list (std::vector<at::Tensor>&) -> Tensor"},
+        Case{"one of the step's own that is kept",
+             "void add(std::vector<at::Tensor>& list, at::Tensor x) {\n list.push_back(x);\n}\n"
+             "struct Trainer {\n std::vector<std::vector<at::Tensor>> epochs;\n void step() {\n"
+             "  std::vector<at::Tensor> parts;\n  add(parts, at::rand(4));  // made\n"
+             "  epochs.push_back(std::move(parts));  // keeps\n }\n};\n",
+             unbounded, "Trainer::epochs (std::vector<std::vector<at::Tensor>>) -> Tensor"},
+        Case{"made where it is filled",
+             "void fill(std::vector<at::Tensor>& list) {\n list.push_back(at::rand(4));  // made\n}\n"
+             "struct Trainer {\n std::vector<std::vector<at::Tensor>> epochs;\n void step() {\n"
+             "  std::vector<at::Tensor> parts;\n  fill(parts);  // call\n"
+             "  epochs.push_back(parts);  // keeps\n }\n};\n",
+             unbounded, "Trainer::epochs (std::vector<std::vector<at::Tensor>>) -> Tensor"},
+        Case{
+            "of an object that a watched loop has",
+            "struct Loop {\n std::vector<at::Tensor> losses;\n};\nvoid train() {\n Loop loop;\n Watch watch(quick());\n"
+            " do {\n  loop.losses.push_back(at::rand(4));  // made, keeps\n } while (watch.step());\n}\n",
+            unbounded, "Loop::losses (std::vector<at::Tensor>) -> Tensor"},
+        Case{
+            "of an object that a loop has which is not watched",
+            "struct Loop {\n std::vector<at::Tensor> losses;\n};\nvoid train() {\n Loop loop;\n Watch watch(quick());\n"
+            " do {\n  loop.losses.push_back(at::rand(4));  // made\n } while (other.step());\n}\n",
+            unknown, ""},
+        Case{"of a watched loop without braces",
+             "void train() {\n std::vector<at::Tensor> losses;\n Watch watch(quick());\n"
+             " do losses.push_back(at::rand(4));  // made, keeps\n while (watch.step());\n}\n",
+             unbounded, "local losses (std::vector<at::Tensor>) -> Tensor"},
+        Case{
+            "emptied through a pointer",
+            "struct Trainer {\n int n = 0;\n std::vector<at::Tensor> losses;\n void step() {\n  auto* list = &losses;\n"
+            "  losses.push_back(at::rand(4));  // made, keeps\n  if (++n % 50 == 0) (*list).clear();\n }\n};\n",
+            reset, "Trainer::losses (std::vector<at::Tensor>) -> Tensor"},
+        Case{"one of two by a condition",
+             "struct Trainer {\n std::vector<at::Tensor> losses, scores;\n void step(bool on) {\n"
+             "  auto& list = on ? losses : scores;\n  losses.push_back(at::rand(4));  // made, keeps\n  "
+             "list.clear();\n }\n};\n",
+             unknown, "Trainer::losses (std::vector<at::Tensor>) -> Tensor"},
+        Case{
+            "an item that another takes the place of",
+            log_with("lines[name].push_back(x);  // keeps\n  if (++n % 50 == 0) lines.insert_or_assign(name, none());"),
+            reset, kLines}));
+
 // `statements` follow one that makes `net`, and one that makes `hidden` of it.
 std::string trial_with(const std::string& statements) {
   return "struct Trial {\n at::Tensor weight;\n void step() {\n  auto net = std::make_shared<Net>();  // made\n"
