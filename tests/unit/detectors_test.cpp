@@ -31,6 +31,7 @@ struct Kept {
   std::int64_t storage_bytes = 1024;
   bool is_in_optimizer = false;
   int holder = -1;
+  std::uint64_t place = 0;  // in what a step has of addresses
 };
 
 TraceBuilder leaking(std::int64_t bytes, std::int64_t blocks, std::int64_t nodes) {
@@ -45,7 +46,7 @@ TraceBuilder leaking(std::int64_t bytes, std::int64_t blocks, std::int64_t nodes
 
 void keep(TraceBuilder& builder, const Kept& kept) {
   for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
-    const auto address = static_cast<std::uint64_t>(0x1000 * step);
+    const auto address = static_cast<std::uint64_t>(0x1000 * step) + kept.place;
     builder.with_survivor({.birth_step = step,
                            .identity = address,
                            .storage = address,
@@ -191,6 +192,25 @@ TEST(GrowthDetectorTest, DetectsFreshTensorsThatAreKept) {
   auto builder = leaking(1024, 1, 0);
   keep(builder, {.is_computed = false});
   EXPECT_EQ(kinds_of(builder), std::set{Kind::growth});
+}
+
+// Moments that optimizer.step() makes, of parameters that were added to it; what bounds its groups.
+std::string holder_of_moments(StructureType type) {
+  auto builder = leaking(4096, 2, 0);
+  builder.with_object({.type = "torch::optim::Adam", .name = "Trainer::optimizer"})
+      .with_holder({.held = 0,
+                    .container = 0,
+                    .kept_by = {.file = "train.cpp", .line = 7, .text = "optimizer.add_param_group(weights);"},
+                    .structure = {.type = type},
+                    .is_of_sources = true});
+  keep(builder, {.is_computed = true, .holder = 0});
+  keep(builder, {.is_computed = false, .bytes = 2048, .storage_bytes = 2048, .place = 0x800});
+  return Analysed(builder.build()).findings(GrowthDetector()).at(0).kept_by.text;
+}
+
+TEST(GrowthDetectorTest, LeadsFromStateToTheGroupThatWasAdded) {
+  EXPECT_EQ(holder_of_moments(StructureType::unbounded), "optimizer.add_param_group(weights);");
+  EXPECT_EQ(holder_of_moments(StructureType::conditional), "");
 }
 
 TEST(GrowthDetectorTest, IgnoresALevelThatIsConstant) { EXPECT_TRUE(kinds_of(leaking(0, 0, 0)).empty()); }
