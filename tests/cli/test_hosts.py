@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,10 @@ def without_figures(outcome: Outcome) -> tuple[int, list[str], list[str]]:
     return outcome.code, out, [line for line in err if not line.startswith("stepleak: N of N done")]
 
 
+def without_folder(outcome: Outcome, folder: Path) -> Outcome:
+    return Outcome(outcome.code, *(text.replace(str(folder), "FOLDER") for text in (outcome.out, outcome.err)))
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -78,6 +83,62 @@ def without_figures(outcome: Outcome) -> tuple[int, list[str], list[str]]:
 )
 def test_both_hosts_say_the_same(arguments: list[str], stepleak: CommandLine, in_python: PythonHost) -> None:
     assert without_figures(in_python(*arguments)) == without_figures(stepleak(*arguments))
+
+
+SESSION = """
+    init --ci gitlab
+    init --ci gitlab
+    list mine_*
+    baseline update --suite mine_* --device cpu
+    baseline show mine_clean
+    gate --suite mine_* --device cpu --junit gate.xml
+    run train.py:leaks --device cpu --json leak.json --trace leak.trace
+    analyze leak.trace --sarif leak.sarif
+    report leak.json --html leak.html
+    report train.py
+    known add leak.json --reason later
+    known add train.py --reason later
+    watch --device cpu --exit-code script.py
+    doctor
+    completion bash
+    completion zsh
+    completion fish
+"""
+"""Each verb in a user's project: what one stores another one reads, and the second init finds what the first wrote."""
+
+PROJECT = {
+    "train.py": TRAIN,
+    "script.py": "import torch\nkept = []\nfor _ in range(200):\n    torch.ones(8).sum()\n",
+    "leaks/mine.py": """
+        from stepleak.scenario import clean
+
+        @clean(report="")
+        def mine_clean(device):
+            "Keeps nothing."
+            return lambda: None
+    """,
+    "pyproject.toml": '[tool.stepleak]\nscenarios = "leaks"\nbaselines = "accepted"\n',
+}
+
+
+def test_both_hosts_do_the_same_with_every_verb(stepleak: CommandLine, tmp_path: Path) -> None:
+    calls = [line.split() for line in SESSION.strip().splitlines()]
+    verbs = re.findall(r"^  ([a-z]+)  ", stepleak("--help").out.partition("Subcommands:")[2], re.MULTILINE)
+    assert {call[0] for call in calls} == {*verbs}
+
+    def outcomes(host: CommandLine) -> list[Outcome]:
+        for name, text in PROJECT.items():
+            host.write(name, text)
+        return [without_folder(host(*call), host.folder) for call in calls]
+
+    hosts = (CommandLine(tmp_path / "program"), PythonHost(tmp_path / "python"))
+    with ThreadPoolExecutor(2) as pool:  # most calls start an interpreter with torch
+        of_program, of_python = pool.map(outcomes, hosts)
+    for call, program, python in zip(calls, of_program, of_python, strict=True):
+        assert without_figures(python) == without_figures(program), call
+    written = [{path.relative_to(host.folder) for path in host.folder.rglob("*.*")} for host in hosts]
+    assert written[0] == written[1]
+    assert {Path("leak.html"), Path("leak.sarif"), Path("accepted/cpu/mine_clean.json")} <= written[0]
 
 
 def test_a_step_finds_the_same_process_in_both(stepleak: CommandLine, in_python: PythonHost) -> None:
