@@ -54,6 +54,11 @@ def test_every_lack_is_of_a_check_that_is_made() -> None:
     assert set(compatibility.LACKS) <= set(re.findall(r"'(STEPLEAK_\w+)':", checks))
 
 
+def test_what_the_table_says_is_in_results_and_doctor_too() -> None:
+    said = (compatibility.ROOT / "harness/probes/torch/compat/lacks.hpp").read_text(encoding="utf-8")
+    assert set(compatibility.LACKS) == set(re.findall(r"^#ifndef (STEPLEAK_\w+)$", said, re.MULTILINE))
+
+
 def test_what_was_not_run_is_a_dash(tmp_path: Path) -> None:
     assert compatibility.tests_of(tmp_path) == "-"
     assert compatibility.scenarios_of(tmp_path) == "-"

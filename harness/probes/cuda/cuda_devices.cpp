@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "harness/probes/torch/compat/lacks.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -113,11 +115,13 @@ std::map<std::string, std::string> cuda_conditions(Device device) {
   (void)cudaRuntimeGetVersion(&runtime);
   auto back_end = c10::cuda::CUDACachingAllocator::name();
   if (is_uncached()) back_end = "uncached";
-  return {{"gpu", properties.name},
-          {"gpu capability", fmt::format("{}.{}", properties.major, properties.minor)},
-          {"cuda driver", version_text(driver)},
-          {"cuda runtime", version_text(runtime)},
-          {"cuda allocator", back_end}};
+  auto conditions = lacks_on_gpu();
+  conditions.insert({{"gpu", properties.name},
+                     {"gpu capability", fmt::format("{}.{}", properties.major, properties.minor)},
+                     {"cuda driver", version_text(driver)},
+                     {"cuda runtime", version_text(runtime)},
+                     {"cuda allocator", back_end}});
+  return conditions;
 }
 
 std::string pci_bus_id(Device device) {

@@ -28,7 +28,8 @@ struct CudaAnswer {
 /// Asks in a child process, so that this one can still fork workers that use CUDA; once, then remembered.
 [[nodiscard]] const CudaAnswer& ask_cuda_in_child();
 
-/// The device's model, versions of driver and runtime, and the allocator's back end, for the result.
+/// The device's model, versions of driver and runtime, the allocator's back end, and what this torch lacks, for the
+/// result.
 [[nodiscard]] std::map<std::string, std::string> cuda_conditions(Device device);
 
 /// Bus address of a device, as NVML wants it: "00000000:04:00.0".
