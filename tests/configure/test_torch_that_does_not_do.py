@@ -68,7 +68,7 @@ def configure(interpreter: Path, build: Path, packages: Path | None, *options: s
 def test_without_torch_the_way_to_build_is_named(interpreter: Path, tmp_path: Path) -> None:
     out = configure(interpreter, tmp_path / "build", None)
     assert f"the interpreter {interpreter} has no torch" in out
-    assert "install the torch that you use, then stepleak with --no-build-isolation" in out
+    assert "install the torch that you use, then stepleak again; where torch is there, build with --no-build" in out
 
 
 def test_a_torch_that_is_too_old_is_refused(interpreter: Path, tmp_path: Path) -> None:
