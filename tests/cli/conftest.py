@@ -75,7 +75,7 @@ class CommandLine:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=300,  # not a matter of how busy the machine is
             check=False,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)

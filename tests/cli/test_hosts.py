@@ -59,7 +59,7 @@ def in_python(stepleak: CommandLine) -> PythonHost:
 def without_figures(outcome: Outcome) -> tuple[int, list[str], list[str]]:
     """Times and rates of the host heap differ between any two runs, and a slow one tells how far it is."""
     out, err = (re.sub(r"\d[\d.]*", "N", text).splitlines() for text in (outcome.out, outcome.err))
-    return outcome.code, out, [line for line in err if not line.startswith("stepleak: N of N done")]
+    return outcome.code, out, [line for line in err if not re.match(r"stepleak: (N of N done|.* · step N · )", line)]
 
 
 def without_folder(outcome: Outcome, folder: Path) -> Outcome:
