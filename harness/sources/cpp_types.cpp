@@ -35,6 +35,11 @@ constexpr std::array<std::string_view, 23> kGrowing{"vector",
 constexpr std::array<std::string_view, 5> kFixed{"circular_buffer", "static_vector", "inplace_vector", "array",
                                                  "bitset"};
 
+constexpr std::array<std::string_view, 16> kNumbers{"float",    "double",   "int",     "long",     "bool",    "char",
+                                                    "short",    "unsigned", "size_t",  "int64_t",  "int32_t", "uint8_t",
+                                                    "uint64_t", "uint32_t", "int16_t", "ptrdiff_t"};
+constexpr std::array<std::string_view, 7> kWords{"std", "const", "static", "thread_local", "inline", "mutable", "pair"};
+
 // Names of names.
 constexpr int kMostAliases = 4;
 
@@ -129,6 +134,18 @@ CppCapacity capacity_of(const CppContainer& container, const CppProject& project
 
 bool is_associative(const CppContainer& container, const CppProject& project) {
   return is_one_of(std::string_view(word_of(container, project)), kAssociative);
+}
+
+bool holds_numbers(const CppContainer& container) {
+  bool is_number = false;
+  for (const auto& word : tokens_of(container.type)) {
+    if (!word.is_name()) continue;
+    is_number = is_one_of(word.text, kNumbers);
+    const bool is_known =
+        is_number || is_one_of(word.text, kGrowing) || is_one_of(word.text, kFixed) || is_one_of(word.text, kWords);
+    if (!is_known) return false;
+  }
+  return is_number;
 }
 
 bool is_memory_stream(const CppContainer& container, const CppProject& project) {

@@ -20,6 +20,8 @@ enum class CppCapacity : std::uint8_t {
 [[nodiscard]] CppCapacity capacity_of(const CppContainer& container, const CppProject& project);
 /// A map or a set: it is filled once a key.
 [[nodiscard]] bool is_associative(const CppContainer& container, const CppProject& project);
+/// A number, or a container of numbers alone, by its declared type.
+[[nodiscard]] bool holds_numbers(const CppContainer& container);
 /// A std::stringstream or std::ostringstream, or a pointer to one.
 [[nodiscard]] bool is_memory_stream(const CppContainer& container, const CppProject& project);
 /// A vector, an array or a deque: an index replaces what is there.

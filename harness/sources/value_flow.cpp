@@ -422,7 +422,9 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
       add_capture(file, {holder, i + 1}, kCapturingType);
     } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
-      if (is_here || has_value(arguments_of(file, i + 1))) {
+      // What holds numbers keeps nothing but its own memory: "losses.push_back(loss.item<float>())".
+      const bool is_of_numbers = holds_numbers(names_.referent_of({&file, i - 2}));
+      if (is_here || (has_value(arguments_of(file, i + 1)) && !is_of_numbers)) {
         const auto type = token.is(kGrouping) ? CppFill::Type::group : CppFill::Type::entry;
         add_fill(type, callable, {&file, i}, i - 2, values);
       }
@@ -539,6 +541,7 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   if (!file.token(receiver).is_name()) return;
   const TokenAt use{&file, receiver};
   auto container = names_.referent_of({&file, last});
+  if (type == CppFill::Type::sum && holds_numbers(container)) return;
   if (container.is_lent()) {
     const auto lent = lender_of(container);
     if (!lent.has_value()) return;

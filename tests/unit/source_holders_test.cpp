@@ -219,6 +219,19 @@ INSTANTIATE_TEST_SUITE_P(
              "using Tensors = std::vector<at::Tensor>;\n" +
                  test_with("Tensors kept;", "kept.push_back(at::rand(4));  // keeps"),
              unbounded, "local kept (Tensors) -> Tensor", -1, true},
+        Case{"numbers",
+             "struct Log {\n double sum = 0;\n std::map<int, std::vector<float>> scores;\n void step() {\n"
+             "  auto loss = at::rand(4).sum();  // made\n  scores[0].push_back(loss.item<float>());\n"
+             "  sum = sum + loss.max();\n  sum += loss.sum();\n }\n};\n",
+             unknown, ""},
+        Case{"pairs of a number and a tensor",
+             test_with("std::vector<std::pair<at::Tensor, int>> kept;",
+                       "auto x = at::rand(4);\nkept.emplace_back(x, 3);  // keeps"),
+             unbounded, "local kept (std::vector<std::pair<at::Tensor,int>>) -> Tensor", -1, true},
+        Case{"numbers in memory of their own",
+             "struct Log {\n std::vector<float> scores;\n void step(float score) {\n"
+             "  scores.push_back(score);  // made, keeps\n }\n};\n",
+             unbounded, "Log::scores (std::vector<float>) -> Tensor"},
         Case{"a sum with its graph",
              test_with("auto total = at::zeros({});", "auto loss = f(n);\ntotal = total + loss;  // keeps"), unbounded,
              "local total (auto) -> Tensor", -1, true},
