@@ -192,10 +192,16 @@ std::string limit_of(const Result& result) {
     const auto floor = limit.floors.find({counter});
     if (floor != limit.floors.end()) text += fmt::format(", {:.0f} {}/step", floor->second, what);
   };
-  // What begins in the last window has no rise yet between the lowest values of two, which noisy ledgers are judged by.
-  const bool has_noisy =
-      limit.floors.contains({Counter::heap_bytes}) || limit.floors.contains({Counter::resident_bytes});
-  const auto unseen = has_noisy ? limit.period_steps : 0;
+  // What begins in the last window has no rise yet between the lowest values of two, which noisy ledgers are judged by;
+  // nor has what began since the last reading before it.
+  std::int64_t unseen = 0;
+  for (const auto counter : {Counter::heap_bytes, Counter::resident_bytes}) {
+    const auto* noisy = result.trace.ledger({counter});
+    if (noisy == nullptr || !limit.floors.contains({counter})) continue;
+    const auto steps = noisy->steps();
+    const auto gap = steps.size() < 2 ? 1 : steps.back() - steps[steps.size() - 2];
+    unseen = std::max(unseen, limit.period_steps + gap - 1);
+  }
   bool is_uncounted = false;
   bool has_gpu = false;
   add({Counter::heap_bytes}, "of host heap");
@@ -214,7 +220,7 @@ std::string limit_of(const Result& result) {
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
   return fmt::format("{}, or one block{} every {} steps, and nothing that begins after step {}{}{}{}", text,
                      has_gpu ? " (of reserved and page-locked memory, too)" : "", limit.period_steps,
-                     result.steps - unseen, declared_of(result.declared),
+                     std::max<std::int64_t>(0, result.steps - unseen), declared_of(result.declared),
                      is_heap_unseen ? "; the host heap was not seen" : "",
                      is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
 }
