@@ -81,13 +81,21 @@ class CountReader {
     const auto& home = *variable.declared.file;
     if (const auto callable = home.callable_of(variable.declared.token); is_parameter(variable)) {
       return is_raised_argument(variable.declared, depth);
-    } else if (callable >= 0 && step_.contains(variable.declared) &&
+    } else if (callable >= 0 && step_.contains(variable.declared) && !is_around_step(home, callable) &&
                variable.type.find("static") == std::string::npos) {
       // One of the step's own begins anew, and is what it is made of.
       return !is_set_or_raised(variable).first && is_counted(home, CppNames::source_of(variable.declared), depth + 1);
     }
     const auto [is_set, is_raised] = is_set_or_raised(variable);
     return is_raised && !is_set;
+  }
+
+  // Whether the step is a lambda in a function: that one runs once, whoever else has its name.
+  [[nodiscard]] bool is_around_step(const CppFile& home, int callable) const {
+    const auto& body = home.block(callable).body;
+    return std::any_of(step_.roots.begin(), step_.roots.end(), [&](const CppBlockAt& root) {
+      return root.file == &home && root.index != callable && body.contains(root.block().body.first);
+    });
   }
 
   [[nodiscard]] static bool is_parameter(const CppContainer& variable) {
@@ -113,6 +121,9 @@ class CountReader {
       if (!is_more && !is_address && !is_lowered && !is_one_of(next.text, kSettings)) continue;
       const auto meant = names_.resolve(use).declared;
       if (meant.file != nullptr && meant != variable.declared) continue;
+      // A function's own variable has its name in no other file.
+      const bool is_elsewhere = variable.scope == CppContainer::Scope::local && use.file != variable.declared.file;
+      if (is_elsewhere) continue;
       // One of a loop begins again each time.
       is_raised = is_raised || (is_more && !is_in_loop_head(file, use.token));
       is_set = is_set || !is_more || (next.is("+=") && file.token(use.token + 2).is("-"));

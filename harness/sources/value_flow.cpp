@@ -112,9 +112,11 @@ bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const
 }
 
 // addr2line may give what is inlined into a function, as the standard library's code is, the name of that function.
+// What calls a std::function is ours none the less.
 bool is_of_harness(const Frame& frame) {
-  return frame.function.find("stepleak::") != std::string::npos &&
-         frame.file.find("/include/c++/") == std::string::npos;
+  const bool is_library = frame.file.find("/include/c++/") != std::string::npos;
+  const bool is_call = frame.file.ends_with("/std_function.h") || frame.file.ends_with("/invoke.h");
+  return frame.function.find("stepleak::") != std::string::npos && (!is_library || is_call);
 }
 
 bool is_lambda(const Frame& frame) {
