@@ -59,15 +59,19 @@ def scores(truths: list[Truth], tmp_path_factory: pytest.TempPathFactory) -> lis
         results = json.loads(RESULTS.read_text(encoding="utf-8"))
         # A gate leaves out what no run decides yet.
         there = {result["target"] for result in results}
-        marked = [truth.name for truth in truths if truth.not_yet and not truth.needs_gpu and truth.name not in there]
+        marked = [
+            truth.name
+            for truth in truths
+            if truth.not_yet and not (truth.needs_gpu or truth.missing) and truth.name not in there
+        ]
         if marked:
             results += results_of(tmp_path_factory.mktemp("marked") / "results.json", *marked)
             RESULTS.write_text(json.dumps(results), encoding="utf-8")
     else:
         results = results_of(RESULTS, "*")
-    # Without a GPU those that need one are left out.
+    # Without a GPU those that need one are left out, and those whose library is not installed.
     names = {result["target"] for result in results}
-    assert names == {truth.name for truth in truths if truth.name in names or not truth.needs_gpu}
+    assert names == {t.name for t in truths if t.name in names or not (t.needs_gpu or t.missing)}
     scores = scores_of(results, truths)
     print("\n".join(["", table_of(scores), *left_out(truths)]))
     return scores
