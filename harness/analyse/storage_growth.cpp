@@ -98,7 +98,7 @@ Trend tensor_trend(const Evidence& evidence) {
 bool holds_what_belongs_to_it(const Recording& recording, const Holder& holder) {
   if (!holder.is_of_sources) return false;
   if (holds_its_own(recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type)) return true;
-  return has_no_known_end(holder.structure) && holder.kept_by.text.find("add_param_group(") != std::string::npos;
+  return has_no_known_end(holder.structure) && adds_parameter_group(holder.kept_by);
 }
 
 // Where such a holder keeps something of as many steps.

@@ -119,7 +119,7 @@ std::string fix_of_capture(const Finding& finding, const Recording& recording) {
 
 // Where what is kept was handed to an optimizer, whatever it is.
 std::string fix_of_group(const Finding& finding, const Recording& recording) {
-  if (finding.kept_by.text.find("add_param_group(") == std::string::npos) return {};
+  if (!adds_parameter_group(finding.kept_by)) return {};
   const auto* holder = holder_of(finding, recording);
   if (holder != nullptr && holder->is_of_sources) {
     return "take the old group from param_groups() and its parameters from state(), or make a new optimizer";

@@ -51,8 +51,8 @@ bool is_parameter_of(const CppBlock& block, std::size_t token) {
 
 }  // namespace
 
-bool CppContainer::is_lent() const {
-  if (declared.file == nullptr || !is_reference()) return false;
+bool CppContainer::is_parameter() const {
+  if (declared.file == nullptr) return false;
   const auto& blocks = declared.file->blocks();
   return std::any_of(blocks.begin(), blocks.end(),
                      [&](const CppBlock& block) { return is_parameter_of(block, declared.token); });

@@ -27,9 +27,11 @@ struct CppContainer {
   /// What is meant is one of the things in it: of `queues`, in `auto& queue = queues[i]; queue.push_back(x);`.
   bool is_item = false;
 
+  /// Whether a function or a lambda is given it.
+  [[nodiscard]] bool is_parameter() const;
   [[nodiscard]] bool is_reference() const { return type.ends_with('&') || type.ends_with('*'); }
   /// Whether it is a parameter that stands for what the caller has.
-  [[nodiscard]] bool is_lent() const;
+  [[nodiscard]] bool is_lent() const { return is_reference() && is_parameter(); }
 };
 
 /// Whether a method gives one of the things in a container of the standard library: `at`, `back`.

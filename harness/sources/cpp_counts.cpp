@@ -79,30 +79,16 @@ class CountReader {
     const auto variable = names_.resolve(name);
     if (variable.declared.file == nullptr) return false;
     const auto& home = *variable.declared.file;
-    if (const auto callable = home.callable_of(variable.declared.token); is_parameter(variable)) {
+    if (const auto callable = home.callable_of(variable.declared.token); variable.is_parameter()) {
       return is_raised_argument(variable.declared, depth);
-    } else if (callable >= 0 && step_.contains(variable.declared) && !is_around_step(home, callable) &&
+    } else if (callable >= 0 && step_.contains(variable.declared) && !step_.is_in(home, callable) &&
                variable.type.find("static") == std::string::npos) {
-      // One of the step's own begins anew, and is what it is made of.
+      // One of the step's own begins anew, and is what it is made of; one of the function around it does not, whoever
+      // else has that one's name.
       return !is_set_or_raised(variable).first && is_counted(home, CppNames::source_of(variable.declared), depth + 1);
     }
     const auto [is_set, is_raised] = is_set_or_raised(variable);
     return is_raised && !is_set;
-  }
-
-  // Whether the step is a lambda in a function: that one runs once, whoever else has its name.
-  [[nodiscard]] bool is_around_step(const CppFile& home, int callable) const {
-    const auto& body = home.block(callable).body;
-    return std::any_of(step_.roots.begin(), step_.roots.end(), [&](const CppBlockAt& root) {
-      return root.file == &home && root.index != callable && body.contains(root.block().body.first);
-    });
-  }
-
-  [[nodiscard]] static bool is_parameter(const CppContainer& variable) {
-    const auto& blocks = variable.declared.file->blocks();
-    return std::any_of(blocks.begin(), blocks.end(), [&](const CppBlock& block) {
-      return block.is_callable() && block.parameters.contains(variable.declared.token);
-    });
   }
 
   // What the steps do with a variable: whether they set it, and whether they raise it.

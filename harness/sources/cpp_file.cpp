@@ -250,6 +250,10 @@ int CppFile::callable_at(int line, bool in_lambda) const {
   return found;
 }
 
+bool CppFile::is_constructor(const CppBlock& function) const {
+  return !function.name.empty() && (function.name == function.owner || function.name == class_around(function.head));
+}
+
 std::string_view CppFile::class_around(std::size_t token) const {
   for (auto index = block_of_[token]; index >= 0; index = block(index).parent) {
     const auto& around = block(index);

@@ -68,6 +68,8 @@ class CppFile {
   [[nodiscard]] int callable_at(int line, bool in_lambda) const;
   /// The class whose members a token sees by their names alone; empty: none.
   [[nodiscard]] std::string_view class_around(std::size_t token) const;
+  /// Whether a function is of the name of its class.
+  [[nodiscard]] bool is_constructor(const CppBlock& function) const;
   /// Statements of a body, in order; those of the blocks in it, too; a lambda is part of the statement around it.
   [[nodiscard]] std::vector<TokenRange> statements(TokenRange body) const;
   /// What commas part, of arguments or parameters: none of those in brackets, nor of a template's, which only

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/sources/cpp_reach.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace stepleak {
@@ -18,6 +19,13 @@ bool CppStep::contains(const TokenAt& at) const {
     if (reached.contains({at.file, index})) return true;
   }
   return false;
+}
+
+bool CppStep::is_in(const CppFile& file, int callable) const {
+  const auto& body = file.block(callable).body;
+  return std::any_of(roots.begin(), roots.end(), [&](const CppBlockAt& root) {
+    return root.file == &file && root.index != callable && body.contains(root.block().body.first);
+  });
 }
 
 std::set<CppBlockAt> reached_from(const std::set<CppBlockAt>& callables, const CppNames& names) {

@@ -15,6 +15,8 @@ struct CppStep {
 
   /// Whether a token stands in one of them, or in a lambda in one.
   [[nodiscard]] bool contains(const TokenAt& at) const;
+  /// Whether it is a lambda in a function of a file.
+  [[nodiscard]] bool is_in(const CppFile& file, int callable) const;
 };
 
 /// The functions that may run where some others do: those whose names stand in them, and so on. A method counts where

@@ -92,10 +92,7 @@ class Reader {
   [[nodiscard]] bool may_be_of_step(const CppContainer& object) const {
     if (object.scope != CppContainer::Scope::local || step_.contains(object.declared)) return true;
     const auto callable = object.declared.file->callable_of(object.declared.token);
-    return std::any_of(step_.roots.begin(), step_.roots.end(), [&](const CppBlockAt& root) {
-      return root.file == object.declared.file && callable >= 0 &&
-             root.file->block(callable).body.contains(root.block().body.first);
-    });
+    return callable >= 0 && step_.is_in(*object.declared.file, callable);
   }
 
   void read_object(const CppContainer& object, bool is_wrapped) {
@@ -162,9 +159,7 @@ class Reader {
 
   // What runs only where the object, its fixture or the program begins or ends frees nothing between.
   [[nodiscard]] static bool is_at_an_end(const CppFile& file, const CppBlock& function) {
-    const bool is_constructor = !function.name.empty() &&
-                                (function.name == function.owner || function.name == file.class_around(function.head));
-    return is_constructor || function.name == "~" || function.name.starts_with("TearDown") ||
+    return file.is_constructor(function) || function.name == "~" || function.name.starts_with("TearDown") ||
            function.name.starts_with("SetUp");
   }
 

@@ -189,12 +189,15 @@ bool captures(const CppFile& file, std::size_t bracket, std::string_view name) {
   });
 }
 
-// The bracket of a lambda in a range that holds a variable; the range's end where there is none.
-std::size_t lambda_that_holds(const CppFile& file, TokenRange range, std::string_view name) {
-  for (auto i = range.first; i < range.end; ++i) {
-    if (file.token(i).is("[") && captures(file, i, name)) return i;
+// Whether a value, by the token that names it, is given a lambda that holds it.
+bool is_given_itself(const CppFile& file, std::size_t name, TokenRange given,
+                     const std::set<std::string_view>& values) {
+  const auto word = file.token(name).text;
+  if (!values.contains(word)) return false;
+  for (auto i = given.first; i < given.end; ++i) {
+    if (file.token(i).is("[") && captures(file, i, word)) return true;
   }
-  return range.end;
+  return false;
 }
 
 // What stands before the "=" of "auto [a, b] = f()" and of "const auto loss = f()".
@@ -336,9 +339,7 @@ std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
     is_returned = follow(place.callable, line, handed_[place.callable], 0);
     if (is_returned && block.type == CppBlock::Type::lambda) follow_result(place.callable);
     // A constructor "returns" the object that it makes.
-    const bool is_constructor = !block.name.empty() && (block.name == block.owner ||
-                                                        block.name == place.callable.file->class_around(block.head));
-    is_returned = is_returned || (is_constructor && line > 0);
+    is_returned = is_returned || (place.callable.file->is_constructor(block) && line > 0);
     const auto caller = &place + 1;
     if (!is_returned && (caller == places.data() + places.size() || !handed_.contains(caller->callable))) break;
   }
@@ -417,11 +418,9 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     const auto& token = file.token(i);
     const bool is_call = token.is_name() && file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
     const bool is_method = file.token(i - 1).is(".") || file.token(i - 1).is("->");
-    const auto holder = begin_of_path(file, i);
-    const auto given = is_call ? arguments_of(file, i + 1) : TokenRange{};
-    if (is_method && token.is(kHooking) && values.contains(file.token(holder).text) &&
-        lambda_that_holds(file, given, file.token(holder).text) < given.end) {
-      add_capture(file, {holder, i + 1}, kCapturingType);
+    const bool is_hook = is_call && is_method && token.is(kHooking);
+    if (is_hook && is_given_itself(file, begin_of_path(file, i), arguments_of(file, i + 1), values)) {
+      add_capture(file, {begin_of_path(file, i), i + 1}, kCapturingType);
     } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       // What holds numbers keeps nothing but its own memory: "losses.push_back(loss.item<float>())".
@@ -503,9 +502,7 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
       file.token(name).is_name() && (name == left.first || file.token(name - 2).is("this") ||
                                      !(file.token(name - 1).is(".") || file.token(name - 1).is("->")));
   const auto begin = begin_of_path(file, name);
-  const auto holder = file.token(begin).text;
-  if (begin < name && values.contains(holder) &&
-      lambda_that_holds(file, {mark + 1, statement.end}, holder) < statement.end) {
+  if (begin < name && is_given_itself(file, begin, {mark + 1, statement.end}, values)) {
     add_capture(file, {begin, mark}, kCapturingType);
   }
   // "std::tie(output, state) = cell(x, state);"

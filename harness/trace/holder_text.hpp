@@ -20,6 +20,11 @@ inline constexpr std::string_view kContextType = "AutogradContext";
   return type == kCapturingType || type == kContextType;
 }
 
+/// Whether a statement hands an optimizer one more group of parameters, in C++ or Python.
+[[nodiscard]] inline bool adds_parameter_group(const Statement& statement) {
+  return statement.text.find("add_param_group(") != std::string::npos;
+}
+
 /// The enumerator's own spelling, as in stored traces.
 [[nodiscard]] std::string_view to_string(EdgeType type);
 [[nodiscard]] std::optional<EdgeType> parse_edge_type(std::string_view name);

@@ -15,7 +15,6 @@
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
