@@ -144,6 +144,17 @@ bool is_rising(const Trace& trace, const SeriesKey& key, const Trends& trends) {
   return rises > 1 && has_upward_trend(values);
 }
 
+// At a look page-locked memory is what is in use (OutsideProbe::settle). Where that is as low as what was there before,
+// what it rose by were copies in flight, of which there are more the further the launches are ahead.
+bool is_pinned_rising(const Trace& trace, const Trends& trends) {
+  const SeriesKey key{Counter::pinned_bytes};
+  if (!is_rising(trace, key, trends)) return false;
+  const auto values = values_of(trace, key, trends.judged());
+  const auto settled = values.begin() + std::ssize(values) / 4;
+  const auto later = settled + (values.end() - settled) / 2;
+  return trends.of(key).is_growing() || values.back() > *std::min_element(settled, later);
+}
+
 // Whether what may be noise has gone on for twice as long as what cannot be, or until the last look that a record pass
 // can follow.
 bool is_confirmed_twice(StepRange judged, const Policy& policy) {
@@ -231,8 +242,7 @@ std::string unsettled_device_of(const Trace& trace, const Trends& trends, const 
   for (const auto& device : devices) {
     if (auto name = device.unsettled(may_decay); !name.empty()) return name;
   }
-  const SeriesKey pinned{Counter::pinned_bytes};
-  return is_rising(trace, pinned, trends) ? to_string(pinned) : "";
+  return is_pinned_rising(trace, trends) ? to_string(SeriesKey{Counter::pinned_bytes}) : "";
 }
 
 struct Unsettled {
@@ -318,7 +328,7 @@ std::vector<Finding> explaining(const std::vector<Finding>& findings) {
 }
 
 // Whether none of the last values is as low as one of as many before them.
-bool is_rising(const std::vector<std::int64_t>& values, std::vector<std::int64_t>::const_iterator settled) {
+bool is_above_before(const std::vector<std::int64_t>& values, std::vector<std::int64_t>::const_iterator settled) {
   const auto count = values.end() - settled;
   if (settled - values.begin() < count) return false;
   return *std::min_element(settled, values.end()) > *std::max_element(settled - count, settled);
@@ -404,7 +414,7 @@ std::map<std::string, std::int64_t> steady_levels(const Trace& trace, StepRange 
     if (values.empty()) continue;
     const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);
     // A few objects a step are no leak, and how many there are is a matter of how many steps a clean run took.
-    if (key.counter == Counter::python_objects && is_rising(values, settled)) continue;
+    if (key.counter == Counter::python_objects && is_above_before(values, settled)) continue;
     // A peak is gated by its highest value, a level by the one that it always comes back to.
     levels[to_string(key)] = key.counter == Counter::peak_bytes
                                  ? *std::max_element(settled, values.end())

@@ -325,6 +325,27 @@ TEST(JudgeTest, IsCleanWherePinnedOrSharedMemoryRoseOnce) {
   }
 }
 
+// The cache of page-locked blocks rises with the furthest that launches were ever ahead, and goes back at looks.
+TEST(JudgeTest, IsCleanWherePinnedMemoryIsAsLowAtLaterLooks) {
+  const auto next_with = [](std::int64_t lost_every) {
+    std::int64_t cached = 0;
+    return Analysed(TraceBuilder(1024)
+                        .with(kBytes, [](auto) { return 4096; })
+                        .with({Counter::pinned_bytes},
+                              [=, draws = Draws(1)](auto step) mutable {
+                                const bool is_ahead = step % 128 > 70 && step % 128 < 100;
+                                if (is_ahead) cached = std::max(cached, 1024 * draws.between(1, step / 16));
+                                if (step % 256 == 0) cached = 0;
+                                return cached + step / lost_every * 1024;
+                              })
+                        .build())
+        .decision()
+        .next;
+  };
+  EXPECT_EQ(next_with(4096), Next::clean);
+  EXPECT_NE(next_with(128), Next::clean);
+}
+
 // Three requests at a time, each with a cache that grows until its end, as buffers that take the place of smaller ones.
 Trace trace_of_requests(std::int64_t steps, std::int64_t shortest, std::uint64_t seed) {
   Draws draws(seed);

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::int64_t kStepsASample = 16;
 
+// `active_*` are wrong in torch 2.10 and 2.11 (pytorch#183067); this is what is cached and in use.
+std::int64_t pinned_bytes() { return at::getHostAllocator(at::kCUDA)->get_stats().allocated_bytes.current; }
+
 // Zero where the back end keeps no statistics: then everything on the device is outside.
 std::int64_t reserved_bytes(std::size_t index) {
   if (!has_statistics()) return 0;
@@ -48,10 +51,15 @@ std::vector<SeriesKey> OutsideProbe::keys() const {
   return keys;
 }
 
+void OutsideProbe::settle() {
+  SampledProbe::settle();
+  if (settled_pinned_ && pinned_bytes() > *settled_pinned_) at::getHostAllocator(at::kCUDA)->empty_cache();
+  settled_pinned_ = pinned_bytes();
+}
+
 void OutsideProbe::read(Moment moment, std::span<std::int64_t> row) {
   if (moment != Moment::after_collection) return;
-  // `active_*` are wrong in torch 2.10 and 2.11 (pytorch#183067); this is what is cached and in use.
-  row[0] = at::getHostAllocator(at::kCUDA)->get_stats().allocated_bytes.current;
+  row[0] = pinned_bytes();
   if (!is_due()) return;
   for (std::size_t i = 0; i < bus_ids_.size(); ++i) {
     if (!has_context(device_at(i))) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ namespace stepleak {
 /// namespace, MIG) answers for the whole device, other processes included. It is sampled at every 16th step, since
 /// asking the driver takes some tens of microseconds, and wherever the run settles. Not seen: what a library pins
 /// itself (cudaMallocHost, cudaHostRegister). Construct it after CUDA was started.
+///
+/// A page-locked block is taken anew where the copies out of those before it are still to be done: how many are cached
+/// is the furthest that launches were ever ahead, and rises now and then in healthy programs. So where there is more
+/// than at the look before, what is cached goes back to the system at a look, and what is read there is in use.
 class OutsideProbe final : public SampledProbe {
  public:
   explicit OutsideProbe(std::size_t device_count);
@@ -25,9 +30,11 @@ class OutsideProbe final : public SampledProbe {
   [[nodiscard]] std::string_view name() const override { return "memory outside the caching allocator"; }
   [[nodiscard]] std::string gap() const override;
   [[nodiscard]] std::vector<SeriesKey> keys() const override;
+  void settle() override;
   void read(Moment moment, std::span<std::int64_t> row) override;
 
  private:
+  std::optional<std::int64_t> settled_pinned_;  // bytes, at the look before
   std::vector<std::string> bus_ids_;
 };
 
