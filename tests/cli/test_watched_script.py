@@ -167,12 +167,16 @@ def test_stop_ends_a_task_without_a_word_of_asyncio(statement: str, folder: Comm
     assert "Traceback" not in watched.err
 
 
+HANDLERS = {"SIG_DFL": "signal.default_int_handler", "SIG_IGN": "signal.SIG_IGN"}
+
+
+@pytest.mark.parametrize("sigint", HANDLERS)  # a shell has what runs in its background ignore it
 @pytest.mark.parametrize("wait", ["results.get()", "worker.join()"])
-def test_stop_in_a_thread_ends_who_waits_for_it(wait: str, folder: CommandLine) -> None:
+def test_stop_in_a_thread_ends_who_waits_for_it(wait: str, sigint: str, folder: CommandLine) -> None:
     folder.write(
         "serve.py",
         f"""
-        import queue, threading
+        import queue, signal, threading
         import torch
 
         model = torch.nn.Linear(4, 1)
@@ -183,12 +187,17 @@ def test_stop_in_a_thread_ends_who_waits_for_it(wait: str, folder: CommandLine) 
                 for _ in range(100000000):
                     model(torch.rand(8, 4))
 
+        assert signal.getsignal(signal.SIGINT) == {HANDLERS[sigint]}
         worker = threading.Thread(target=serve, daemon=True)
         worker.start()
         {wait}
         """,
     )
-    watched = folder("watch", "--stop", "serve.py")
+    before = signal.signal(signal.SIGINT, getattr(signal, sigint))
+    try:
+        watched = folder("watch", "--stop", "serve.py")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert watched.code == 0, watched.text
     assert "serve.py is clean" in watched.err
     assert "Traceback" not in watched.err

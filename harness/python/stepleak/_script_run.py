@@ -11,6 +11,7 @@ import importlib.util
 import io
 import os
 import runpy
+import signal
 import sys
 import time
 import types
@@ -18,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stepleak._script_watch import Request, ScriptWatch, Stopped
+from stepleak._script_watch import ENDING, Request, ScriptWatch, Stopped
 
 _MOST_SECONDS_TO_END = 5.0
 """Of a thread that is to end, and may clean up."""
@@ -31,6 +32,8 @@ def run(request: Request, command: list[str]) -> None:
     for descriptor in (request.recorder, request.messages):
         os.set_inheritable(descriptor, False)
     watch = ScriptWatch(request)
+    if request.stops or request.most_steps > 0:
+        signal.signal(ENDING, signal.default_int_handler)
     sys.meta_path.insert(0, _AfterImport("torch", watch.attach))
     # Python calls this after it has waited for the script's threads and called the script's own exit functions, which
     # were registered later: there may be steps in them. To wait here would be for ever: an idle pool of threads ends

@@ -40,6 +40,11 @@ class Request:
     """End it after so many steps; 0: never."""
 
 
+ENDING = signal.SIGRTMIN + 13
+"""Ends a wait of the main thread as Ctrl-C does, also where SIGINT is ignored, as under `nohup` and in a shell's
+background, or means something else to the script."""
+
+
 class Stopped(SystemExit):
     """Ends the script at a boundary, as the user asked for."""
 
@@ -216,7 +221,7 @@ class ScriptWatch:
             return Stopped()
         if main.ident is not None:
             self.interrupting = threading.current_thread()
-            signal.pthread_kill(main.ident, signal.SIGINT)
+            signal.pthread_kill(main.ident, ENDING)
         return SystemExit(0)  # of this one alone `threading` says nothing
 
     def _boundary(self) -> None:
