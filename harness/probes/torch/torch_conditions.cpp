@@ -39,9 +39,9 @@ std::map<std::string, std::string> torch_conditions() {
   conditions["torch"] = TORCH_VERSION;
   conditions["glibc"] = ::gnu_get_libc_version();
   // Not Python's: the command line chooses otherwise, and the interpreter says itself what is in force.
-  static constexpr std::array kVariables{
-      "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "MALLOC_ARENA_MAX", "MALLOC_PERTURB_",
-      "GLIBC_TUNABLES",          "LD_PRELOAD"};
+  static constexpr std::array kVariables{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG",
+                                         "MALLOC_ARENA_MAX",        "MALLOC_PERTURB_",    "ONEDNN_MAX_CPU_ISA",
+                                         "GLIBC_TUNABLES",          "LD_PRELOAD"};
   for (const auto* name : kVariables) {
     if (const char* value = std::getenv(name); value != nullptr) conditions[std::string("env ") + name] = value;
   }
