@@ -277,9 +277,11 @@ std::map<SeriesKey, double> floors_of(const Trace& trace, const Trends& trends) 
     const auto* ledger = trace.ledger(key);
     if (ledger != nullptr && !ledger->steps().empty()) floors[key] = floor;
   };
-  add({trace.has({Counter::heap_bytes}) ? Counter::heap_bytes : Counter::resident_bytes}, kHeapFloorBytes);
-  add({Counter::mapped_bytes}, kMappedFloorBytes);
-  add({Counter::python_blocks}, kBlockFloor);
+  const bool is_heap_seen = trace.has({Counter::heap_bytes});
+  const auto& heap = is_heap_seen ? trends.heap() : trends.resident();
+  add({is_heap_seen ? Counter::heap_bytes : Counter::resident_bytes}, std::max(kHeapFloorBytes, heap.floor));
+  add({Counter::mapped_bytes}, std::max(kMappedFloorBytes, trends.of({Counter::mapped_bytes}).floor));
+  add({Counter::python_blocks}, std::max(kBlockFloor, trends.of({Counter::python_blocks}).floor));
   add({Counter::python_objects}, kHeavyObjects);
   for (const auto& device : trace.devices()) {
     add({Counter::cuda_objects, device}, kObjectFloor);

@@ -115,12 +115,13 @@ TrendState state_of(const Windows& windows, double floor_per_window, bool is_exa
     rises[w] = static_cast<double>(windows.lowest[w + 1] - windows.lowest[w]);
   }
   const auto [smallest, largest] = std::minmax_element(rises.begin(), rises.end());
-  const bool is_steady = *smallest > floor_per_window && *smallest >= kSteadiest * *largest;
+  const bool is_steady = *smallest > 0 && *smallest >= floor_per_window && *smallest >= kSteadiest * *largest;
   // An exact ledger of random sizes has rising minima once in 24 looks by chance; a leak lifts the maxima too.
   const bool is_lifted = std::adjacent_find(windows.highest.begin(), windows.highest.end(), std::greater_equal<>()) ==
                          windows.highest.end();
   if (is_steady && (is_lifted || !is_exact)) return TrendState::growing;
-  if (!is_exact) return std::max(rises[1], rises[2]) <= floor_per_window ? TrendState::flat : TrendState::undecided;
+  const auto newest = std::max(rises[1], rises[2]);
+  if (!is_exact) return newest <= 0 || newest < floor_per_window ? TrendState::flat : TrendState::undecided;
   const auto earlier_high = std::max({windows.highest[0], windows.highest[1], windows.highest[2]});
   return *largest <= 0 && windows.highest[3] <= earlier_high ? TrendState::flat : TrendState::undecided;
 }
@@ -135,13 +136,15 @@ std::int64_t median(Value begin, Value end) {
 
 }  // namespace
 
+std::int64_t window_of(std::int64_t values) { return (values - values / 4) / kWindows; }
+
 Trend trend_of(Values values, const TrendOptions& options) {
   Trend trend;
   const auto count = static_cast<std::int64_t>(values.size());
   const auto period = std::max<std::int64_t>(options.period, 1);
   if (count < std::max(kShortestSeries, 3 * period)) return trend;
   const auto settled = values.subspan(static_cast<std::size_t>(count / 4));
-  trend.window = static_cast<std::int64_t>(settled.size()) / kWindows / period * period;
+  trend.window = window_of(count) / period * period;
   if (options.is_exact) trend.period = exact_period(settled);
   if (trend.period > 0) {
     const auto rise = settled.back() - settled[settled.size() - 1 - static_cast<std::size_t>(trend.period)];

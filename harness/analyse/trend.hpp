@@ -21,6 +21,7 @@ struct Trend {
   std::int64_t window = 0;      ///< steps in a window: the longest period of a leak that this look can see
   std::int64_t period = 0;      ///< steps after which the differences repeat exactly; 0: no such period
   std::int64_t since_step = 0;  ///< first step after which the ledger never came back to where it was
+  double floor = 0;  ///< of a ledger that is read now and then: the least per step that is sure not to be flat
 
   [[nodiscard]] bool is_growing() const { return state == TrendState::growing; }
   [[nodiscard]] bool is_flat() const { return state == TrendState::flat; }
@@ -33,6 +34,9 @@ struct TrendOptions {
 };
 
 inline constexpr std::int64_t kShortestSeries = 8;
+
+/// The length of each of the four windows that so many values are cut into.
+[[nodiscard]] std::int64_t window_of(std::int64_t values);
 
 /// Judges one ledger. docs/how-it-works.md tells the rule with its reasons; in short:
 /// 1. Warm-up: the first quarter is dropped.

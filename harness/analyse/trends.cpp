@@ -114,11 +114,30 @@ double rate_of_readings(const Ledger& ledger, StepRange judged) {
   return static_cast<double>(at(last) - at(first)) / static_cast<double>(count);
 }
 
-// Of a ledger that is read now and then. What is held over a window of one reading or two says as much of when it was
-// read as of what.
-Trend process_trend(const Ledger& ledger, const TrendOptions& options, StepRange judged) {
+// The most steps that lie between what is held at one of the newest windows' begin and at the next one's: what a leak
+// adds in these steps is seen.
+std::int64_t steps_seen(const Ledger& ledger, StepRange judged, std::int64_t window) {
+  const auto read_by = [&](std::int64_t step) {
+    const auto next = std::upper_bound(ledger.steps().begin(), ledger.steps().end(), step);
+    return next == ledger.steps().begin() ? 0 : *std::prev(next);
+  };
+  const auto begin_of = [&](std::int64_t windows_to_end) { return read_by(judged.last - windows_to_end * window + 1); };
+  return std::max(begin_of(2) - begin_of(3), begin_of(1) - begin_of(2));
+}
+
+// Of a ledger that is read now and then. Windows are of whole readings, where they hold two: then a window rises by
+// what as many steps add. What is held over a window of one reading or two says as much of when it was read as of what;
+// where nothing was read for longer than a window, as in a record pass, what is held looks flat.
+Trend process_trend(const Ledger& ledger, TrendOptions options, StepRange judged) {
+  const auto gap = longest_gap(ledger, judged);
+  const bool is_declared = options.period > 0;
+  if (!is_declared && window_of(judged.count()) >= 2 * gap) options.period = gap;
   auto trend = judged_trend(ledger.held(judged.first, judged.last), options, judged);
-  if (!trend.is_growing() || options.period > 0 || trend.window >= 2 * longest_gap(ledger, judged)) return trend;
+  const auto seen = steps_seen(ledger, judged, trend.window);
+  if (trend.is_flat() && 2 * seen < trend.window) trend.state = TrendState::undecided;
+  if (seen > 0)
+    trend.floor = options.floor * std::max(1.0, static_cast<double>(trend.window) / static_cast<double>(seen));
+  if (!trend.is_growing() || is_declared || trend.window >= 2 * gap) return trend;
   if (const auto rate = rate_of_readings(ledger, judged); rate > 0) trend.per_step = rate;
   return trend;
 }
