@@ -7,7 +7,9 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <vector>
 
 namespace stepleak {
 namespace {
@@ -91,6 +93,61 @@ bool has_level_troughs(Values values, double floor) {
   return rise <= floor * static_cast<double>(troughs.back() - troughs.front());
 }
 
+// One buffer that makes room for a part of itself ahead, as strings, streams, lists and vectors do: it stands still,
+// and rises by ever more after ever more steps, at one rate in all. Seen from its newest stair back, as long as each
+// stair is at most as high as the next one, and not by far lower, and little happens in between.
+struct Stairs {
+  std::int64_t count = 0;
+  double per_step = 0;
+  bool is_overdue = false;  // the next one should have come: it may have ended
+
+  [[nodiscard]] bool is_growing() const { return count >= 5 && !is_overdue; }
+  [[nodiscard]] bool may_grow() const { return count >= 3 && !is_overdue; }
+};
+
+Stairs stairs_of(Values values) {
+  constexpr double kHigher = 1.3;      // the newest than the first, at least: what rises by as much each time is none
+  constexpr double kLowest = 1.0 / 3;  // of the next one: a buffer doubles at most, and steps are counted in readings
+  constexpr double kAlike = 1.1;
+  constexpr double kNoise = 1.0 / 8;  // of a stair
+  constexpr double kLate = 1.5;
+  const auto between = [&](std::size_t from, std::size_t to) { return static_cast<double>(values[to] - values[from]); };
+  const auto rise_at = [&](std::size_t i) { return between(i - 1, i); };
+  double highest = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) highest = std::max(highest, rise_at(i));
+  std::vector<std::size_t> stairs;  // the newest first
+  auto after = values.size();
+  double height = highest;
+  for (auto i = values.size() - 1; i > 0 && highest > 0; --i) {
+    const auto rise = rise_at(i);
+    if (rise < (stairs.empty() ? highest / kAlike : kLowest * height)) {
+      if (std::abs(rise) > kNoise * height) break;
+      continue;
+    }
+    if (rise > kAlike * height || std::abs(between(i, after - 1)) > kNoise * height) break;
+    stairs.push_back(i);
+    height = rise;
+    after = i;
+  }
+  Stairs found{.count = std::ssize(stairs)};
+  if (found.count < 3 || rise_at(stairs.front()) < kHigher * rise_at(stairs.back())) return {};
+  double slowest = std::numeric_limits<double>::max();
+  double fastest = 0;
+  for (std::size_t i = 0; i + 1 < stairs.size(); ++i) {
+    const auto rate = rise_at(stairs[i]) / static_cast<double>(stairs[i] - stairs[i + 1]);
+    slowest = std::min(slowest, rate);
+    fastest = std::max(fastest, rate);
+  }
+  if (slowest < kSteadiest * fastest) return {};
+  const auto first = stairs.back();
+  const auto newest = stairs.front();
+  // What is asked for as a stair comes is what was there before it.
+  found.per_step = between(first - 1, newest - 1) / static_cast<double>(newest - first);
+  const auto expected = rise_at(newest) / rise_at(stairs[1]) * static_cast<double>(newest - stairs[1]);
+  found.is_overdue = static_cast<double>(values.size() - 1 - newest) > kLate * expected;
+  return found;
+}
+
 struct Windows {
   std::array<std::int64_t, kWindows> lowest{};
   std::array<std::int64_t, kWindows> highest{};
@@ -164,6 +221,13 @@ Trend trend_of(Values values, const TrendOptions& options) {
     }
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
+    }
+    if (options.floor > 0 && !trend.is_growing()) {
+      const auto stairs = stairs_of(values);
+      if (stairs.may_grow() && stairs.per_step >= options.floor) {
+        trend.state = stairs.is_growing() ? TrendState::growing : TrendState::undecided;
+        trend.per_step = stairs.per_step;
+      }
     }
   }
   if (trend.is_growing()) trend.since_step = since_step_of(values);

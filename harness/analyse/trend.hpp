@@ -49,7 +49,9 @@ inline constexpr std::int64_t kShortestSeries = 8;
 ///    window reached no new maximum (a late rise would hide behind the minimum); or an exact ledger has stood still for
 ///    half of all steps, and for four times as long as it ever paused before (a cache that is full); or it fell three
 ///    times by half of its range at once, rises in between, and came down to the same level. A noisy one whose
-///    newest eighth rises by less than a quarter of its rate has paused, and is not growing.
+///    newest eighth rises by less than a quarter of its rate has paused, and is not growing. One with a floor that
+///    rises in ever higher and rarer stairs, at one rate in all, is growing after five of them, and not flat after
+///    three.
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
 

@@ -182,6 +182,60 @@ TEST(TrendTest, JudgesANoisyLedgerAboveItsFloorOnly) {
   EXPECT_EQ(trend_of(noisy(150), options).state, TrendState::flat);
 }
 
+// A buffer that takes so much of itself more than it needs, as far as it is filled; read at each eighth step, and
+// beside other memory that trembles.
+std::vector<std::int64_t> buffer_of(std::int64_t steps, double part, double bytes_per_step, std::int64_t filled_until) {
+  std::vector<std::int64_t> values;
+  double capacity = 512;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const auto read = std::min(step / 8 * 8, filled_until);
+    while (capacity < bytes_per_step * static_cast<double>(read)) capacity *= part;
+    values.push_back(std::lround(capacity) + step / 8 * 7919 % 500);
+  }
+  return values;
+}
+
+TEST(StairsTest, ABufferThatMakesRoomAheadGrowsWithItsRate) {
+  const TrendOptions options{.floor = 512, .is_exact = false};
+  for (const double part : {1.125, 1.5, 2.0}) {
+    for (const std::int64_t steps : {384, 512, 768}) {
+      EXPECT_NE(trend_of(buffer_of(steps, part, 2048, steps), options).state, TrendState::flat) << part << " " << steps;
+    }
+    const auto trend = trend_of(buffer_of(1024, part, 2048, 1024), options);
+    EXPECT_EQ(trend.state, TrendState::growing) << part;
+    EXPECT_NEAR(trend.per_step, 2048, 300) << part;
+  }
+}
+
+TEST(StairsTest, WhatDoublesIsNotFlatBeforeItsNextStairShouldHaveCome) {
+  const TrendOptions options{.floor = 512, .is_exact = false};
+  for (double rate = 1000; rate < 2000; rate += 100) {
+    EXPECT_NE(trend_of(buffer_of(64, 2.0, rate, 64), options).state, TrendState::flat) << rate;
+  }
+}
+
+TEST(StairsTest, ABufferThatIsFullIsFlat) {
+  const TrendOptions options{.floor = 512, .is_exact = false};
+  for (const double part : {1.125, 1.5, 2.0}) {
+    EXPECT_EQ(trend_of(buffer_of(384, part, 2048, 64), options).state, TrendState::flat) << part;
+  }
+}
+
+TEST(StairsTest, EqualStairsAndStairsByChanceAreNoBuffer) {
+  const TrendOptions options{.floor = 512, .is_exact = false};
+  int growing = 0;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    std::int64_t level = 0;
+    // Plans of a library, of each new shape: ever rarer.
+    const auto plans = series(512, [&](auto step) {
+      return level += random() % (8 + static_cast<unsigned>(step)) == 0 ? 2000 + random() % 60000 : 0;
+    });
+    growing += trend_of(plans, options).is_growing() ? 1 : 0;
+  }
+  EXPECT_LE(growing, 2);
+}
+
 // --- of few readings
 // --------------------------------------------------------------------------------------------------
 
