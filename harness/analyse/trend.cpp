@@ -172,13 +172,12 @@ TrendState state_of(const Windows& windows, double floor_per_window, bool is_exa
     rises[w] = static_cast<double>(windows.lowest[w + 1] - windows.lowest[w]);
   }
   const auto [smallest, largest] = std::minmax_element(rises.begin(), rises.end());
-  const bool is_steady = *smallest > 0 && *smallest >= floor_per_window && *smallest >= kSteadiest * *largest;
+  const bool is_steady = *smallest > floor_per_window && *smallest >= kSteadiest * *largest;
   // An exact ledger of random sizes has rising minima once in 24 looks by chance; a leak lifts the maxima too.
   const bool is_lifted = std::adjacent_find(windows.highest.begin(), windows.highest.end(), std::greater_equal<>()) ==
                          windows.highest.end();
   if (is_steady && (is_lifted || !is_exact)) return TrendState::growing;
-  const auto newest = std::max(rises[1], rises[2]);
-  if (!is_exact) return newest <= 0 || newest < floor_per_window ? TrendState::flat : TrendState::undecided;
+  if (!is_exact) return std::max(rises[1], rises[2]) <= floor_per_window ? TrendState::flat : TrendState::undecided;
   const auto earlier_high = std::max({windows.highest[0], windows.highest[1], windows.highest[2]});
   return *largest <= 0 && windows.highest[3] <= earlier_high ? TrendState::flat : TrendState::undecided;
 }
@@ -222,7 +221,7 @@ Trend trend_of(Values values, const TrendOptions& options) {
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
     }
-    if (options.floor > 0 && !trend.is_growing()) {
+    if (options.sees_stairs && !trend.is_growing()) {
       const auto stairs = stairs_of(values);
       if (stairs.may_grow() && stairs.per_step >= options.floor) {
         trend.state = stairs.is_growing() ? TrendState::growing : TrendState::undecided;

@@ -21,16 +21,17 @@ struct Trend {
   std::int64_t window = 0;      ///< steps in a window: the longest period of a leak that this look can see
   std::int64_t period = 0;      ///< steps after which the differences repeat exactly; 0: no such period
   std::int64_t since_step = 0;  ///< first step after which the ledger never came back to where it was
-  double floor = 0;  ///< of a ledger that is read now and then: the least per step that is sure not to be flat
+  double floor = 0;  ///< of a ledger that is read now and then: what rises by more a step is sure not to be flat
 
   [[nodiscard]] bool is_growing() const { return state == TrendState::growing; }
   [[nodiscard]] bool is_flat() const { return state == TrendState::flat; }
 };
 
 struct TrendOptions {
-  std::int64_t period = 0;  ///< declared by the user; windows are whole periods. 0: found
-  double floor = 0;         ///< per step; a noisy ledger that rises by less is flat
-  bool is_exact = true;     ///< an exact ledger may be judged by its exact period
+  std::int64_t period = 0;   ///< declared by the user; windows are whole periods. 0: found
+  double floor = 0;          ///< per step; a noisy ledger that rises by less is flat
+  bool is_exact = true;      ///< an exact ledger may be judged by its exact period
+  bool sees_stairs = false;  ///< whether one buffer that makes room ahead for a part of itself is told from noise
 };
 
 inline constexpr std::int64_t kShortestSeries = 8;

@@ -188,7 +188,8 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions exact{.period = period};
   const TrendOptions noisy{.period = period, .is_exact = false};
   const TrendOptions host{.period = period, .floor = kHeapFloorBytes, .is_exact = false};
-  const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false};
+  const TrendOptions heap_bytes{.period = period, .floor = kHeapFloorBytes, .is_exact = false, .sees_stairs = true};
+  const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false, .sees_stairs = true};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   const auto note_decay = [&](const Ledger& ledger, StepRange range) {
     if (stepleak::is_decaying(ledger.held(range.first, range.last), longest_gap(ledger, range)))
@@ -215,7 +216,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
     }
   }
   const auto heap = process_ledger(trace, {Counter::heap_bytes}, SeriesKey{Counter::live_bytes});
-  heap_ = process_trend(heap, host, judged);
+  heap_ = process_trend(heap, heap_bytes, judged);
   supported_heap_ = process_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
   light_heap_ = process_trend(heap, {.period = period, .floor = kHeapNoiseBytes, .is_exact = false}, judged);
   note_decay(heap, judged);

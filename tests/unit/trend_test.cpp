@@ -196,7 +196,7 @@ std::vector<std::int64_t> buffer_of(std::int64_t steps, double part, double byte
 }
 
 TEST(StairsTest, ABufferThatMakesRoomAheadGrowsWithItsRate) {
-  const TrendOptions options{.floor = 512, .is_exact = false};
+  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   for (const double part : {1.125, 1.5, 2.0}) {
     for (const std::int64_t steps : {384, 512, 768}) {
       EXPECT_NE(trend_of(buffer_of(steps, part, 2048, steps), options).state, TrendState::flat) << part << " " << steps;
@@ -208,21 +208,21 @@ TEST(StairsTest, ABufferThatMakesRoomAheadGrowsWithItsRate) {
 }
 
 TEST(StairsTest, WhatDoublesIsNotFlatBeforeItsNextStairShouldHaveCome) {
-  const TrendOptions options{.floor = 512, .is_exact = false};
+  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   for (double rate = 1000; rate < 2000; rate += 100) {
     EXPECT_NE(trend_of(buffer_of(64, 2.0, rate, 64), options).state, TrendState::flat) << rate;
   }
 }
 
 TEST(StairsTest, ABufferThatIsFullIsFlat) {
-  const TrendOptions options{.floor = 512, .is_exact = false};
+  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   for (const double part : {1.125, 1.5, 2.0}) {
     EXPECT_EQ(trend_of(buffer_of(384, part, 2048, 64), options).state, TrendState::flat) << part;
   }
 }
 
 TEST(StairsTest, EqualStairsAndStairsByChanceAreNoBuffer) {
-  const TrendOptions options{.floor = 512, .is_exact = false};
+  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   int growing = 0;
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
