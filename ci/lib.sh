@@ -146,6 +146,12 @@ use_python() {
   export PATH="$scripts:$PATH"
 }
 
+# hold_instructions: has oneDNN use what any machine has, so that baselines hold on all: what a step takes at its peak
+# depends on the instructions that it finds.
+hold_instructions() {
+  export ONEDNN_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX2}"
+}
+
 # style_bin PYTHON: the folder that holds the style tools: those of .venv, or of a venv
 # of their own beside a foreign interpreter.
 style_bin() {

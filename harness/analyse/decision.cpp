@@ -279,9 +279,9 @@ std::map<SeriesKey, double> floors_of(const Trace& trace, const Trends& trends) 
   };
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
   const auto& heap = is_heap_seen ? trends.heap() : trends.resident();
-  add({is_heap_seen ? Counter::heap_bytes : Counter::resident_bytes}, std::max(kHeapFloorBytes, heap.floor));
-  add({Counter::mapped_bytes}, std::max(kMappedFloorBytes, trends.of({Counter::mapped_bytes}).floor));
-  add({Counter::python_blocks}, std::max(kBlockFloor, trends.of({Counter::python_blocks}).floor));
+  add({is_heap_seen ? Counter::heap_bytes : Counter::resident_bytes}, heap.floor);
+  add({Counter::mapped_bytes}, trends.of({Counter::mapped_bytes}).floor);
+  add({Counter::python_blocks}, trends.of({Counter::python_blocks}).floor);
   add({Counter::python_objects}, kHeavyObjects);
   for (const auto& device : trace.devices()) {
     add({Counter::cuda_objects, device}, kObjectFloor);

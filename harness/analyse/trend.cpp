@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -93,59 +92,59 @@ bool has_level_troughs(Values values, double floor) {
   return rise <= floor * static_cast<double>(troughs.back() - troughs.front());
 }
 
-// One buffer that makes room for a part of itself ahead, as strings, streams, lists and vectors do: it stands still,
-// and rises by ever more after ever more steps, at one rate in all. Seen from its newest stair back, as long as each
-// stair is at most as high as the next one, and not by far lower, and little happens in between.
-struct Stairs {
-  std::int64_t count = 0;
-  double per_step = 0;
-  bool is_overdue = false;  // the next one should have come: it may have ended
+double rise_between(Values values, std::size_t from, std::size_t to) {
+  return static_cast<double>(values[to] - values[from]);
+}
 
-  [[nodiscard]] bool is_growing() const { return count >= 5 && !is_overdue; }
-  [[nodiscard]] bool may_grow() const { return count >= 3 && !is_overdue; }
-};
-
-Stairs stairs_of(Values values) {
-  constexpr double kHigher = 1.3;      // the newest than the first, at least: what rises by as much each time is none
+// Where one buffer that makes room for a part of itself ahead has risen, as strings, streams, lists and vectors do, the
+// newest first: as long as each stair is at most as high as the next one, and not by far lower, and little happens in
+// between.
+std::vector<std::size_t> stairs_of(Values values) {
   constexpr double kLowest = 1.0 / 3;  // of the next one: a buffer doubles at most, and steps are counted in readings
   constexpr double kAlike = 1.1;
   constexpr double kNoise = 1.0 / 8;  // of a stair
-  constexpr double kLate = 1.5;
-  const auto between = [&](std::size_t from, std::size_t to) { return static_cast<double>(values[to] - values[from]); };
-  const auto rise_at = [&](std::size_t i) { return between(i - 1, i); };
-  double highest = 0;
-  for (std::size_t i = 1; i < values.size(); ++i) highest = std::max(highest, rise_at(i));
-  std::vector<std::size_t> stairs;  // the newest first
+  double height = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) height = std::max(height, rise_between(values, i - 1, i));
+  std::vector<std::size_t> stairs;
   auto after = values.size();
-  double height = highest;
-  for (auto i = values.size() - 1; i > 0 && highest > 0; --i) {
-    const auto rise = rise_at(i);
-    if (rise < (stairs.empty() ? highest / kAlike : kLowest * height)) {
+  for (auto i = values.size() - 1; i > 0 && height > 0; --i) {
+    const auto rise = rise_between(values, i - 1, i);
+    if (rise < (stairs.empty() ? height / kAlike : kLowest * height)) {
       if (std::abs(rise) > kNoise * height) break;
       continue;
     }
-    if (rise > kAlike * height || std::abs(between(i, after - 1)) > kNoise * height) break;
+    if (rise > kAlike * height || std::abs(rise_between(values, i, after - 1)) > kNoise * height) break;
     stairs.push_back(i);
     height = rise;
     after = i;
   }
-  Stairs found{.count = std::ssize(stairs)};
-  if (found.count < 3 || rise_at(stairs.front()) < kHigher * rise_at(stairs.back())) return {};
-  double slowest = std::numeric_limits<double>::max();
-  double fastest = 0;
-  for (std::size_t i = 0; i + 1 < stairs.size(); ++i) {
-    const auto rate = rise_at(stairs[i]) / static_cast<double>(stairs[i] - stairs[i + 1]);
-    slowest = std::min(slowest, rate);
-    fastest = std::max(fastest, rate);
-  }
-  if (slowest < kSteadiest * fastest) return {};
+  return stairs;
+}
+
+// Of such a buffer, which stands still, and rises by ever more after ever more steps, at one rate in all. Too short
+// where it is none, or where the next stair should have come by now: it may be full.
+Trend trend_of_stairs(Values values) {
+  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kProof = 5;
+  constexpr double kHigher = 1.3;  // the newest than the first, at least: what rises by as much each time is none
+  constexpr double kLate = 1.5;
+  const auto stairs = stairs_of(values);
+  if (stairs.size() < kFewest) return {};
+  const auto height = [&](std::size_t stair) { return rise_between(values, stair - 1, stair); };
   const auto first = stairs.back();
   const auto newest = stairs.front();
+  if (height(newest) < kHigher * height(first)) return {};
+  std::vector<double> rates;
+  for (std::size_t i = 0; i + 1 < stairs.size(); ++i) {
+    rates.push_back(height(stairs[i]) / static_cast<double>(stairs[i] - stairs[i + 1]));
+  }
+  const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
+  if (*slowest < kSteadiest * *fastest) return {};
+  const auto expected = height(newest) / height(stairs[1]) * static_cast<double>(newest - stairs[1]);
+  if (static_cast<double>(values.size() - 1 - newest) > kLate * expected) return {};
   // What is asked for as a stair comes is what was there before it.
-  found.per_step = between(first - 1, newest - 1) / static_cast<double>(newest - first);
-  const auto expected = rise_at(newest) / rise_at(stairs[1]) * static_cast<double>(newest - stairs[1]);
-  found.is_overdue = static_cast<double>(values.size() - 1 - newest) > kLate * expected;
-  return found;
+  return {.state = stairs.size() < kProof ? TrendState::undecided : TrendState::growing,
+          .per_step = rise_between(values, first - 1, newest - 1) / static_cast<double>(newest - first)};
 }
 
 struct Windows {
@@ -222,9 +221,9 @@ Trend trend_of(Values values, const TrendOptions& options) {
       trend.state = TrendState::undecided;
     }
     if (options.sees_stairs && !trend.is_growing()) {
-      const auto stairs = stairs_of(values);
-      if (stairs.may_grow() && stairs.per_step >= options.floor) {
-        trend.state = stairs.is_growing() ? TrendState::growing : TrendState::undecided;
+      const auto stairs = trend_of_stairs(values);
+      if (stairs.state != TrendState::too_short && stairs.per_step >= options.floor) {
+        trend.state = stairs.state;
         trend.per_step = stairs.per_step;
       }
     }

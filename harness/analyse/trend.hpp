@@ -28,7 +28,7 @@ struct Trend {
 };
 
 struct TrendOptions {
-  std::int64_t period = 0;   ///< declared by the user; windows are whole periods. 0: found
+  std::int64_t period = 0;   ///< that windows are whole ones of: declared by the user, or from one reading to the next
   double floor = 0;          ///< per step; a noisy ledger that rises by less is flat
   bool is_exact = true;      ///< an exact ledger may be judged by its exact period
   bool sees_stairs = false;  ///< whether one buffer that makes room ahead for a part of itself is told from noise

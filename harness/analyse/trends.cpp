@@ -135,8 +135,8 @@ Trend process_trend(const Ledger& ledger, TrendOptions options, StepRange judged
   auto trend = judged_trend(ledger.held(judged.first, judged.last), options, judged);
   const auto seen = steps_seen(ledger, judged, trend.window);
   if (trend.is_flat() && 2 * seen < trend.window) trend.state = TrendState::undecided;
-  if (seen > 0)
-    trend.floor = options.floor * std::max(1.0, static_cast<double>(trend.window) / static_cast<double>(seen));
+  trend.floor = options.floor;
+  if (seen > 0) trend.floor *= std::max(1.0, static_cast<double>(trend.window) / static_cast<double>(seen));
   if (!trend.is_growing() || is_declared || trend.window >= 2 * gap) return trend;
   if (const auto rate = rate_of_readings(ledger, judged); rate > 0) trend.per_step = rate;
   return trend;

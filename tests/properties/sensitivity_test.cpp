@@ -66,7 +66,7 @@ std::int64_t floor_of(const Result& result, Counter counter) {
 }
 
 // What stands beside it may keep what is not exact from being decided, and never makes it clean.
-RC_GTEST_PROP(LimitTest, ALeakOfTheHostHeapFromItsFloorOnIsNotCalledClean, ()) {
+RC_GTEST_PROP(LimitTest, ALeakOfTheHostHeapAboveItsFloorIsNotCalledClean, ()) {
   const auto program = program_of(*healthy_parts(kLongest), {});
   const SyntheticRun run{.sources = *any_sources(), .policy = any_policy()};
   const auto without = run_synthetic(program, run);
@@ -77,7 +77,7 @@ RC_GTEST_PROP(LimitTest, ALeakOfTheHostHeapFromItsFloorOnIsNotCalledClean, ()) {
   RC_ASSERT(with.verdict != Verdict::clean || floor_of(with, Counter::heap_bytes) >= bytes);
 }
 
-RC_GTEST_PROP(LimitTest, ALeakOfTheHostHeapFromItsFloorOnIsFoundWhereNothingElseMoves, ()) {
+RC_GTEST_PROP(LimitTest, ALeakOfTheHostHeapAboveItsFloorIsFoundWhereNothingElseMoves, ()) {
   const SyntheticRun run{.sources = *any_sources(), .policy = any_policy()};
   const auto program = program_of({}, {});
   const auto floor = floor_of(run_synthetic(program, run), Counter::heap_bytes);

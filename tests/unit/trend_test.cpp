@@ -195,34 +195,32 @@ std::vector<std::int64_t> buffer_of(std::int64_t steps, double part, double byte
   return values;
 }
 
+constexpr TrendOptions kStairs{.floor = 512, .is_exact = false, .sees_stairs = true};
+
 TEST(StairsTest, ABufferThatMakesRoomAheadGrowsWithItsRate) {
-  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   for (const double part : {1.125, 1.5, 2.0}) {
     for (const std::int64_t steps : {384, 512, 768}) {
-      EXPECT_NE(trend_of(buffer_of(steps, part, 2048, steps), options).state, TrendState::flat) << part << " " << steps;
+      EXPECT_NE(trend_of(buffer_of(steps, part, 2048, steps), kStairs).state, TrendState::flat) << part << " " << steps;
     }
-    const auto trend = trend_of(buffer_of(1024, part, 2048, 1024), options);
+    const auto trend = trend_of(buffer_of(1024, part, 2048, 1024), kStairs);
     EXPECT_EQ(trend.state, TrendState::growing) << part;
     EXPECT_NEAR(trend.per_step, 2048, 300) << part;
   }
 }
 
 TEST(StairsTest, WhatDoublesIsNotFlatBeforeItsNextStairShouldHaveCome) {
-  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   for (double rate = 1000; rate < 2000; rate += 100) {
-    EXPECT_NE(trend_of(buffer_of(64, 2.0, rate, 64), options).state, TrendState::flat) << rate;
+    EXPECT_NE(trend_of(buffer_of(64, 2.0, rate, 64), kStairs).state, TrendState::flat) << rate;
   }
 }
 
 TEST(StairsTest, ABufferThatIsFullIsFlat) {
-  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   for (const double part : {1.125, 1.5, 2.0}) {
-    EXPECT_EQ(trend_of(buffer_of(384, part, 2048, 64), options).state, TrendState::flat) << part;
+    EXPECT_EQ(trend_of(buffer_of(384, part, 2048, 64), kStairs).state, TrendState::flat) << part;
   }
 }
 
 TEST(StairsTest, EqualStairsAndStairsByChanceAreNoBuffer) {
-  const TrendOptions options{.floor = 512, .is_exact = false, .sees_stairs = true};
   int growing = 0;
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
@@ -231,7 +229,7 @@ TEST(StairsTest, EqualStairsAndStairsByChanceAreNoBuffer) {
     const auto plans = series(512, [&](auto step) {
       return level += random() % (8 + static_cast<unsigned>(step)) == 0 ? 2000 + random() % 60000 : 0;
     });
-    growing += trend_of(plans, options).is_growing() ? 1 : 0;
+    growing += trend_of(plans, kStairs).is_growing() ? 1 : 0;
   }
   EXPECT_LE(growing, 2);
 }
