@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/probes/python/collector_functions.hpp"
+
 namespace py = pybind11;
 
 namespace stepleak {
@@ -17,26 +19,6 @@ namespace {
 
 // Below, to collect and to count them takes 50 us at most, and the deaths of few objects are better seen than saved.
 constexpr std::int64_t kMany = 1000;
-
-/// What the module `gc` had before the first step: one that replaces its functions, or forgets modules, is judged as
-/// any other. Never given back, since the interpreter may be gone before it.
-struct Gc {
-  py::object collect = py::module_::import("gc").attr("collect");
-  py::object freeze = py::module_::import("gc").attr("freeze");
-  py::object unfreeze = py::module_::import("gc").attr("unfreeze");
-  py::object objects = py::module_::import("gc").attr("get_objects");
-  py::object threshold = py::module_::import("gc").attr("get_threshold");
-  py::object stats = py::module_::import("gc").attr("get_stats");
-  py::object get_debug = py::module_::import("gc").attr("get_debug");
-  py::object set_debug = py::module_::import("gc").attr("set_debug");
-  py::object garbage = py::module_::import("gc").attr("garbage");
-  int save_all = py::module_::import("gc").attr("DEBUG_SAVEALL").cast<int>();
-};
-
-const Gc& gc() {
-  static const Gc& functions = *new Gc;
-  return functions;
-}
 
 std::int64_t tracked_objects() { return PyList_GET_SIZE(gc().objects().ptr()); }
 
