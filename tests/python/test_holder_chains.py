@@ -82,9 +82,10 @@ def test_what_two_steps_left_is_named_beside_a_tensor_that_is_in_use() -> None:
     assert [path.rpartition(" .")[2] for path in paths] == ["batch -> Tensor", "opened (list, len 2)"]
 
 
-def test_what_the_last_step_holds_is_not_left() -> None:
+@pytest.mark.parametrize("step", ["load", "load_elsewhere"])
+def test_what_the_last_step_holds_is_not_left(step: str) -> None:
     program = Program()
-    assert found_after(program.put_before, program.load) == []
+    assert found_after(program.put_before, getattr(program, step)) == []
 
 
 def test_a_chain_that_is_let_go_is_not_left() -> None:

@@ -25,14 +25,17 @@ class Births:
     def __init__(self) -> None:
         self.all: frozenset[int] = frozenset()
         self._early: frozenset[int] = frozenset()
+        self._early_by_type: Counter[int] = Counter()
 
     def halfway(self) -> None:
         """After half of the steps."""
-        self._early = _not_frozen()
+        born = _born()
+        self._early = frozenset(map(id, born))
+        self._early_by_type = Counter(id(type(item)) for item in born)
 
     def end(self) -> None:
         """After the last of them."""
-        self.all = _not_frozen()
+        self.all = frozenset(map(id, _born()))
 
     def is_shadow(self, item: Any) -> bool:
         """Whether it is a weak reference to what was born with it, or where that is not known to what lives: it goes
@@ -45,18 +48,26 @@ class Births:
     def are_lasting(self, but: set[int], fewest: int, limit: TimeLimit) -> bool:
         """Whether there is a type of which both halves of the steps left so many objects, `but` for those of an `id`.
 
-        What only the last step uses is of one half, and so is what the first one made for all. Raises OutOfTimeError.
+        What only the last step uses is of one half, and so is what the first one made for all. What is made anew in
+        each step takes addresses of what the step before let go, and would seem to be of both by its `id`: so there
+        must be more of the type than after half of the steps. Raises OutOfTimeError.
         """
         if not self._early or len(self.all) > _MOST_BORN:
             return False
+        # By the `id` of its type, which a metaclass may hash.
         early: Counter[int] = Counter()
-        late: Counter[int] = Counter()
+        grown = Counter({kind: -count for kind, count in self._early_by_type.items()})
         for part in limit.parts(gc.get_objects()):
             for item in part:
-                if id(item) in self.all and id(item) not in but and not self.is_shadow(item):
-                    # By the `id` of its type, which a metaclass may hash.
-                    (early if id(item) in self._early else late)[id(type(item))] += 1
-        return any(count >= fewest and late[kind] >= fewest for kind, count in early.items())
+                if id(item) not in self.all:
+                    continue
+                is_early = id(item) in self._early
+                if id(item) in but or self.is_shadow(item):
+                    grown[id(type(item))] += is_early
+                else:
+                    grown[id(type(item))] += 1
+                    early[id(type(item))] += is_early
+        return any(count >= fewest and grown[kind] >= fewest for kind, count in early.items())
 
     def reached_from(self, items: Iterable[Any], limit: TimeLimit, but: Collection[int] = ()) -> set[int]:
         """What was born and these lead to, over nothing but what was born, and not over those of an `id`; by `id`.
@@ -74,6 +85,6 @@ class Births:
         return reached
 
 
-def _not_frozen() -> frozenset[int]:
+def _born() -> list[Any]:
     """Of what the collector tracks; nothing where it has set nothing apart, since what was born is not known then."""
-    return frozenset(map(id, gc.get_objects())) if gc.get_freeze_count() > 0 else frozenset()
+    return gc.get_objects() if gc.get_freeze_count() > 0 else []
