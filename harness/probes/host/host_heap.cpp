@@ -137,8 +137,9 @@ HostHeap::HostHeap() {
     const char* allocator;
     Bytes bytes;
   };
-  for (const auto& [allocator, bytes] : {Source{"glibc", of_glibc}, Source{"jemalloc", of_jemalloc},
-                                         Source{"tcmalloc", of_tcmalloc}, Source{"sanitizer", of_sanitizer}}) {
+  // glibc's last: some of the others answer mallinfo2() too (tcmalloc from 2.15 on).
+  for (const auto& [allocator, bytes] : {Source{"jemalloc", of_jemalloc}, Source{"tcmalloc", of_tcmalloc},
+                                         Source{"sanitizer", of_sanitizer}, Source{"glibc", of_glibc}}) {
     if (!sees_a_trial(bytes)) continue;
     bytes_ = bytes;
     allocator_ = allocator;
