@@ -105,6 +105,15 @@ struct RunCommand {
 // What no machine of today has; beyond it the system refuses threads in ways that look like a crash.
 constexpr int kMostThreads = 4096;
 
+// CLI11 takes a word for an option only where it could be the name of one, which it could not in some versions where
+// the other letters are no printable ones.
+CLI::Validator no_option() {
+  const auto check = [](const std::string& word) {
+    return word.starts_with("-") ? fmt::format("there is no option {}", word) : std::string();
+  };
+  return {check, "", "no option"};
+}
+
 // "nan" is neither below nor above a bound.
 CLI::Validator finite() {
   return {[](const std::string& text) {
@@ -170,7 +179,9 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
 void add_run_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("run", "Judge a callable of your own file, or scenarios by name");
   auto command = std::make_shared<RunCommand>();
-  verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")->required();
+  verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")
+      ->required()
+      ->check(no_option());
   add_run_options(*verb, command->options);
   add_report_options(*verb, command->reports);
   verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
