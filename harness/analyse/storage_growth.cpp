@@ -66,12 +66,18 @@ bool is_of_all_ages(const Evidence& evidence, Device device) {
   return 2 * kept > values.back() - values.front();
 }
 
+// The number of blocks may rise too irregularly to be judged. Where the back end does not count them, what the recorded
+// steps left tells.
+bool is_in_few_blocks(const Evidence& evidence, const StorageGrowth& growth) {
+  if (!growth.bytes.is_growing() || growth.blocks.is_growing()) return false;
+  if (growth.is_shared || evidence.trace.has({Counter::live_blocks, growth.device})) return true;
+  return !evidence.recording.is_empty() && old_storages(evidence.recording, growth.device).empty();
+}
+
 StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& growth) {
   using Cause = StorageGrowth::Cause;
   const auto& recording = evidence.recording;
-  // The number of blocks may rise too irregularly to be judged.
-  const bool is_in_few_blocks = growth.bytes.is_growing() && !growth.blocks.is_growing();
-  if (is_in_few_blocks && !is_of_all_ages(evidence, growth.device)) return Cause::buffer;
+  if (is_in_few_blocks(evidence, growth) && !is_of_all_ages(evidence, growth.device)) return Cause::buffer;
   if (2 * taken_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) && !growth.unreachable.empty()) {
     return Cause::unreachable;
   }

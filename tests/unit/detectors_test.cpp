@@ -226,6 +226,30 @@ TEST(GrowingBufferDetectorTest, DetectsBytesThatGrowInAConstantNumberOfBlocks) {
   EXPECT_EQ(kinds_of(leaking(2048, 0, 0)), std::set{Kind::growing_buffer});
 }
 
+// As of a back end that counts no blocks.
+TraceBuilder growing_in_uncounted_blocks() {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto step) { return 4096 + 2048 * step; }).recorded(kRecorded);
+  return builder;
+}
+
+TEST(GrowingBufferDetectorTest, DetectsUncountedBlocksOfWhichOnlyTheNewestIsAlive) {
+  auto builder = growing_in_uncounted_blocks();
+  builder.with_survivor({.type = SurvivorType::tensor,
+                         .birth_step = kSteps,
+                         .identity = 8,
+                         .storage = 16,
+                         .bytes = 500'000,
+                         .storage_bytes = 500'000});
+  EXPECT_TRUE(kinds_of(builder).contains(Kind::growing_buffer));
+}
+
+TEST(GrowingBufferDetectorTest, IgnoresUncountedBlocksOfEachStep) {
+  auto builder = growing_in_uncounted_blocks();
+  keep(builder, {.storage_bytes = 2048});
+  EXPECT_FALSE(kinds_of(builder).contains(Kind::growing_buffer));
+}
+
 // Every 16 steps 32 KiB; what was born when is alive at the look as `cohorts` say.
 TraceBuilder growing_by_trials(Cohorts cohorts) {
   auto builder = leaking(2048, 0, 0);

@@ -33,15 +33,10 @@ namespace {
 namespace allocator = c10::cuda::CUDACachingAllocator;
 using TraceEntry = allocator::TraceEntry;
 
-constexpr std::array kCounters{Counter::live_bytes,
-                               Counter::live_blocks,
-                               Counter::peak_bytes,
-                               Counter::active_bytes,
-                               Counter::reserved_bytes,
-                               Counter::segment_count,
-                               Counter::largest_free_block_bytes,
-                               Counter::inactive_split_bytes,
-                               Counter::private_pool_bytes};
+// What each back end that has statistics has. The others are of the native one alone: cudaMallocAsync says 0 of them.
+constexpr std::array kLevels{Counter::live_bytes, Counter::peak_bytes, Counter::active_bytes, Counter::reserved_bytes};
+constexpr std::array kOfBlocks{Counter::live_blocks, Counter::segment_count, Counter::largest_free_block_bytes,
+                               Counter::inactive_split_bytes, Counter::private_pool_bytes};
 
 // Of each of four priorities torch hands out 32 streams in turn (kStreamsPerPool and max_compile_time_stream_priorities
 // of c10/cuda/CUDAStream); and there is the default one.
@@ -273,7 +268,9 @@ std::vector<SeriesKey> DeviceAllocatorProbe::keys() const {
   std::vector<SeriesKey> keys;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
     keys.push_back({Counter::live_bytes, device_at(i), Moment::before_collection});
-    for (const auto counter : kCounters) keys.push_back({counter, device_at(i)});
+    for (const auto counter : kLevels) keys.push_back({counter, device_at(i)});
+    if (record().coverage == Coverage::levels) continue;
+    for (const auto counter : kOfBlocks) keys.push_back({counter, device_at(i)});
   }
   return keys;
 }
@@ -312,21 +309,23 @@ void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
     std::fill(row.begin(), row.end(), 0);
     return;
   }
-  constexpr auto kWidth = kCounters.size() + 1;
+  const bool has_blocks = record().coverage == Coverage::full;
+  const auto width = 1 + kLevels.size() + (has_blocks ? kOfBlocks.size() : 0);
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
-    const auto columns = row.subspan(i * kWidth, kWidth);
+    const auto columns = row.subspan(i * width, width);
     const auto stats = stats_of(i);
     const auto live = level(stats.allocated_bytes);
     const auto& log = record().devices[i]->log;
     if (moment == Moment::before_collection) {
       columns[0] = live;
-      columns[3] = live + log.peak_bytes() - log.live_bytes();
+      columns[2] = live + log.peak_bytes() - log.live_bytes();
       continue;
     }
     columns[1] = live;
-    columns[2] = level(stats.allocation);
-    columns[4] = level(stats.active_bytes);
-    columns[5] = level(stats.reserved_bytes);
+    columns[3] = level(stats.active_bytes);
+    columns[4] = level(stats.reserved_bytes);
+    if (!has_blocks) continue;
+    columns[5] = level(stats.allocation);
     columns[6] = level(stats.segment);
     std::size_t largest = 1;  // 0 would ask the driver for a first guess
     allocator::cacheInfo(static_cast<c10::DeviceIndex>(i), &largest);
