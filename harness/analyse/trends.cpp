@@ -3,6 +3,7 @@
 #include "harness/analyse/trends.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -22,8 +23,26 @@ std::vector<std::int64_t> own_work(const Trace& trace) {
   return steps;
 }
 
-// What that leaves in a ledger of the whole process is no step's: over it the ledger is taken to have gone on as over
-// as many steps before it. A fall such as there was before is the step's: an epoch may end there. Blocks of Python's
+// What the ledger rises by over so many steps as a rule, by three such stretches before its reading `at`, or by the one
+// before it where there are no more: what rises rarely may have risen in that one.
+std::int64_t usual_rise(const Ledger& ledger, std::size_t at, std::int64_t gap) {
+  const auto& steps = ledger.steps();
+  const auto& values = ledger.values();
+  std::array<std::int64_t, 3> rises{};
+  for (auto& rise : rises) {
+    auto before = at;
+    while (before > 0 && steps[at] - steps[before] < gap) --before;
+    const auto known = steps[at] - steps[before];
+    if (known < gap && &rise != &rises.front()) return rises.front();
+    rise = known == 0 ? 0 : (values[at] - values[before]) * gap / known;
+    at = before;
+  }
+  std::nth_element(rises.begin(), rises.begin() + 1, rises.end());
+  return rises[1];
+}
+
+// What that leaves in a ledger of the whole process is no step's: over it the ledger is taken to have gone on as it did
+// before. A fall such as there was before is the step's: an epoch may end there. Blocks of Python's
 // allocator go on step by step, since a ledger that is held for so long looks as if it paused; the heap's bytes, of
 // which few steps tell too little, do not.
 Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& own_steps) {
@@ -40,10 +59,7 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
     const bool is_known_fall = change < 0 && -change <= 2 * deepest_fall;
     if (is_over_own && !is_known_fall) {
       const auto gap = steps[i] - steps[i - 1];
-      auto before = i - 1;
-      while (before > 0 && steps[i - 1] - steps[before] < gap) --before;
-      const auto known = steps[i - 1] - steps[before];
-      const auto usual = known == 0 ? 0 : (values[i - 1] - values[before]) * gap / known;
+      const auto usual = usual_rise(ledger, i - 1, gap);
       for (std::int64_t passed = 1; passed < gap && ledger.key().counter == Counter::python_blocks; ++passed) {
         rest.add(steps[i - 1] + passed, values[i - 1] - own + usual * passed / gap);
       }

@@ -55,6 +55,25 @@ TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
   }
 }
 
+/// A buffer that doubles last just before CUPTI comes in at step 57, and takes 16 MiB, or one that is full by then.
+Trace buffer_beside_cupti(std::int64_t full_at) {
+  const SeriesKey objects{Counter::cuda_objects, Device{DeviceType::cuda, 0}};
+  Trace trace({}, {{Counter::heap_bytes}, objects});
+  for (std::int64_t step = 1; step <= 256; ++step) {
+    std::int64_t buffer = 16384;
+    for (std::int64_t doubled_at = 7; doubled_at <= std::min(step, full_at); doubled_at *= 2) buffer *= 2;
+    const auto heap = buffer + (step >= 57 ? 16 << 20 : 0);
+    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 ? heap : kUnread, step >= 57 ? 0 : kUnread});
+  }
+  trace.add_look({});
+  return trace;
+}
+
+TEST(TrendsTest, SeeStairsOfABufferOverWhatCuptiTakes) {
+  EXPECT_FALSE(Trends(buffer_beside_cupti(256)).heap().is_flat());
+  EXPECT_TRUE(Trends(buffer_beside_cupti(56)).heap().is_flat());
+}
+
 TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
   for (const std::int64_t own : {std::int64_t{0}, kLeftBehind, -kLeftBehind}) {
     EXPECT_TRUE(Trends(leak_of_run(16, own)).heap().is_flat()) << own;
