@@ -346,10 +346,16 @@ bool are_few_objects_suspect(const Trace& trace, const Trends& trends, const Hos
 }
 
 // Whether such were added while steps were recorded, and the objects have not shown yet that no more are, as they
-// do in as many steps as a trend alone needs.
+// do in as many steps as a trend alone needs; of what the record pass leaves itself they are told apart once it is part
+// of the warm-up, the first quarter.
 bool are_few_objects_awaited(const Trace& trace, const Trends& trends, const HostGrowth& host, const Policy& policy) {
   if (trace.recordings().empty() || host.objects.state != TrendState::undecided) return false;
-  return trends.judged().count() < policy.leak_steps && holder_of_few_objects(trace.recording()) >= 0;
+  const auto& recording = trace.recording();
+  const auto judged = trends.judged();
+  const auto recorded_until = recording.pass.first_step + recording.steps - 1;
+  const bool is_within_warm_up = recorded_until < judged.first + judged.count() / 4;
+  const bool is_to_come = judged.count() < policy.leak_steps || !is_within_warm_up;
+  return is_to_come && holder_of_few_objects(recording) >= 0;
 }
 
 }  // namespace

@@ -159,6 +159,38 @@ TEST(JudgeTest, AwaitsWhetherCallbacksThatWereAddedGoOn) {
   EXPECT_EQ(next_with(gaining_callbacks(StructureType::unknown), 1), Next::clean);
 }
 
+// Three objects in each fifth step, until `last_change`; and 59 that the pass of the steps 65 to 86 leaves itself, in
+// which a container gained callbacks.
+Next next_after_pass(std::int64_t steps, std::int64_t last_change) {
+  Trace trace({.has_python = true}, {kBytes, kHeap, {Counter::python_objects}});
+  const auto add_until = [&](std::int64_t last) {
+    for (auto step = trace.step_count() + 1; step <= last; ++step) {
+      const auto objects = 400 + 3 * (std::min(step, last_change) / 5) + (step >= 75 ? 59 : 0);
+      trace.add_boundary(std::vector<std::int64_t>{4096, 1 << 20, objects});
+      trace.add_collector_state(true);
+    }
+    trace.add_look({});
+  };
+  add_until(64);
+  trace.begin_pass({.type = PassType::record, .planned_steps = 22});
+  add_until(86);
+  ObjectGraph objects;
+  objects.nodes.push_back({.type = "OrderedDict", .length = 12});
+  trace.add_recording({.pass = trace.passes().back(),
+                       .steps = 22,
+                       .objects = objects,
+                       .holders = {gaining_callbacks(StructureType::unknown)}});
+  trace.begin_pass({.type = PassType::screen});
+  add_until(steps);
+  return Analysed(trace).decision().next;
+}
+
+TEST(JudgeTest, AwaitsCallbacksUntilThePassThatSawThemIsWarmUp) {
+  EXPECT_EQ(next_after_pass(256, 1024), Next::more_steps);
+  EXPECT_EQ(next_after_pass(384, 1024), Next::leak);
+  EXPECT_EQ(next_after_pass(384, 86), Next::clean);
+}
+
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   const auto trace = TraceBuilder(1024).with(kBytes, [](auto step) { return step < 1000 ? 0 : step; }).build();
   const auto decision = Analysed(trace).decision();
