@@ -41,8 +41,8 @@ std::int64_t usual_rise(const Ledger& ledger, std::size_t at, std::int64_t gap) 
   return rises[1];
 }
 
-// What that leaves in a ledger of the whole process is no step's: over it the ledger is taken to have gone on as it did
-// before. A fall such as there was before is the step's: an epoch may end there. Blocks of Python's
+// What the harness's own work leaves in a ledger of the whole process is no step's: over it the ledger is taken to have
+// gone on as it did before. A fall such as there was before is the step's: an epoch may end there. Blocks of Python's
 // allocator go on step by step, since a ledger that is held for so long looks as if it paused; the heap's bytes, of
 // which few steps tell too little, do not.
 Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& own_steps) {
