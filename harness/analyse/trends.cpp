@@ -29,12 +29,12 @@ std::int64_t usual_rise(const Ledger& ledger, std::size_t at, std::int64_t gap) 
   const auto& steps = ledger.steps();
   const auto& values = ledger.values();
   std::array<std::int64_t, 3> rises{};
-  for (auto& rise : rises) {
+  for (std::size_t i = 0; i < rises.size(); ++i) {
     auto before = at;
     while (before > 0 && steps[at] - steps[before] < gap) --before;
     const auto known = steps[at] - steps[before];
-    if (known < gap && &rise != &rises.front()) return rises.front();
-    rise = known == 0 ? 0 : (values[at] - values[before]) * gap / known;
+    if (i > 0 && known < gap) return rises.front();
+    rises[i] = known == 0 ? 0 : (values[at] - values[before]) * gap / known;
     at = before;
   }
   std::nth_element(rises.begin(), rises.begin() + 1, rises.end());

@@ -86,6 +86,7 @@ struct RunCommand {
   }
 
   ExitCode operator()() const {
+    for (const auto& text : targets) check_no_option(text, "run");
     check_known(reports.known_file);
     auto outputs = output_files(reports);
     outputs.push_back(trace_file);
@@ -105,15 +106,6 @@ struct RunCommand {
 // What no machine of today has; beyond it the system refuses threads in ways that look like a crash.
 constexpr int kMostThreads = 4096;
 
-// CLI11 takes a word for an option only where it could be the name of one, which it could not in some versions where
-// the other letters are no printable ones.
-CLI::Validator no_option() {
-  const auto check = [](const std::string& word) {
-    return word.starts_with("-") ? fmt::format("there is no option {}", word) : std::string();
-  };
-  return {check, "", "no option"};
-}
-
 // "nan" is neither below nor above a bound.
 CLI::Validator finite() {
   return {[](const std::string& text) {
@@ -123,6 +115,11 @@ CLI::Validator finite() {
 }
 
 }  // namespace
+
+void check_no_option(const std::string& word, std::string_view verb) {
+  if (!word.starts_with("-")) return;
+  throw usage_error(fmt::format("there is no option {}", word), fmt::format("see stepleak {} --help", verb));
+}
 
 void add_judging_options(CLI::App& verb, Options& options) {
   verb.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
@@ -179,9 +176,7 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
 void add_run_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("run", "Judge a callable of your own file, or scenarios by name");
   auto command = std::make_shared<RunCommand>();
-  verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")
-      ->required()
-      ->check(no_option());
+  verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")->required();
   add_run_options(*verb, command->options);
   add_report_options(*verb, command->reports);
   verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");

@@ -47,10 +47,9 @@ struct WatchCommand {
   void check() const {
     if (script.empty()) throw usage_error("no script was named", "write: stepleak watch train.py --its --args");
     const auto& first = script.front();
+    if (first != "-m") check_no_option(first, "watch");
     if (first == "-m") {
       if (script.size() < 2) throw usage_error("-m names no module", "write: stepleak watch -m package.module --args");
-    } else if (first.starts_with("-")) {
-      throw usage_error(fmt::format("there is no option {}", first), "see stepleak watch --help");
     } else if (std::error_code unusable; !std::filesystem::is_regular_file(first, unusable)) {
       throw usage_error(fmt::format("there is no file {}", first),
                         "name a Python file, or a module: stepleak watch -m package.module");
