@@ -104,7 +104,7 @@ Trend tensor_trend(const Evidence& evidence) {
 bool holds_what_belongs_to_it(const Recording& recording, const Holder& holder) {
   if (!holder.is_of_sources) return false;
   if (holds_its_own(recording.objects.nodes.at(static_cast<std::size_t>(holder.container)).type)) return true;
-  return has_no_known_end(holder.structure) && adds_parameter_group(holder.kept_by);
+  return has_no_known_end(holder.structure) && holder.kept_by.calls_a(kGrouping);
 }
 
 // Where such a holder keeps something of as many steps.

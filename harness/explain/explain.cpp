@@ -86,7 +86,7 @@ std::string fix_of_table(const Finding& finding, const Recording& recording) {
     const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
     if (edge.to != holder->container) continue;
     for (const auto& [label, advice] : kTables) {
-      const bool is_loggers = label != "handlers" || finding.kept_by.text.find(".addHandler(") != std::string::npos;
+      const bool is_loggers = label != "handlers" || finding.kept_by.calls_a("addHandler");
       if (edge.label.ends_with(label) && is_loggers) return std::string(advice);
     }
   }
@@ -119,7 +119,7 @@ std::string fix_of_capture(const Finding& finding, const Recording& recording) {
 
 // Where what is kept was handed to an optimizer, whatever it is.
 std::string fix_of_group(const Finding& finding, const Recording& recording) {
-  if (!adds_parameter_group(finding.kept_by)) return {};
+  if (!finding.kept_by.calls_a(kGrouping)) return {};
   const auto* holder = holder_of(finding, recording);
   if (holder != nullptr && holder->is_of_sources) {
     return "take the old group from param_groups() and its parameters from state(), or make a new optimizer";

@@ -124,7 +124,8 @@ class Search {
 
   int add_holder(const Kept& kept) {
     const auto& file = *kept.fill.at.file;
-    const auto line = file.token(kept.fill.at.token).line;
+    const auto& method = file.token(kept.fill.at.token);
+    const auto line = method.line;
     const auto known = places_.find({file.path(), line});
     if (known != places_.end()) return known->second;
     auto& objects = recording_.objects;
@@ -137,7 +138,10 @@ class Search {
         .path = {static_cast<int>(objects.edges.size()) - 1},
         .held = container + 1,
         .container = container,
-        .kept_by = {.file = file.path(), .line = line, .text = file.line_text(line)},
+        .kept_by = {.file = file.path(),
+                    .line = line,
+                    .text = file.line_text(line),
+                    .calls = method.is_name() ? std::vector{std::string(method.text)} : std::vector<std::string>()},
         .structure = kept.structure,
         .is_weighed = true,
         .is_of_sources = true,

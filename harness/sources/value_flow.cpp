@@ -18,9 +18,6 @@ using Scope = CppContainer::Scope;
 // Of a tensor, what gives it a function that runs with its gradient.
 constexpr std::string_view kHooking = "register_hook";
 
-// Of an optimizer, what gives it more parameters.
-constexpr std::string_view kGrouping = "add_param_group";
-
 constexpr std::array<std::string_view, 15> kFilling{
     "push_back",        "emplace_back",  "push",         "emplace",     "insert",
     "push_front",       "emplace_front", "append",       "try_emplace", "add",

@@ -15,14 +15,11 @@ namespace stepleak {
 inline constexpr std::string_view kCapturingType = "lambda";
 /// The same of torch's object that a custom autograd function keeps values in, where it has the function's own output.
 inline constexpr std::string_view kContextType = "AutogradContext";
+/// The method of an optimizer, in C++ and Python, that hands it one more group of parameters.
+inline constexpr std::string_view kGrouping = "add_param_group";
 /// Whether a container of a type holds what it belongs to.
 [[nodiscard]] constexpr bool holds_its_own(std::string_view type) {
   return type == kCapturingType || type == kContextType;
-}
-
-/// Whether a statement hands an optimizer one more group of parameters, in C++ or Python.
-[[nodiscard]] inline bool adds_parameter_group(const Statement& statement) {
-  return statement.text.find("add_param_group(") != std::string::npos;
 }
 
 /// The enumerator's own spelling, as in stored traces.

@@ -106,14 +106,20 @@ std::vector<Frame> frames_from_json(const Json& json) {
 }
 
 Json statement_to_json(const Statement& statement) {
-  return {{"file", statement.file},
-          {"line", statement.line},
-          {"text", statement.text},
-          {"expression", statement.expression}};
+  Json json{{"file", statement.file},
+            {"line", statement.line},
+            {"text", statement.text},
+            {"expression", statement.expression}};
+  if (!statement.calls.empty()) json["calls"] = statement.calls;
+  return json;
 }
 
 Statement statement_from_json(const Json& json) {
-  return {json.at("file"), int_from(json.at("line")), json.at("text"), json.at("expression")};
+  return {.file = json.at("file"),
+          .line = int_from(json.at("line")),
+          .text = json.at("text"),
+          .expression = json.at("expression"),
+          .calls = json.value("calls", std::vector<std::string>())};
 }
 
 Json structure_to_json(const Structure& structure) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stepleak {
@@ -42,7 +44,10 @@ struct Statement {
   std::string file;
   int line = 0;
   std::string text;
-  std::string expression;  ///< what it keeps: "loss"
+  std::string expression;          ///< what it keeps: "loss"
+  std::vector<std::string> calls;  ///< names of the methods that it calls: "append"
+
+  [[nodiscard]] bool calls_a(std::string_view method) const { return std::ranges::find(calls, method) != calls.end(); }
 };
 
 /// What bounds a container, as the user's sources and its type say.

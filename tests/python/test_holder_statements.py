@@ -357,6 +357,7 @@ def test_state_of_a_parameter_that_a_group_lists_is_kept_by_what_adds_the_group(
 
     holder = holder_of_first(search(root, keep, (str(file),)))
     assert holder["text"] == ("" if is_replaced else "o.add_param_group({'params': [2]})")
+    assert holder["calls"] == ([] if is_replaced else ["add_param_group"])
 
 
 def test_item_of_a_dict_is_kept_by_the_statement_of_its_key(tmp_path: Any) -> None:

@@ -200,7 +200,10 @@ std::string holder_of_moments(StructureType type) {
   builder.with_object({.type = "torch::optim::Adam", .name = "Trainer::optimizer"})
       .with_holder({.held = 0,
                     .container = 0,
-                    .kept_by = {.file = "train.cpp", .line = 7, .text = "optimizer.add_param_group(weights);"},
+                    .kept_by = {.file = "train.cpp",
+                                .line = 7,
+                                .text = "optimizer.add_param_group(weights);",
+                                .calls = {"add_param_group"}},
                     .structure = {.type = type},
                     .is_of_sources = true});
   keep(builder, {.is_computed = true, .holder = 0});

@@ -91,6 +91,7 @@ TEST_P(SourceHoldersTest, SaysWhoKeepsItAndWhatBoundsThat) {
   EXPECT_EQ(to_string(holder.structure.type), to_string(GetParam().type)) << holder.structure.text;
   EXPECT_EQ(holder.structure.bound, GetParam().bound);
   EXPECT_EQ(holder.kept_by.line, line_with(GetParam().source, "keeps"));
+  EXPECT_EQ(holder.kept_by.calls_a(kGrouping), GetParam().source.find(kGrouping) != std::string::npos);
   EXPECT_EQ(holder.gained_entries, 18);
 }
 

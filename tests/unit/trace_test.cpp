@@ -386,9 +386,12 @@ TEST(FixTest, SaysNothingOfHostMemoryThatOnlyALibraryKnows) {
 
 TEST(FixTest, KeepsNoOptimizerWhoseGroupsBecomeMore) {
   Finding finding{.kind = Kind::optimizer_state};
-  finding.kept_by = {"train.py", 12, "optimizer.add_param_group({'params': [prompt]})"};
+  finding.kept_by = {.file = "train.py",
+                     .line = 12,
+                     .text = "optimizer.add_param_group({'params': [prompt]})",
+                     .calls = {"add_param_group"}};
   EXPECT_EQ(fix_for(finding, {}), "an optimizer gives no group back: make a new optimizer where its parameters change");
-  finding.kept_by = {"train.py", 12, "optimizer.state[prompt] = {}"};
+  finding.kept_by = {.file = "train.py", .line = 12, .text = "log('add_param_group()', optimizer.state[prompt])"};
   EXPECT_EQ(fix_for(finding, {}), "drop the optimizer's state together with the parameters that it belongs to");
 }
 
@@ -424,7 +427,7 @@ TEST(FixTest, TakesOutWhatWasRegisteredWhereItsTableIsWhatGrew) {
   EXPECT_EQ(fix_of("history", 1), usual);
   EXPECT_NE(fix_of("_exit_callbacks", 1).find("close the stack"), std::string::npos);
   EXPECT_EQ(fix_of("handlers", 1), usual);
-  finding.kept_by.text = "log.addHandler(Window())";
+  finding.kept_by = {.text = "log.addHandler(Window())", .calls = {"addHandler"}};
   EXPECT_NE(fix_of("handlers", 1).find("removeHandler()"), std::string::npos);
   EXPECT_EQ(fix_of("listeners", 1), usual);
 }

@@ -42,6 +42,12 @@ std::string text_of(const py::handle& text) {
   return py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
 }
 
+std::vector<std::string> texts_of(const py::handle& list) {
+  std::vector<std::string> texts;
+  for (const auto& text : list) texts.push_back(text_of(text));
+  return texts;
+}
+
 ObjectGraph to_graph(const py::dict& found) {
   ObjectGraph graph;
   for (const auto& node : found["nodes"]) {
@@ -73,7 +79,8 @@ std::vector<Holder> to_paths(const py::dict& found) {
          .kept_by = {.file = text_of(kept_by["file"]),
                      .line = kept_by["line"].cast<int>(),
                      .text = text_of(kept_by["text"]),
-                     .expression = text_of(kept_by["expression"])},
+                     .expression = text_of(kept_by["expression"]),
+                     .calls = texts_of(kept_by["calls"])},
          .structure = {.type = parse_structure_type(text_of(structure["kind"])).value_or(StructureType::unknown),
                        .bound = structure["bound"].cast<std::int64_t>(),
                        .file = text_of(structure["file"]),

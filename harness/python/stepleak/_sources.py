@@ -484,14 +484,20 @@ def _only(found: Collection[tuple[str, ast.stmt]]) -> dict[str, Any]:
 
 def no_statement() -> dict[str, Any]:
     """A `stepleak::Statement` that stands nowhere."""
-    return {"file": "", "line": 0, "text": "", "expression": ""}
+    return {"file": "", "line": 0, "text": "", "expression": "", "calls": []}
 
 
 def _statement(file: str, node: ast.stmt, value: ast.expr | None = None) -> dict[str, Any]:
     """A `stepleak::Statement`; `value`: the expression of what is held, where it is written."""
     text = ast.unparse(node).splitlines()[0]
     expression = "" if value is None else _expression_in(node, value, text)
-    return {"file": file, "line": _first_line(node), "text": text, "expression": expression}
+    return {
+        "file": file,
+        "line": _first_line(node),
+        "text": text,
+        "expression": expression,
+        "calls": sorted({call.func.attr for call in _own_calls(node) if isinstance(call.func, ast.Attribute)}),
+    }
 
 
 def _first_line(node: ast.stmt) -> int:
