@@ -33,11 +33,6 @@ namespace {
 namespace allocator = c10::cuda::CUDACachingAllocator;
 using TraceEntry = allocator::TraceEntry;
 
-// What each back end that has statistics has. The others are of the native one alone: cudaMallocAsync says 0 of them.
-constexpr std::array kLevels{Counter::live_bytes, Counter::peak_bytes, Counter::active_bytes, Counter::reserved_bytes};
-constexpr std::array kOfBlocks{Counter::live_blocks, Counter::segment_count, Counter::largest_free_block_bytes,
-                               Counter::inactive_split_bytes, Counter::private_pool_bytes};
-
 // Of each of four priorities torch hands out 32 streams in turn (kStreamsPerPool and max_compile_time_stream_priorities
 // of c10/cuda/CUDAStream); and there is the default one.
 constexpr std::size_t kMostPooledStreams = 4 * 32 + 1;
@@ -217,6 +212,63 @@ void take_stock(std::size_t device) {
   record_of_device.log.begin();
 }
 
+// Of a device at a boundary.
+struct Reading {
+  std::size_t device;
+  allocator::DeviceStats stats;
+  const DeviceRecord& record;
+};
+
+std::int64_t live_bytes(const Reading& at) { return level(at.stats.allocated_bytes); }
+
+std::int64_t peak_bytes(const Reading& at) {
+  return live_bytes(at) + at.record.log.peak_bytes() - at.record.log.live_bytes();
+}
+
+std::int64_t private_pool_bytes(const Reading& at) {
+  return at.record.private_pool_bytes.load(std::memory_order_relaxed);
+}
+
+std::int64_t largest_free_block_bytes(const Reading& at) {
+  std::size_t largest = 1;  // 0 would ask the driver for a first guess
+  allocator::cacheInfo(static_cast<c10::DeviceIndex>(at.device), &largest);
+  return static_cast<std::int64_t>(largest);
+}
+
+struct Column {
+  Counter counter;
+  std::int64_t (*value)(const Reading&);
+  bool is_of_blocks = false;  // of the native back end alone: cudaMallocAsync says 0 of them
+  Moment read_at = Moment::after_collection;
+  Moment moment = Moment::after_collection;  // of which it is
+};
+
+// The peak is one of the step, and read before the collection may free.
+constexpr std::array kColumns{
+    Column{.counter = Counter::live_bytes,
+           .value = &live_bytes,
+           .read_at = Moment::before_collection,
+           .moment = Moment::before_collection},
+    Column{.counter = Counter::live_bytes, .value = &live_bytes},
+    Column{.counter = Counter::peak_bytes, .value = &peak_bytes, .read_at = Moment::before_collection},
+    Column{.counter = Counter::active_bytes, .value = [](const Reading& at) { return level(at.stats.active_bytes); }},
+    Column{.counter = Counter::reserved_bytes,
+           .value = [](const Reading& at) { return level(at.stats.reserved_bytes); }},
+    Column{.counter = Counter::live_blocks,
+           .value = [](const Reading& at) { return level(at.stats.allocation); },
+           .is_of_blocks = true},
+    Column{.counter = Counter::segment_count,
+           .value = [](const Reading& at) { return level(at.stats.segment); },
+           .is_of_blocks = true},
+    Column{.counter = Counter::largest_free_block_bytes, .value = &largest_free_block_bytes, .is_of_blocks = true},
+    Column{.counter = Counter::inactive_split_bytes,
+           .value = [](const Reading& at) { return level(at.stats.inactive_split_bytes); },
+           .is_of_blocks = true},
+    Column{.counter = Counter::private_pool_bytes, .value = &private_pool_bytes, .is_of_blocks = true},
+};
+
+bool is_kept(const Column& column) { return !column.is_of_blocks || record().coverage != Coverage::levels; }
+
 const BlockTable& blocks_by_now(std::size_t device) {
   auto& record_of_device = *record().devices[device];
   record_of_device.log.settle();
@@ -267,10 +319,9 @@ std::string DeviceAllocatorProbe::gap() const {
 std::vector<SeriesKey> DeviceAllocatorProbe::keys() const {
   std::vector<SeriesKey> keys;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
-    keys.push_back({Counter::live_bytes, device_at(i), Moment::before_collection});
-    for (const auto counter : kLevels) keys.push_back({counter, device_at(i)});
-    if (record().coverage == Coverage::levels) continue;
-    for (const auto counter : kOfBlocks) keys.push_back({counter, device_at(i)});
+    for (const auto& column : kColumns) {
+      if (is_kept(column)) keys.push_back({column.counter, device_at(i), column.moment});
+    }
   }
   return keys;
 }
@@ -309,29 +360,14 @@ void DeviceAllocatorProbe::read(Moment moment, std::span<std::int64_t> row) {
     std::fill(row.begin(), row.end(), 0);
     return;
   }
-  const bool has_blocks = record().coverage == Coverage::full;
-  const auto width = 1 + kLevels.size() + (has_blocks ? kOfBlocks.size() : 0);
+  std::size_t at = 0;
   for (std::size_t i = 0; i < record().devices.size(); ++i) {
-    const auto columns = row.subspan(i * width, width);
-    const auto stats = stats_of(i);
-    const auto live = level(stats.allocated_bytes);
-    const auto& log = record().devices[i]->log;
-    if (moment == Moment::before_collection) {
-      columns[0] = live;
-      columns[2] = live + log.peak_bytes() - log.live_bytes();
-      continue;
+    const Reading reading{i, stats_of(i), *record().devices[i]};
+    for (const auto& column : kColumns) {
+      if (!is_kept(column)) continue;
+      if (column.read_at == moment) row[at] = column.value(reading);
+      ++at;
     }
-    columns[1] = live;
-    columns[3] = level(stats.active_bytes);
-    columns[4] = level(stats.reserved_bytes);
-    if (!has_blocks) continue;
-    columns[5] = level(stats.allocation);
-    columns[6] = level(stats.segment);
-    std::size_t largest = 1;  // 0 would ask the driver for a first guess
-    allocator::cacheInfo(static_cast<c10::DeviceIndex>(i), &largest);
-    columns[7] = static_cast<std::int64_t>(largest);
-    columns[8] = level(stats.inactive_split_bytes);
-    columns[9] = record().devices[i]->private_pool_bytes.load(std::memory_order_relaxed);
   }
 }
 
