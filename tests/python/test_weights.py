@@ -136,6 +136,12 @@ def test_small_objects_are_blocks() -> None:
     assert weight.block_bytes == GAINED * (64 + 32 + 64)
 
 
+def test_items_of_a_list_lie_apart_from_it() -> None:
+    # A list with the collector's header, room for one item, and the float.
+    assert weigh([[0.5 + i] for i in range(20)]) == Weight(0, 3 * GAINED, GAINED * (64 + 16 + 32), 0, is_complete=True)
+    assert weigh([[] for _ in range(20)]) == Weight(0, GAINED, GAINED * 64, 0, is_complete=True)
+
+
 SMALL_OBJECTS = """
 import ctypes, dataclasses, gc, math, sys
 
@@ -193,7 +199,7 @@ def test_small_objects_weigh_what_malloc_takes_for_them() -> None:
     weighed = [line.split() for line in done.stdout.splitlines()]
     assert len(weighed) == 10
     for name, taken, weight in weighed:
-        assert 0.85 * float(taken) <= float(weight) <= 1.02 * float(taken), name
+        assert 0.9 * float(taken) <= float(weight) <= 1.02 * float(taken), name
 
 
 @pytest.mark.parametrize(

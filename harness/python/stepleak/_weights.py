@@ -62,6 +62,9 @@ _SIZES: dict[type, Any] = {
         *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, type),
     )
 }
+_ITEMS_APART: frozenset[type] = frozenset(
+    (bytearray, list, dict, set, frozenset, deque, OrderedDict, io.BytesIO, io.StringIO)
+)
 _PLAIN_TYPES = frozenset(
     (
         *_SIZES,
@@ -178,7 +181,9 @@ class _Scale:
                 self._add_buffers(item)
             self._cuda_objects += _tensors.keeps_cuda_object(kind)
             contents = [] if is_one_of(kind, _INLINE_TYPES) else own_contents_of(item)
-            self._put(_size_of(item) + _size_before(item), self._largest_small)
+            size, apart = _sizes_of(item)
+            self._put(size + _size_before(item), self._largest_small)
+            self._put(apart, self._largest_small)
             self._put(_size_of_values(item, contents), self._largest_small)
             is_complete = is_complete and (issubclass(kind, type) or _is_known(kind))
             waiting.extend(contents)
@@ -205,10 +210,15 @@ class _Scale:
             self._heap_bytes += max(2, -(-(size + 8) // _CHUNK)) * _CHUNK
 
 
-def _size_of(item: Any) -> int:
-    sizer = next((_SIZES[base] for base in mro_of(type(item)) if is_one_of(base, _SIZES)), None)
+def _sizes_of(item: Any) -> tuple[int, int]:
+    """Of the object, and of what a container has apart from it, in an allocation of its own."""
+    basic = int(_basic_size_of(type(item)))
+    base = next((base for base in mro_of(type(item)) if is_one_of(base, _SIZES)), None)
     # object.__sizeof__ would take what is behind the header of any C structure for a number of items.
-    return int(_basic_size_of(type(item)) if sizer is None else sizer(item))
+    if base is None:
+        return basic, 0
+    size = int(_SIZES[base](item))
+    return (basic, size - basic) if is_one_of(base, _ITEMS_APART) else (size, 0)
 
 
 def _size_before(item: Any) -> int:
