@@ -35,6 +35,11 @@ std::string objects_text(const Recording& recording, const std::vector<const Sur
   return text;
 }
 
+double kept_per_step(const Recording& recording, const std::vector<const Survivor*>& survivors) {
+  return static_cast<double>(steps_kept(survivors)) /
+         static_cast<double>(std::max<std::int64_t>(1, recording.proof_steps()));
+}
+
 // torch fills its pools of events and streams now and then; a leak adds to most steps.
 bool is_in_most_steps(const Recording& recording, const std::vector<const Survivor*>& objects) {
   return 2 * steps_kept(objects) > recording.proof_steps();
@@ -120,11 +125,15 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
     }
     if (is_of_objects) finding->bytes_per_step = heap_bytes_lost(evidence.trends);
     account_for_objects(*finding);
-    add_suspects(recording, objects.empty() ? handles_of(recording, HandleType::private_segment) : objects, *finding);
+    const auto segments = handles_of(recording, growth.device, HandleType::private_segment);
+    add_suspects(recording, objects.empty() ? segments : objects, *finding);
     if (is_of_objects) {
       set_holder_of_objects(recording, finding->count_per_step, *finding);
     } else if (growth.is_keeping_objects()) {
       set_holder_of_objects(recording, growth.objects.per_step, *finding);
+    } else if (growth.private_pool.is_growing() && !segments.empty()) {
+      // A graph or a MemPool takes as many segments as it needs.
+      set_holder_of_objects(recording, kept_per_step(recording, segments), *finding);
     }
     findings.push_back(*std::move(finding));
   }

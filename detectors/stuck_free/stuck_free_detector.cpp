@@ -23,7 +23,7 @@ std::vector<Finding> StuckFreeDetector::detect(const Evidence& evidence) const {
     finding.accounts_for = {{Counter::active_bytes, growth.device},
                             {Counter::reserved_bytes, growth.device},
                             {Counter::private_pool_bytes, growth.device}};
-    add_suspects(evidence.recording, handles_of(evidence.recording, HandleType::waiting_block), finding);
+    add_suspects(evidence.recording, handles_of(evidence.recording, growth.device, HandleType::waiting_block), finding);
     findings.push_back(std::move(finding));
   }
   return findings;

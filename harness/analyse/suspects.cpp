@@ -83,8 +83,8 @@ std::int64_t taken_bytes(const Survivor& survivor) {
   return (survivor.storage_bytes + kSmallestBlock - 1) / kSmallestBlock * kSmallestBlock;
 }
 
-std::vector<const Survivor*> handles_of(const Recording& recording, HandleType type) {
-  return survivors_where(recording, [&](const Survivor& s) { return s.handle == type; });
+std::vector<const Survivor*> handles_of(const Recording& recording, Device device, HandleType type) {
+  return survivors_where(recording, [&](const Survivor& s) { return s.device == device && s.handle == type; });
 }
 
 std::vector<const Survivor*> segments_taken(const Recording& recording, Device device) {

@@ -40,8 +40,8 @@ namespace stepleak {
 /// torch's c10/cuda/CUDACachingAllocator.cpp), and its ledgers count these.
 [[nodiscard]] std::int64_t taken_bytes(const Survivor& survivor);
 
-/// Handles of one type, made in the record pass.
-[[nodiscard]] std::vector<const Survivor*> handles_of(const Recording& recording, HandleType type);
+/// Handles of one type on a device, made in the record pass.
+[[nodiscard]] std::vector<const Survivor*> handles_of(const Recording& recording, Device device, HandleType type);
 
 /// Segments that the caching allocator took in the record pass, but for private pools.
 [[nodiscard]] std::vector<const Survivor*> segments_taken(const Recording& recording, Device device);

@@ -111,8 +111,8 @@ struct Holder {
   std::int64_t buffer_bytes = 0;
   std::int64_t buffer_growth = 0;
   /// Of a container that grew in the record pass: what it gained then, in entries, in malloc's bytes, in small blocks
-  /// of Python's own allocator and their bytes, and in torch's events, streams and graphs. More of these where it is
-  /// not weighed: something in it does not say all that it keeps.
+  /// of Python's own allocator and their bytes, and in torch's events, streams, graphs and MemPools. More of these
+  /// where it is not weighed: something in it does not say all that it keeps.
   std::int64_t gained_entries = 0;
   std::int64_t gained_bytes = 0;
   std::int64_t gained_blocks = 0;

@@ -11,6 +11,7 @@
 #include "detectors/growing_buffer/growing_buffer_detector.hpp"
 #include "detectors/growth/growth_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
+#include "detectors/raw_cuda/raw_cuda_detector.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/record_outcome.hpp"
 #include "tests/support/analysed.hpp"
@@ -650,6 +651,25 @@ TEST(RawCudaDetectorTest, DetectsDeviceMemoryOutsideTheAllocator) {
 TEST(RawCudaDetectorTest, DetectsPrivatePoolsWithoutTensors) {
   EXPECT_TRUE(kinds_of(gpu({.reserved = 2 * kMebi, .private_pool = 2 * kMebi})).contains(Kind::raw_cuda));
 }
+
+// Pools that take a segment each in every recorded step, and a list that gained so many graphs.
+std::string holder_of_pools(std::int64_t gained) {
+  auto builder = gpu({.reserved = 2 * kMebi, .private_pool = 2 * kMebi});
+  builder.with_object({.type = "list", .name = "train.graphs", .length = 300})
+      .with_holder({.held = 0, .container = 0, .gained_cuda_objects = gained});
+  for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+    builder.with_survivor(
+        {.type = SurvivorType::handle, .device = kGpu, .birth_step = step, .handle = HandleType::private_segment});
+  }
+  const auto findings = Analysed(builder.build()).findings(RawCudaDetector());
+  return findings.size() == 1 ? findings.front().holder : "no finding";
+}
+
+TEST(RawCudaDetectorTest, NamesTheContainerThatGainedAGraphForEachPool) {
+  EXPECT_EQ(holder_of_pools(kRecorded), "train.graphs (list, len 300)");
+}
+
+TEST(RawCudaDetectorTest, NamesNoContainerThatGainedAFewGraphs) { EXPECT_EQ(holder_of_pools(3), ""); }
 
 TEST(RawCudaDetectorTest, AddsWhatTheDriverTakesBesideAPool) {
   const Analysed trace(gpu({.reserved = 2 * kMebi, .private_pool = 2 * kMebi, .outside = kMebi}).build());

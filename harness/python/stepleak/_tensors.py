@@ -31,7 +31,7 @@ _NODES: dict[str, Any] = vars(torch._C._functions)
 
 _KEEPERS_OF_CUDA = tuple(
     getattr(torch._C, name)
-    for name in ("_CudaEventBase", "_CudaStreamBase", "_CUDAGraph", "Event", "Stream")
+    for name in ("_CudaEventBase", "_CudaStreamBase", "_CUDAGraph", "_MemPool", "Event", "Stream")
     if hasattr(torch._C, name)
 )
 
@@ -47,7 +47,7 @@ def tensors_among(objects: tuple[Any, ...]) -> list[Any]:
 
 
 def keeps_cuda_object(kind: type) -> bool:
-    """Whether things of this type keep an event, a stream or a graph of CUDA's; without a GPU they are nothing."""
+    """Whether things of this type keep an event, a stream, a graph or a pool of CUDA's; without a GPU they are nothing."""
     return issubclass(kind, _KEEPERS_OF_CUDA)
 
 
