@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import torch
 from stepleak import _accumulated, _cut_buffers
+from stepleak._access import Access, Place
+from stepleak._judge import Judge
 from stepleak._slots import Slots
-from stepleak._sources import Access, Place, Sources
-from stepleak._structure import _Judge
+from stepleak._sources import Sources
 from stepleak._user_code import UserCode
 
 LIBRARY = Path(ast.__file__).parent
@@ -90,6 +91,6 @@ def test_structure_of_any_sources_is_asked_without_an_error(file: Path) -> None:
         slots = Slots(code, objects, variable, function).all()
         if slots and slots[0] is not None:
             known = [slot for slot in slots if slot is not None]
-            _Judge(objects, code, known, lambda _: False, False).judged()
+            Judge(objects, code, known, lambda _: False, False).judged()
             asked += 1
     assert asked > 0

@@ -20,7 +20,8 @@ import holder_search
 import pytest
 import torch
 from holder_search import STEPS, appended, holder_of_first, search
-from stepleak._sources import Access, Place, Sources
+from stepleak._access import Access, Place
+from stepleak._sources import Sources
 from watched_program import found_in
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import torch
+from stepleak._access import Access, Place
 from stepleak._library_calls import LibraryCalls
-from stepleak._sources import Access, Place, Sources
+from stepleak._sources import Sources
 from watched_program import found_in
 
 

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 from stepleak._core import frame_locals
 from stepleak._graph import Graph
+from stepleak._judge import judged
 from stepleak._paths import End, Paths
-from stepleak._structure import Structure, judged
+from stepleak._structure import Structure
 from stepleak._user_code import UserCode
 from structure_programs import Case, appending, keeper, method
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES

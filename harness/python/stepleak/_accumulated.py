@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from stepleak._bounds import may_cease
+from stepleak._guards import may_cease
+from stepleak._replaced import owner_replaced
 from stepleak._runs import Runs
 from stepleak._slots import Slot, Slots
-from stepleak._structure import UNKNOWN, Structure, at, owner_replaced
+from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import called_name, first_name
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Use, Uses

@@ -15,12 +15,15 @@ from dataclasses import replace
 from typing import Any
 
 from stepleak._accumulated import is_fresh
-from stepleak._bounds import Bounds, assignments
+from stepleak._assignments import assignments
+from stepleak._bounds import Bounds
+from stepleak._endings import Endings
+from stepleak._latches import is_idle
 from stepleak._objects import class_namespace_of, is_a, is_one_of, mro_of
 from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._slots import Slots
-from stepleak._structure import UNKNOWN, Structure, at, is_idle
+from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import FUNCTIONS, called_name
 from stepleak._tensors import is_tensor, shape_of
 from stepleak._unseen import array_type
@@ -88,7 +91,8 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     bounds = Bounds(code, objects, lambda module, node: places.is_length(module, node) or _is_size(node, uses))
     assigned = [u for u in uses.found if u.kind == "assign" and u.detail is not None]
     in_steps = [u for u in assigned if not runs.is_set_up(u) and not runs.is_at_end(u.module, u.node)]
-    living = [u for u in in_steps if not is_idle(u, runs, bounds)]
+    endings = Endings(code, objects)
+    living = [u for u in in_steps if not is_idle(u, runs, endings)]
     joins = [join for use in living for join in _joins(use, uses)]
     grown = [axis for _, axis in joins]
     lengths = [_length_tested(join, runs, bounds, is_short=True) for join, _ in joins]

@@ -9,9 +9,11 @@ from collections import deque
 from typing import Any
 
 from stepleak import _tensors
+from stepleak._access import Access, Place
 from stepleak._graph import Graph, is_unnamed
 from stepleak._limit import TimeLimit
-from stepleak._sources import Access, Place, Sources, no_statement
+from stepleak._sources import Sources
+from stepleak._statement import no_statement
 from stepleak._unseen import contents_of
 
 _MOST_ASKED = 64

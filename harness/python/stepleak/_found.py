@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from stepleak import _declared, _tensors
+from stepleak._access import Access, Place
 from stepleak._accumulated import accumulated
 from stepleak._births import Births
 from stepleak._buffers import Buffer
@@ -17,15 +18,17 @@ from stepleak._cut_buffers import cut, cut_where_made
 from stepleak._cycles import Garbage, Ways, codes_of, statement_closing
 from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
+from stepleak._judge import judged
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import container_kind, free_places_in, items_of, namespace_of, type_name
 from stepleak._paths import End, Paths, Search
-from stepleak._sources import Access, Place, Sources, makes_of_itself, no_statement
+from stepleak._sources import Sources
+from stepleak._statement import makes_of_itself, no_statement
 from stepleak._statements import Statements
 from stepleak._structure import UNKNOWN as UNKNOWN_STRUCTURE
-from stepleak._structure import Structure, judged
+from stepleak._structure import Structure
 from stepleak._unseen import is_array_of_objects, length_of, places_of
 from stepleak._user_code import UserCode
 from stepleak._way_down import way_down

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepleak import _tensors
+from stepleak._access import Access, Place
 from stepleak._frames import ReadLocals, beginning_of, frame_of, name_in
 from stepleak._objects import (
     attributes_of,
@@ -25,7 +26,6 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._paths import Search
-from stepleak._sources import Access, Place
 from stepleak._unseen import base_of, contents_of, is_array, length_of
 
 _UNNAMED = (types.ModuleType, types.FunctionType, types.MethodType, types.CellType, types.FrameType, tuple, str)

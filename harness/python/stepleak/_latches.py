@@ -11,10 +11,13 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from stepleak._bounds import SET_UP, Bounds, parts_of
+from stepleak._assignments import SET_UP
+from stepleak._endings import Endings
+from stepleak._guards import parts_of
 from stepleak._runs import Runs
 from stepleak._syntax import FUNCTIONS, Function, Guard, Module
 from stepleak._user_code import UserCode
+from stepleak._uses import Use
 
 _OF_RUNNERS = ("__", "main", "setup", "test", "pytest_")
 """Beginnings of names that Python, a test runner or a command line calls."""
@@ -25,9 +28,9 @@ _MOST_CALLERS = 8
 class Latches:
     """Tests under which what runs once never runs again, and functions that never run."""
 
-    def __init__(self, code: UserCode, bounds: Bounds, runs: Runs) -> None:
+    def __init__(self, code: UserCode, endings: Endings, runs: Runs) -> None:
         self._code = code
-        self._bounds = bounds
+        self._endings = endings
         self._runs = runs
 
     def has(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
@@ -49,7 +52,7 @@ class Latches:
             return False
         guards = itertools.takewhile(lambda guard: not guard.is_loop, module.guards(node))
         parts = [part for guard in guards for part in parts_of(guard)]
-        if any(self._bounds.is_past(module, part, self._runs.is_once) for part in parts):
+        if any(self._endings.is_past(module, part, self._runs.is_once) for part in parts):
             return True
         is_deferred = isinstance(module.scope(node), ast.Lambda)
         if function is None or is_deferred or depth == _MOST_LEVELS or self._code.is_entry(module, function):
@@ -86,7 +89,7 @@ class Latches:
         if guard.is_loop:
             return False
         parts = parts_of(guard)
-        if any(self._bounds.holds_once(module, part, self._runs.is_once) for part in parts):
+        if any(self._endings.holds_once(module, part, self._runs.is_once) for part in parts):
             return True
         statement = module.statement(guard.test)
         if not isinstance(statement, ast.If):
@@ -111,6 +114,12 @@ class Latches:
             for node in module.nodes:
                 if isinstance(node, ast.Attribute) and node.attr == attribute and not isinstance(node.ctx, ast.Load):
                     yield module, node
+
+
+def is_idle(use: Use, runs: Runs, endings: Endings) -> bool:
+    """Whether no step does it: a setting keeps it from running, or nothing calls it."""
+    is_off = any(endings.is_off(module, guard) for module, guard in runs.guards(use))
+    return is_off or runs.is_uncalled(use.module, use.node)
 
 
 def _is_suspended(function: Function) -> bool:

@@ -9,7 +9,7 @@ import functools
 import types
 from collections.abc import Iterator
 
-from stepleak._bounds import assignments
+from stepleak._assignments import assignments
 from stepleak._objects import class_attributes_of
 from stepleak._runs import Runs
 from stepleak._slots import Slot

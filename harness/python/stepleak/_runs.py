@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from stepleak._bounds import SET_UP
+from stepleak._assignments import SET_UP
 from stepleak._syntax import (
     FUNCTIONS,
     LOOPS,

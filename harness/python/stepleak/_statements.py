@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from stepleak import _tensors
+from stepleak._access import Access, Place
+from stepleak._by_type import caching_line
 from stepleak._folders import UserFiles
 from stepleak._frames import Position
 from stepleak._library_calls import LibraryCalls
@@ -27,8 +29,8 @@ from stepleak._objects import (
 )
 from stepleak._paths import AT_EXIT, Search
 from stepleak._runs import Runs
-from stepleak._sources import Access, Place, Sources, no_statement
-from stepleak._structure import caching_line
+from stepleak._sources import Sources
+from stepleak._statement import no_statement
 from stepleak._user_code import UserCode
 from stepleak._uses import Use
 

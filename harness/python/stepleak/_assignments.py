@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the user's sources give a variable, or an attribute of some name, a value."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, TypeGuard
+
+from stepleak._syntax import Module, is_parameter, last_name
+from stepleak._user_code import UserCode
+
+SET_UP = frozenset(
+    {"__init__", "__new__", "__post_init__", "setup", "set_up", "setUp", "setup_class", "__init_subclass__"}
+)
+"""Names of functions that run before the steps."""
+
+
+def assignments(module: Module, scope: ast.AST, name: str) -> list[ast.expr]:
+    """Values that statements of a file assign to a variable."""
+    found = []
+    for node in module.nodes:
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            parent, _ = module.parent(node)
+            value = getattr(parent, "value", None) or assigned_beside(module, parent, node)
+            if isinstance(value, ast.expr) and module.resolve(node, name) is scope:
+                found.append(value)
+    return found
+
+
+def assigned_beside(module: Module, targets: ast.AST | None, node: ast.Name | ast.Attribute) -> ast.expr | None:
+    """What one of several names is assigned: `keys, values = a, b` are two assignments."""
+    if not isinstance(targets, (ast.Tuple, ast.List)):
+        return None
+    statement, _ = module.parent(targets)
+    values = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(values, (ast.Tuple, ast.List)) or len(values.elts) != len(targets.elts):
+        return None
+    is_any_starred = any(isinstance(part, ast.Starred) for part in [*values.elts, *targets.elts])
+    return None if is_any_starred else values.elts[targets.elts.index(node)]
+
+
+def is_only_assigned(module: Module, scope: ast.AST, name: str) -> bool:
+    """Whether one statement assigns to a variable, those aside that count it up."""
+    plain = 0
+    for node in module.nodes:
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            is_other = not isinstance(module.parent(node)[0], ast.AugAssign)
+            plain += is_other and module.resolve(node, name) is scope
+    return plain == 1
+
+
+def stored_values(module: Module, name: str) -> list[ast.expr]:
+    """Values that a file assigns to a variable or an attribute of this name."""
+    found = []
+    for node in module.nodes:
+        if isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name and isinstance(node.ctx, ast.Store):
+            parent, _ = module.parent(node)
+            value = getattr(parent, "value", None)
+            found.append(value if isinstance(value, ast.expr) else node)
+    return found
+
+
+def is_stored(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
+    """Whether an attribute of this name is assigned, or deleted."""
+    return isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load)
+
+
+def stores(code: UserCode, module: Module, target: ast.Name | ast.Attribute) -> list[tuple[Module, Any]]:
+    """Where a variable, or any attribute of this name, is given a value or deleted."""
+    if isinstance(target, ast.Attribute):
+        homes = code.mentioning(target.attr)[0]
+        return [(home, node) for home in homes for node in home.nodes if is_stored(node, target.attr)]
+    scope = module.resolve(target, target.id)
+    named = [n for n in module.named.get(target.id, ()) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    parameter = [(module, target)] if is_parameter(scope, target.id) else []
+    return parameter + [(module, node) for node in named if module.resolve(node, target.id) is scope]
+
+
+def is_setting(code: UserCode, module: Module, node: ast.Name | ast.Attribute) -> bool:
+    """Whether nothing changes a variable, or the attributes of this name, once it is made."""
+    if isinstance(node, ast.Attribute):
+        given = [
+            (m, n)
+            for m in code.mentioning(node.attr)[0]
+            for n in m.nodes
+            if isinstance(n, ast.Attribute) and n.attr == node.attr and isinstance(n.ctx, ast.Store)
+        ]
+        return all(getattr(m.function(n), "name", "") in SET_UP for m, n in given)
+    scope = module.resolve(node, node.id)
+    stored = [
+        n
+        for n in module.nodes
+        if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
+        if module.resolve(n, node.id) is scope
+    ]
+    return len(stored) == (0 if is_parameter(scope, node.id) else 1 if scope is module.tree else -1)

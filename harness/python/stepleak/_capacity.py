@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Lines that keep a container to a length: they cut it, take items out of a long one, or fill only a short one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stepleak._facts import Facts
+from stepleak._structure import Structure
+from stepleak._syntax import Guard, Module
+from stepleak._unseen import length_of
+from stepleak._uses import Use
+
+
+class Capacity:
+    """Asks the uses of one container, each time the first line that does it; None where there is none."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def trimmed(self, uses: list[Use]) -> Structure | None:
+        """What is cut to a length, or is a ring, whose places are counted round."""
+        for use in uses:
+            if use.kind == "trim":
+                number = self._cut(use)
+                if number != 0:
+                    return self._facts.at("bounded", use, max(number, self._allowed_before(use)))
+            key = use.detail
+            if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
+                module, parent = use.module, use.module.parent(use.node)[0]
+                if isinstance(parent, ast.Subscript):
+                    return self._facts.at("bounded", use, self._number_of_slots(module, key.right))
+        return None
+
+    def removed_when_long(self, removing: list[Use]) -> Structure | None:
+        """What loses items where a test of its length says so."""
+        for use in removing:
+            for lets_short, number, _ in self._tests_of_length(use):
+                if number != 0 and not (use.kind == "remove" and lets_short):
+                    return self._facts.at("bounded", use, number)
+        return None
+
+    def filled_when_short(self, fills: list[Use]) -> Structure | None:
+        """What is filled only under a test of its length, wherever a step fills it."""
+        fills = [f for f in fills if not self._facts.runs.is_set_up(f)]
+        limits = [self._limit(fill) for fill in fills]
+        if not fills or None in limits:
+            return None
+        known = [limit for limit in limits if limit is not None]
+        return self._facts.at("bounded", fills[0], -1 if -1 in known else max(known))
+
+    def laid_out(self, uses: list[Use]) -> Structure | None:
+        """What was made with all its places, and is filled by their numbers, whatever counts these."""
+        late = [u for u in uses if not self._facts.runs.is_set_up(u)]
+        puts = [u for u in late if u.kind == "put"]
+        if not self._facts.is_as_long or not self._facts.is_sequence or not puts or any(u.kind == "fill" for u in late):
+            return None
+        return self._facts.at("bounded", puts[0], length_of(self._facts.container))
+
+    def expiring(self, removing: list[Use], fills: list[Use]) -> Structure | None:
+        """What drops what has been in it for long enough: by a key that many counts ago, or by a test of each item."""
+        for use in removing:
+            if use.kind != "remove":
+                continue
+            key = use.detail
+            if (
+                isinstance(key, ast.BinOp)
+                and isinstance(key.op, ast.Sub)
+                and any(self._facts.is_fresh(f) for f in fills)
+            ):
+                bound = self._facts.values.number(use.module, key.right)
+                return self._facts.at("bounded" if bound > 0 else "expiring", use, bound)
+            if self._facts.places.is_of_old(use):
+                return self._facts.at("expiring", use)
+        return None
+
+    def _allowed_before(self, use: Use) -> int:
+        """The length up to which nothing is removed there, where that is tested: what is cut to 60 once it has 120
+        holds 120; -1 where none is."""
+        return max((number for lets_short, number, _ in self._tests_of_length(use) if not lets_short), default=-1)
+
+    def _tests_of_length(self, use: Use) -> Iterator[tuple[bool, int, Guard]]:
+        """Those under which it is done: whether each lets short ones through, the length that it names, and itself."""
+        for module, guard in self._facts.runs.guards(use):
+            allowed = self._facts.bounds.allowed(module, guard.test, guard.holds)
+            if allowed is not None:
+                yield *allowed, guard
+
+    def _number_of_slots(self, module: Module, number: ast.expr) -> int:
+        """Of a ring: `slots[i % len(slots)]` stays as long as it was made."""
+        is_own = self._facts.is_sequence and self._facts.places.is_length(module, number)
+        return length_of(self._facts.container) if is_own else self._facts.values.number(module, number)
+
+    def _cut(self, use: Use) -> int:
+        """What a trim leaves; 0: less than there was by a fixed number."""
+        parent, _ = use.module.parent(use.node)
+        is_deleting = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del)
+        if not isinstance(use.detail, ast.Slice):
+            return self._facts.values.number(use.module, use.detail)
+        if not is_deleting:
+            return self._facts.bounds.kept_by_slice(use.module, use.detail)
+        # What `del x[:-n]` leaves is `x[-n:]`.
+        left = ast.Slice(lower=use.detail.upper, upper=use.detail.lower)
+        return self._facts.bounds.kept_by_slice(use.module, left)
+
+    def _limit(self, fill: Use) -> int | None:
+        for lets_short, number, guard in self._tests_of_length(fill):
+            if lets_short and not guard.is_loop:
+                return number
+        for guard in fill.module.guards(fill.node):
+            is_negated = isinstance(guard.test, ast.UnaryOp) and guard.test.operand in self._facts.uses.denoting
+            if not guard.is_loop and is_negated and guard.holds:
+                return 1
+        return self._limit_of_count(fill)
+
+    def _limit_of_count(self, fill: Use) -> int | None:
+        """Under a test of something that is only ever counted up: the number, where that is counted beside it."""
+        for module, guard in self._facts.runs.guards(fill):
+            number = self._facts.endings.ends(module, guard, self._facts.runs.is_once)
+            if number is not None:
+                return number if self._facts.places.is_counted_beside(fill, guard) else -1
+        return None

@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what a test guards ceases to run: some day, from a count on, after one time, or because a setting is off."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Callable, Collection
+from typing import Any
+
+from stepleak._assignments import assigned_beside, is_setting, stores
+from stepleak._counters import Counters, IsOnce
+from stepleak._guards import is_access_of_object, is_emptied_beside, is_of_parts, may_cease, parts_of, sides_where
+from stepleak._objects import mro_of, name_of
+from stepleak._syntax import Guard, Module, called_name
+from stepleak._user_code import UserCode
+from stepleak._values import NOTHING, Values, named
+
+
+class Endings:
+    """Asks about tests of a program in which one container lives, with arguments as `Counters` takes them."""
+
+    def __init__(
+        self,
+        code: UserCode,
+        objects: list[Any],
+        is_length: Callable[[Module, ast.AST], bool] = lambda *_: False,
+        lengths: Collection[ast.AST] = (),
+    ) -> None:
+        self._code = code
+        self._is_length = is_length
+        self._values = Values(code, objects)
+        self._counters = Counters(code, objects, is_length, lengths)
+        self._others = Counters(code, objects)
+        """Whatever the length of the container is."""
+
+    # --- some day -----------------------------------------------------------------------------------------------------
+
+    def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether what a test guards may cease to run, for all that is known."""
+        return any(may_cease(part) and not self.is_lasting(module, part, is_once) for part in parts_of(guard))
+
+    def is_lasting(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether a test that holds once holds again and again: what only grows, or what is full, is large enough.
+
+        And a setting stays what it is, as do the type, the name and the shape of a model's parts.
+        """
+        if self._is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard.test):
+            return True
+        test = guard.test
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        left, right, op = test.left, test.comparators[0], test.ops[0]
+        if isinstance(op, ast.NotEq) == guard.holds and isinstance(op, (ast.Eq, ast.NotEq)):
+            return any(self._is_news(module, guard, *sides, is_once) for sides in ((left, right), (right, left)))
+        if isinstance(op, (ast.Eq, ast.NotEq)):
+            full = [side for side in (left, right) if called_name(side) == "len"]
+            return isinstance(op, ast.Eq) == guard.holds and any(is_emptied_beside(module, test, f) for f in full)
+        sides = sides_where(guard)
+        if sides is None:
+            return False
+        small, large = sides
+        grows = called_name(large) == "len" or self._counters.never_repeats(module, large, is_once)
+        return grows and self._values.value(module, small) is not NOTHING
+
+    def _is_news(self, module: Module, guard: Guard, last: ast.expr, new: ast.expr, is_once: IsOnce) -> bool:
+        """Whether a test tells what never comes back from the last one of it, which gets another value only where the
+        test holds: `if self.last != index: self.last = index`."""
+        is_new = self._others.never_repeats(module, new, is_once)
+        if not isinstance(last, (ast.Name, ast.Attribute)) or not is_new:
+            return False
+        is_kept = False
+        for home, node in stores(self._code, module, last):
+            assigned, _ = home.parent(node)
+            value = None if isinstance(assigned, ast.AugAssign) else getattr(assigned, "value", None)
+            if any(under.test is guard.test and under.holds == guard.holds for under in home.guards(node)):
+                is_kept = True
+            elif not isinstance(value or assigned_beside(home, assigned, node), ast.Constant):
+                return False
+        return is_kept
+
+    def ends(self, module: Module, guard: Guard, is_once: IsOnce) -> int | None:
+        """The count from which on a test never holds again (`if self.taken < 300`); None where there is none."""
+        sides = None if guard.is_loop else sides_where(guard)
+        if sides is None:
+            return None
+        small, large = sides
+        number = self._values.number(module, large)
+        if isinstance(small, ast.Attribute):
+            is_counted = self._counters.counts_attribute(small.attr, is_once, may_end=True)
+        else:
+            is_counted = isinstance(small, ast.Name) and self._counters.counts(module, small, is_once, 0, may_end=True)
+        return number if is_counted and number > 0 else None
+
+    def is_off(self, module: Module, guard: Guard) -> bool:
+        """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
+        if guard.is_loop:
+            return False
+        return any(self._setting(module, part.test) not in (None, part.holds) for part in parts_of(guard))
+
+    def _is_on(self, module: Module, guard: Guard) -> bool:
+        """Whether a setting lets a statement run, each time."""
+        return not guard.is_loop and self._setting(module, guard.test) is guard.holds
+
+    def _setting(self, module: Module, test: ast.AST) -> bool | None:
+        """What a test of a setting says; None of other tests."""
+        if not isinstance(test, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, test):
+            return None
+        value = self._values.value(module, test)
+        return bool(value) if value is None or type(value) is bool else None
+
+    # --- after one time -----------------------------------------------------------------------------------------------
+
+    def holds_once(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether it is a test for one value of what is only ever counted up: `count == 70`."""
+        return self._awaited(module, guard, is_once) is not None
+
+    def is_past(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
+        """Whether it is such a test, and the count is beyond that value."""
+        awaited = self._awaited(module, guard, is_once)
+        count, number = (None, None) if awaited is None else (self._held(module, side, is_once) for side in awaited)
+        return count is not None and number is not None and count > number
+
+    def _held(self, module: Module, node: ast.expr, is_once: IsOnce) -> int | None:
+        """What a literal, a module's variable, or an attribute of the one object of its class is now."""
+        value: Any = NOTHING
+        owner = module.class_of_self(node.value) if isinstance(node, ast.Attribute) else None
+        if isinstance(node, ast.Constant):
+            value = node.value
+        elif isinstance(node, ast.Name) and module.resolve(node, node.id) is module.tree:
+            value = named(module.namespace, node.id)
+        elif isinstance(node, ast.Attribute) and owner is not None and is_once(module, owner):
+            held = _objects_of(owner.name)
+            value = named(held[0], node.attr) if len(held) == 1 else NOTHING
+        return value if type(value) is int else None
+
+    def _awaited(self, module: Module, guard: Guard, is_once: IsOnce) -> tuple[ast.expr, ast.expr] | None:
+        """The count, and the one value of it that lets a statement run; None of other tests."""
+        test = guard.test
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return None
+        if not isinstance(test.ops[0], ast.Eq if guard.holds else ast.NotEq):
+            return None
+
+        def counts(node: ast.expr) -> bool:
+            if isinstance(node, ast.Attribute):
+                return self._counters.counts_attribute(node.attr, is_once)
+            is_variable = isinstance(node, ast.Name) and not self._is_length(module, node)
+            return is_variable and self._counters.counts(module, node, is_once, 0)  # type: ignore[arg-type]
+
+        def is_fixed(node: ast.expr) -> bool:
+            is_name = isinstance(node, (ast.Name, ast.Attribute))
+            return not is_name or is_setting(self._code, module, node)  # type: ignore[arg-type]
+
+        sides = (test.left, test.comparators[0])
+        for one, other in (sides, sides[::-1]):
+            if counts(one) and is_fixed(other) and self._values.number(module, other) > 0:
+                return one, other
+        return None
+
+
+def _objects_of(name: str) -> list[Any]:
+    """All that are of a class of this name, or of one derived from it."""
+    objects = gc.get_objects()
+    kinds = {id(kind): kind for kind in map(type, objects)}
+    known = {number for number, kind in kinds.items() if name in map(name_of, mro_of(kind))}
+    return [item for item in objects if id(type(item)) in known]

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a container grows for ever: where all that the sources do with it was followed, and nothing bounds it."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Iterator
+
+from stepleak._by_type import is_queue
+from stepleak._facts import Facts
+from stepleak._objects import class_attributes_of, is_one_of, type_name
+from stepleak._structure import UNKNOWN, Structure
+from stepleak._syntax import Module, called_name
+from stepleak._uses import Use
+
+_PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
+
+
+class Growth:
+    """Asks about one container in which no line was found that bounds it."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
+        """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
+        is_clear = (
+            self._facts.uses.is_whole
+            and not removing
+            and not any(use.kind == "escape" for use in uses)
+            and not any(map(self._is_deciding, self._facts.places.tested_lengths()))
+            and not any(self._rooms())
+            and not self._is_libraries()
+            and all(self._facts.runs.entered(name) == "once" for name in self._facts.slot.names)
+            and (any(use.kind == "make" for use in uses) or self._facts.places.is_made_by_call(self._facts.slot))
+        )
+        # Which of several fills it once was is not known: one that may cease bounds what it fills.
+        is_endless = bool(in_steps) and all(self._fills_for_ever(fill, in_vain) for fill in in_steps)
+        return Structure("unbounded") if is_clear and is_endless else UNKNOWN
+
+    def conditional(self, taking: list[Use]) -> Structure:
+        """Where something takes items out, or asks how many there are before it does so, and cannot be understood."""
+        tests = (use for use in [*self._rooms(), *self._facts.places.tested_lengths()] if not self._facts.is_idle(use))
+        known = next((use for use in taking if use.is_sure), None) or next(tests, None)
+        return UNKNOWN if known is None else self._facts.at("conditional", known)
+
+    def ending(self, filling: list[Use]) -> Structure | None:
+        """The test under which something fills it, and which may not hold for ever."""
+        for fill in filling:
+            for module, guard in self._facts.runs.guards(fill):
+                if self._facts.endings.may_end(module, guard, self._facts.runs.is_once):
+                    return self._facts.at("conditional", Use("test", module, guard.test))
+        return None
+
+    def _fills_for_ever(self, fill: Use, in_vain: list[Use]) -> bool:
+        is_phase = self._facts.runs.is_phase(fill.module, fill.node)
+        return (
+            fill.is_sure
+            and not is_phase
+            and not self._facts.places.is_moved(fill)
+            and not any(
+                self._facts.endings.may_end(module, guard, self._facts.runs.is_once)
+                and not self._facts.places.depends_on(module, guard.test, in_vain)
+                for module, guard in self._facts.runs.guards(fill)
+            )
+        )
+
+    def _rooms(self) -> Iterator[Use]:
+        """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and
+        `range(len(self.kept), size)`."""
+        for module in {use.module for use in self._facts.uses.found}:
+            for node in module.nodes:
+                if isinstance(node, ast.expr) and self._is_room(module, node):
+                    yield Use("length", module, node)
+
+    def _is_room(self, module: Module, node: ast.expr) -> bool:
+        def is_of_length(part: ast.expr) -> bool:
+            return any(self._facts.places.is_length(module, inner) for inner in ast.walk(part))
+
+        if isinstance(node, ast.Call):
+            return called_name(node) == "range" and len(node.args) > 1 and is_of_length(node.args[0])
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+            return False
+        is_shown = any(isinstance(o, ast.FormattedValue) or called_name(o) == "print" for o, _ in module.around(node))
+        return is_of_length(node.right) and not is_of_length(node.left) and not is_shown
+
+    def _is_deciding(self, use: Use) -> bool:
+        return self._facts.places.is_deciding(use) and not (self._is_of_len(use) and self._is_len_only_read())
+
+    def _is_of_len(self, use: Use) -> bool:
+        """Whether it is what `__len__` returns: the length, or that up to a number. As a truth it says no more than
+        that there is something, which does not change while it grows."""
+        function, statement = use.module.function(use.node), use.module.statement(use.node)
+        if not isinstance(statement, ast.Return) or getattr(function, "name", "") != "__len__":
+            return False
+        value = statement.value
+        parts = value.args if isinstance(value, ast.Call) and called_name(value) == "min" else [value]
+        return any(part in self._facts.uses.lengths for part in parts)
+
+    def _is_len_only_read(self) -> bool:
+        """Whether no test of what `len()` says, of whatever may have the container, may change the container."""
+        calls = [*self._facts.code.calls("len"), *self._facts.code.calls("__len__")]
+        waiting: list[tuple[Module, ast.expr]] = [
+            (module, call)
+            for module, call in calls
+            if call not in self._facts.uses.lengths
+            and not self._facts.runs.is_once(module, call)
+            and not self._facts.runs.is_before_steps(module, call)
+        ]
+        seen: set[ast.AST] = set()
+        while waiting:
+            module, node = waiting.pop()
+            names = [] if node in seen else self._names_given(module, node)
+            if names is None:
+                return False
+            seen.add(node)
+            for name in names:
+                loads = (n for n in module.named.get(name.id, ()) if isinstance(n.ctx, ast.Load))
+                scope = module.resolve(name, name.id)
+                waiting += [(module, load) for load in loads if module.resolve(load, name.id) is scope]
+        return True
+
+    def _names_given(self, module: Module, node: ast.expr) -> list[ast.Name] | None:
+        """Variables that get what is made of an expression; None where it decides something, or gets out of sight."""
+        is_tested = False
+        for outer, field in module.around(node):
+            if isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.Div, ast.FloorDiv)) and field == "right":
+                return []
+            is_tested = is_tested or field in ("test", "ifs", "subject") or isinstance(outer, (ast.Compare, ast.BoolOp))
+            if field == "value" and isinstance(outer, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
+                targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+                names = [target for target in targets if isinstance(target, ast.Name)]
+                return names if len(names) == len(targets) and not isinstance(outer, ast.NamedExpr) else None
+            if isinstance(outer, (ast.Return, ast.Yield, ast.YieldFrom)):
+                return [] if getattr(module.function(node), "name", "") == "__len__" else None
+            if isinstance(outer, ast.stmt):
+                break
+        return None if is_tested and self._facts.places.is_deciding(Use("length", module, node)) else []
+
+    def _is_libraries(self) -> bool:
+        """Whether code that is not read may know the container: methods of a library's class among the owner's."""
+        is_known = is_one_of(type(self._facts.container), _PLAIN) or is_queue(self._facts.container)
+        if not is_known and not self._facts.code.classes(type_name(self._facts.container)):
+            return True
+        owner, name = self._facts.slot.owner, self._facts.slot.names[0].name
+        for attribute in class_attributes_of(owner).values() if owner is not None else ():
+            function = attribute.__func__ if type(attribute) in (staticmethod, classmethod) else attribute
+            if type(function) is not types.FunctionType or name not in function.__code__.co_names:
+                continue
+            if function.__code__.co_filename.startswith("<") or self._facts.code.file(function.__code__.co_filename):
+                continue
+            return True
+        return False

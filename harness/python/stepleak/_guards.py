@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a test says by how it is written: which of its sides is larger, and whether it may hold no more some day."""
+
+from __future__ import annotations
+
+import ast
+
+from stepleak._syntax import Guard, Module, called_name
+
+_PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
+"""Methods of a module that list what it is made of."""
+_FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "startswith", "endswith"}
+"""Of a parameter, and of a name."""
+
+
+def parts_of(guard: Guard) -> list[Guard]:
+    """Tests that all hold where a statement runs: `step % 20 == 0` and `self.left > 0` of `a and b`."""
+    test = guard.test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return parts_of(Guard(test.operand, not guard.holds, guard.is_loop))
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == guard.holds:
+        return [part for t in test.values for part in parts_of(Guard(t, guard.holds, guard.is_loop))]
+    return [guard]
+
+
+def sides_where(guard: Guard) -> tuple[ast.expr, ast.expr] | None:
+    """The smaller and the larger side of a test by size, where what it guards runs; None of other tests."""
+    test = guard.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    op, left, right = test.ops[0], test.left, test.comparators[0]
+    if not isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        return None
+    is_left_small = isinstance(op, (ast.Lt, ast.LtE)) == guard.holds
+    return (left, right) if is_left_small else (right, left)
+
+
+def may_cease(guard: Guard) -> bool:
+    """Whether a statement that a test guards may cease to run some day (`if epoch == 0`, `if self.is_warming_up`).
+
+    What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
+    """
+    return not guard.is_loop and not all(_comes_again(part.test) for part in parts_of(guard))
+
+
+def _comes_again(test: ast.AST) -> bool:
+    return any(
+        (isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)) or (isinstance(n, ast.Name) and n.id == "__name__")
+        for n in ast.walk(test)
+    )
+
+
+def is_access_of_object(module: Module, guard: Guard) -> bool:
+    """Whether a descriptor's `__get__` tells by it an object's access from that of a class, which is no matter of time:
+    `if instance is None: return self`."""
+    test, function = guard.test, module.function(guard.test)
+    if getattr(function, "name", "") != "__get__" or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    arguments = function.args.args[1:2]  # type: ignore[union-attr]
+    is_of_object = isinstance(test.left, ast.Name) and [test.left.id] == [argument.arg for argument in arguments]
+    none = test.comparators[0]
+    is_of_none = isinstance(none, ast.Constant) and none.value is None
+    return is_of_object and is_of_none and isinstance(test.ops[0], ast.IsNot if guard.holds else ast.Is)
+
+
+def is_of_parts(module: Module, test: ast.expr) -> bool:
+    """Whether a test picks some of a model's parameters or modules by what these are: `isinstance(part, nn.Linear)`,
+    `"weight" in name`, `p.dim() == 2` in a loop over `model.named_parameters()`. It picks the same ones each time."""
+    loops = [loop for loop in module.loops(test) if isinstance(loop, ast.For)]
+    targets = {
+        n.id
+        for loop in loops
+        if called_name(loop.iter) in _PARTS
+        for n in ast.walk(loop.target)
+        if isinstance(n, ast.Name)
+    }
+    if isinstance(test, ast.Call) and called_name(test) == "isinstance":
+        asked = test.args[:1]
+    elif isinstance(test, ast.Compare):
+        asked = [test.left, *test.comparators]
+    else:
+        asked = [test]
+    kept = [part for part in asked if not isinstance(part, ast.Constant)]
+    return bool(kept) and all(_is_fixed_of(part, targets) for part in kept)
+
+
+def _is_fixed_of(asked: ast.expr, targets: set[str]) -> bool:
+    """Whether it is one of these variables, or what does not change of it, as a call with constants gives it."""
+    if isinstance(asked, ast.Call):
+        return all(isinstance(a, (ast.Constant, ast.Tuple)) for a in asked.args) and _is_fixed_of(asked.func, targets)
+    if isinstance(asked, ast.Attribute):
+        return asked.attr in _FIXED and _is_fixed_of(asked.value, targets)
+    return isinstance(asked, ast.Name) and asked.id in targets
+
+
+def is_emptied_beside(module: Module, test: ast.AST, length: ast.AST) -> bool:
+    """Whether what has a length is made anew, or cleared, where a test of the length holds."""
+    outer, _ = module.parent(test)
+    measured = ast.unparse(length.args[0]) if isinstance(length, ast.Call) and length.args else ""
+    for node in (inner for statement in getattr(outer, "body", []) for inner in ast.walk(statement)):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        method = node.func if isinstance(node, ast.Call) else None
+        is_clear = isinstance(method, ast.Attribute) and method.attr == "clear"
+        is_cleared = is_clear and ast.unparse(method.value) == measured  # type: ignore[union-attr]
+        if is_cleared or any(ast.unparse(target) == measured for target in targets):
+            return True
+    return False

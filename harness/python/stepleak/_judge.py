@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What bounds a container that grew: its type, or lines of the user's sources that remove, reset, ask or test.
+
+Being unsure is "unknown". "unbounded" is said only where every use of the container in the sources was followed.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from stepleak._by_type import CACHES, is_queue, of_cache, of_type, owner_of
+from stepleak._capacity import Capacity
+from stepleak._facts import Facts
+from stepleak._growth import Growth
+from stepleak._keys import AreKeysLost
+from stepleak._objects import container_kind, is_one_of
+from stepleak._replaced import owner_replaced
+from stepleak._slots import Slot, Slots
+from stepleak._structure import UNKNOWN, Structure
+from stepleak._unseen import is_array_of_objects, length_of
+from stepleak._user_code import UserCode
+from stepleak._uses import ADDING, CHANGING, Use
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the sources say of a container."""
+
+    structure: Structure = UNKNOWN
+    fills: tuple[Use, ...] = ()
+    """What surely fills it and is no part of the set-up, where the sources were asked."""
+    are_items_used: bool = False
+    """Whether the sources do more with what it holds than numbers allow: stack it, index it, hand it on."""
+
+
+def judged(
+    objects: list[Any],
+    sources: UserCode,
+    variable: str = "",
+    function: str = "",
+    are_keys_lost: AreKeysLost = lambda _: False,
+    is_as_long: bool = False,
+) -> Judged:
+    """Of the last one of a chain of objects, each of which leads to the next.
+
+    `variable`, `function`: where the chain begins at a variable of a running function. `is_as_long`: whether it is
+    known to have as many entries as before, though it has got new ones. Never raises for what the sources contain.
+    """
+    if objects and is_one_of(type(objects[-1]), CACHES):
+        return Judged(of_cache(objects[-1], sources))
+    if objects and is_as_long and is_array_of_objects(objects[-1]):
+        return Judged(Structure("bounded", length_of(objects[-1])))
+    if not objects or container_kind(objects[-1]) is None:
+        return Judged()
+    by_type = of_type(objects, sources, are_keys_lost)
+    if by_type is not None:
+        return Judged(by_type)
+    while len(objects) > 1 and is_queue(owner_of(objects)):
+        objects = objects[:-1]
+    slots = Slots(sources, objects, variable, function).all()
+    if not slots or slots[0] is None:
+        return Judged()
+    try:
+        known = [slot for slot in slots if slot is not None]
+        return Judge(objects, sources, known, are_keys_lost, is_as_long).judged()
+    except Exception:
+        # Source that nobody thought of must not lose the holder itself.
+        return Judged()
+
+
+class Judge:
+    """Weighs what the sources do with one container."""
+
+    def __init__(
+        self, objects: list[Any], code: UserCode, slots: list[Slot], are_keys_lost: AreKeysLost, is_as_long: bool
+    ) -> None:
+        self._are_keys_lost = are_keys_lost
+        self._facts = Facts(objects, code, slots, is_as_long)
+        self._capacity = Capacity(self._facts)
+        self._growth = Growth(self._facts)
+
+    def judged(self) -> Judged:
+        self._facts.follow()
+        resolved = self._facts.resolved()
+        fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._facts.runs.is_set_up(u)]
+        return Judged(self._structure(resolved), tuple(fills or self._lookups()), self._facts.places.are_items_used())
+
+    def _lookups(self) -> list[Use]:
+        """Those that make an item of a `defaultdict` by asking for it, as do those that put something into it."""
+        if not self._facts.asks_itself():
+            return []
+        asked = [u for u in self._facts.uses.found if u.kind == "index" and u.is_sure and not self._facts.is_idle(u)]
+        putting = [u for u in asked if _is_put_into(u)]
+        return putting or [u for u in asked if not self._facts.runs.is_guarded(u)] or asked
+
+    def _structure(self, resolved: list[Use]) -> Structure:
+        uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
+        uses = [u for u in uses if not self._facts.runs.is_at_end(u.module, u.node)]
+        removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
+        living = [u for u in uses if u.kind not in CHANGING or not self._facts.is_idle(u)]
+        taking = [u for u in living if u in removing]
+        fills = [u for u in uses if u.kind == "fill"]
+        known = (
+            self._capacity.trimmed(living)
+            or self._capacity.removed_when_long(taking)
+            or self._capacity.filled_when_short(fills)
+            or self._capacity.laid_out(living)
+            or self._reset(removing, taking)
+        )
+        if known is not None:
+            return known
+        asks = [u for u in uses if u.kind == "ask"]
+        filling = [f for f in [*fills, *filter(self._is_filling, asks)] if not self._facts.runs.is_set_up(f)]
+        keyed = self._asked(uses, asks, fills)
+        if keyed is not None and self._is_in_vain(filling):
+            in_vain = self._capacity.expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, asks)
+            # No key comes again. What may come to an end is that it is filled at all.
+            doubted = self._growth.ending(filling) if in_vain == UNKNOWN else None
+            return doubted or (keyed if in_vain == UNKNOWN else in_vain)
+        found = keyed or self._capacity.expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
+        return self._growth.conditional(taking) if found == UNKNOWN else found
+
+    def _reset(self, removing: list[Use], taking: list[Use]) -> Structure | None:
+        emptying = [use for use in removing if self._is_emptying(use)]
+        for use in emptying:
+            if use in taking:
+                is_over = self._facts.latches.has(use.module, use.node)
+                return self._facts.at("conditional" if is_over else "reset", use)
+        return owner_replaced(self._facts.code, self._facts.slots) or (
+            self._facts.at("uncalled", emptying[0]) if emptying else None
+        )
+
+    def _is_emptying(self, use: Use) -> bool:
+        if use.kind == "remove":
+            return self._facts.places.is_drained(use)
+        return use.kind == "reset" or self._is_whole_cut(use)
+
+    def _is_whole_cut(self, use: Use) -> bool:
+        cut = use.detail
+        return isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is None
+
+    def _is_filling(self, ask: Use) -> bool:
+        """Whether it puts in what is not there: `setdefault`, or an item of a `defaultdict`."""
+        parent, _ = ask.module.parent(ask.node)
+        is_item = isinstance(parent, ast.Subscript) and self._facts.asks_itself()
+        return is_item or (isinstance(parent, ast.Attribute) and parent.attr == "setdefault")
+
+    def _is_in_vain(self, filling: list[Use]) -> bool:
+        """Whether nothing that is asked for is there: each key is another one, or nobody has any of them any more."""
+        if self._facts.is_sequence or not filling:
+            return False
+        return all(self._facts.is_fresh(fill) for fill in filling) or self._are_keys_lost(self._facts.container)
+
+    def _asked(self, uses: list[Use], asks: list[Use], fills: list[Use]) -> Structure | None:
+        if asks:
+            return self._facts.at("keyed", asks[0])
+        if self._facts.is_sequence or any(u.kind == "remove" for u in uses):
+            return None
+        for fill in fills:
+            if not self._facts.runs.is_set_up(fill) and not self._facts.is_fresh(fill):
+                return self._facts.at("keyed", fill)
+        return None
+
+
+def _is_put_into(lookup: Use) -> bool:
+    """Whether the item that it asks for is filled there: `kept[key].append(x)`."""
+    item, _ = lookup.module.parent(lookup.node)
+    method = None if item is None else lookup.module.parent(item)[0]
+    return isinstance(method, ast.Attribute) and method.attr in ADDING

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which statement keeps what lies at a place: of all that may put something there, the likeliest."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from stepleak._access import Access, Place, as_attribute, as_wrapper, leads_to
+from stepleak._folders import PACKAGE_FOLDERS
+from stepleak._matches import Match, match_of
+from stepleak._repeating import CONSTRUCTORS, functions_around, is_in_constructor, repeating
+from stepleak._statement import line_of, no_statement, statement_of
+from stepleak._syntax import called_name, first_line, is_parameter
+
+_UNPROVEN = 5
+"""By how much a statement ranks behind all those that lead to the very place, where two ways are written."""
+_LAST_RANK = 99
+
+
+class Keeping:
+    """Weighs the statements of files. `lines`: of each file those in which survivors were born."""
+
+    def __init__(self, lines: dict[str, set[int]], trees: dict[str, ast.Module]) -> None:
+        self._lines = lines
+        self._trees = trees
+        self._bodies: dict[ast.Lambda, ast.Expr] = {}
+
+    def statement(self, place: Place, *, is_later: bool, is_sure: bool) -> dict[str, Any]:
+        """The likeliest statement that keeps something at a place; empty where none is known. `is_later`: none of a
+        constructor, where what was kept first is made. `is_sure`: none that has only the name in common.
+        """
+        ways = [as_attribute(place) or as_wrapper(place), place]
+        found = [self._likeliest(way, is_later) for way in ways if way is not None]
+        rank, statement = min(found, key=lambda ranked: ranked[0])
+        return no_statement() if is_sure and rank >= _UNPROVEN else statement
+
+    def _likeliest(self, place: Place, is_later: bool) -> tuple[int, dict[str, Any]]:
+        """Of one way to write the place, with its rank.
+
+        Inside a function, or inside a loop of a script's top level: what runs once keeps one thing.
+
+        Its target must lead to the place by the same attributes and keys; one that has only the name in common may
+        mean another object, and is taken where it is the only one. Adding beats assigning (`self.history = []` in the
+        set-up keeps nothing); of several such statements, one that survivors were born in beats one in a function that
+        they were born in or below, and that one elsewhere; then one that keeps a tensor with its graph; then the first.
+        """
+        proven: list[tuple[int, int, str, Match]] = []
+        others: list[tuple[int, int, str, Match]] = []
+        taken_back: list[tuple[int, int, str, Match]] = []
+        for file, tree in self._trees.items():
+            for function, owner in repeating(tree):
+                if is_later and owner and getattr(function, "name", "") in CONSTRUCTORS:
+                    continue
+                body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+                is_elsewhere = not any(line in body for line in self._lines[file])
+                for node in ast.walk(function):
+                    match = None if node is function else self._match(node, place, owner)
+                    if match is None:
+                        continue
+                    distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
+                    if match.is_proven and _is_of_another(match.node, file, tree, place):
+                        if match.rank > 1:
+                            continue  # makes a variable, and fills nothing that may be passed under another name
+                        match = replace(match, is_proven=False)
+                    # In `total = total + loss` what was born is added as by `total += loss` elsewhere.
+                    is_sum = isinstance(match.node, ast.Assign) and _is_sum_with(match.node.value, place.way, owner)
+                    if distance == 0 and is_sum:
+                        match = replace(match, rank=min(match.rank, 1))
+                    found = proven if match.is_proven else others
+                    found = taken_back if _is_taken_back(node, function) else found
+                    found.append((match.rank, distance, file, match))
+        # An error may pass over the line that takes it back.
+        others = others if proven or others else taken_back
+        # Of statements of which each may mean another object, one that runs again is meant, and none of a package's.
+        if len(_nodes_of(others)) > 1:
+            others = [found for found in others if not is_in_constructor(self._trees[found[2]], line_of(found[3].node))]
+            others = [found for found in others if not _is_installed(found[2])] or others
+        if proven:
+            rank, _, file, match = min(proven, key=lambda found: (*found[:2], _is_cut_off(found[3].value)))
+        elif len(_nodes_of(others)) == 1 or _is_registered_in_one(others, self._trees):
+            rank, _, file, match = others[0]
+        else:
+            return _LAST_RANK, no_statement()
+        return rank + (0 if match.is_proven else _UNPROVEN), statement_of(file, match.node, match.value)
+
+    def _is_birthplace(self, file: str, node: ast.stmt) -> bool:
+        return any(node.lineno <= line <= (node.end_lineno or line) for line in self._lines[file])
+
+    def _match(self, node: ast.AST, place: Place, owner: str) -> Match | None:
+        return match_of(self._body(node) if isinstance(node, ast.Lambda) else node, place, owner)
+
+    def _body(self, function: ast.Lambda) -> ast.Expr:
+        """What a lambda does, as the statement that a function of a name would have there."""
+        return self._bodies.setdefault(function, ast.copy_location(ast.Expr(function.body), function.body))
+
+
+def _is_installed(file: str) -> bool:
+    return any(folder in Path(file).parts for folder in PACKAGE_FOLDERS)
+
+
+def _nodes_of(found: list[tuple[int, int, str, Match]]) -> set[int]:
+    return {id(match.node) for _, _, _, match in found}
+
+
+def _is_registered_in_one(found: list[tuple[int, int, str, Match]], trees: dict[str, ast.Module]) -> bool:
+    """Whether all are calls of one function that hand something to a library: they do the same."""
+    functions: set[tuple[str, int]] = set()
+    for _, _, file, match in found:
+        around = functions_around(trees[file], match.node.lineno)
+        functions.add((file, max((function.lineno for function, _ in around), default=0)))
+    return len(functions) == 1 and all(match.is_registering for _, _, _, match in found)
+
+
+def _is_cut_off(value: ast.expr | None) -> bool:
+    """Whether an expression is of a tensor without its graph, or of numbers."""
+    return isinstance(value, ast.Call) and called_name(value) in ("detach", "item", "tolist", "float", "int")
+
+
+def _is_sum_with(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether it is what is at a place and something more: `self.total + loss`."""
+    if not isinstance(value, ast.BinOp):
+        return False
+    return any(leads_to(part, way, owner) or _is_sum_with(part, way, owner) for part in (value.left, value.right))
+
+
+def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:
+    """Whether a statement keeps a handle that its function removes, as of a hook for one evaluation."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return False
+    handle = node.targets[0].id
+    return any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "remove"
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == handle
+        for call in ast.walk(function)
+    )
+
+
+def _is_of_another(statement: ast.stmt, file: str, tree: ast.Module, place: Place) -> bool:
+    """Whether a statement names a variable of another function, that was not passed to it."""
+    variable = next((access for access in reversed(place.way) if access.kind == "variable"), None)
+    if variable is None or variable.scope is None:
+        return False
+    if not any(isinstance(node, ast.Name) and node.id == variable.label for node in ast.walk(statement)):
+        return False
+    around = [function for function, _ in functions_around(tree, statement.lineno)]
+    home, line = variable.scope
+    # The same file may be named from another folder.
+    if Path(file).name == Path(home).name and around:
+        outermost = around[0]
+        if first_line(outermost) <= line <= (outermost.end_lineno or line):
+            return False
+    return not any(is_parameter(function, variable.label) for function in around)

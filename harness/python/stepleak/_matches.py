@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a statement puts something where it is kept, and how likely that one is meant."""
+
+from __future__ import annotations
+
+import ast
+import io
+from dataclasses import dataclass, replace
+
+from stepleak._access import Access, Place, held_in, is_item_at, is_named_alike, leads_to, mentions
+from stepleak._syntax import called_name
+
+_FILLED_BY_LIBRARIES = (
+    ("_hooks", "register_"),
+    ("_hooks", "_register_"),
+    ("maps", "new_child"),
+    ("param_groups", "add_param_group"),
+    ("_modules", "add_module"),
+    ("_modules", "register_module"),
+    ("_parameters", "register_parameter"),
+    ("_buffers", "register_buffer"),
+    ("handlers", "addHandler"),
+    ("filters", "addFilter"),
+    ("_exit_callbacks", "callback"),
+    ("_exit_callbacks", "push"),
+    ("_exit_callbacks", "enter_"),
+    ("filters", "filterwarnings"),
+    ("filters", "simplefilter"),
+    ("__warningregistry__", "warn"),
+    ("_modules", "register_parametrization"),
+    ("_registry", "finalize"),
+    ("registry", "register"),
+    ("_scheduled", "call_"),
+    ("_callbacks", "add_done_callback"),
+    ("_active", "start"),
+    ("_waiters", "wait"),
+    ("_waiters", "acquire"),
+)
+"""Ends of the names of containers in objects of torch and of Python's own library, and how the functions that fill them
+begin."""
+
+_CONTAINERS = frozenset({"Counter", "OrderedDict", "defaultdict", "deque", "dict", "list", "set"})
+_ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault", "put", "put_nowait"})
+_ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
+
+
+@dataclass(frozen=True)
+class Match:
+    """A statement that may keep something at a place; the smaller `rank`, the likelier."""
+
+    is_proven: bool
+    rank: int
+    node: ast.stmt
+    value: ast.expr | None
+    """The expression of what is held; None where the statement does not write it."""
+    is_registering: bool = False
+    """Whether it calls a function of a library that fills a container of its."""
+
+
+def match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
+    """Of a node of the syntax tree; None where it keeps nothing at the place. `owner`: the class in which it stands."""
+    if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (call := _call_in(node.value)) is not None:
+        method = called_name(call)
+        if _is_filling(place, method):
+            return _registering(node)
+        if _is_set_by(call, place, owner):
+            return Match(is_proven=True, rank=1, node=node, value=None)
+        if isinstance(node, ast.Expr):
+            if _is_written_by(call, place, owner):
+                return Match(is_proven=True, rank=1, node=node, value=None)
+            if not isinstance(call.func, ast.Attribute) or not call.args:
+                return None
+            if method not in _ADDING_ONE | _ADDING_ALL:
+                return None
+            is_proven = leads_to(call.func.value, place.way, owner)
+            value = held_in(call.args[-1], place.beyond[1:]) if method in _ADDING_ONE else None
+            return _found(node, call.func.value, place, is_proven, 0, value)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        is_filling = any(_is_filling(place, called_name(call)) for call in node.decorator_list)
+        return _registering(node) if is_filling else None
+    if isinstance(node, ast.AugAssign):
+        return _match_assignment(node, node.target, node.value, place, owner, 1)
+    if isinstance(node, ast.Assign):
+        matches = [_match_part(node, *part, place, owner) for part in _parts_of(node)]
+        # Of what one of several names gets of a call no expression is known: `out, self.hidden = self.rnn(x)`.
+        inner = [_match_part(node, each, node.value, place, owner) for each in _targets_within(node)]
+        matches += [None if match is None else replace(match, value=None) for match in inner]
+        return next((match for match in matches if match is not None), None)
+    return None
+
+
+def _match_part(node: ast.Assign, target: ast.expr, value: ast.expr, place: Place, owner: str) -> Match | None:
+    # A literal or a constructor is how an empty container is made, unless it takes over what was in the old one, or
+    # is an item of it.
+    is_empty = isinstance(value, (ast.List, ast.Dict, ast.Constant)) or _makes_empty(value)
+    if is_empty and not is_item_at(target, place, owner) and not _takes_over(value, place.way, owner):
+        return None
+    return _match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
+
+
+def _match_assignment(
+    node: ast.Assign | ast.AugAssign,
+    target: ast.expr,
+    assigned: ast.expr,
+    place: Place,
+    owner: str,
+    rank: int,
+) -> Match | None:
+    # An item of the container is kept there, and so is what takes the place of a tensor; to assign the container
+    # itself is mostly how it is made.
+    is_item = is_item_at(target, place, owner)
+    is_whole = leads_to(target, place.way, owner)
+    # What a buffer grows by is put behind what it holds; else it is made anew.
+    if place.buffer is not None and rank > 1 and not is_item and not mentions(assigned, place.way, owner):
+        if not isinstance(assigned, ast.Name):
+            return None
+        rank += 1  # of what the variable was assigned before
+    is_part = place.is_container or bool(place.beyond)
+    value = None if is_part and not is_item else held_in(assigned, place.beyond[1:])
+    if is_whole and place.is_container and rank > 1:
+        rank = 4
+    return _found(node, target, place, is_item or is_whole, rank, value)
+
+
+def _found(
+    node: ast.stmt, target: ast.expr, place: Place, is_proven: bool, rank: int, value: ast.expr | None
+) -> Match | None:
+    if is_proven:
+        return Match(is_proven=True, rank=rank, node=node, value=value)
+    if rank > 1 or not is_named_alike(target, place.way[-1].label):
+        return None
+    return Match(is_proven=False, rank=rank, node=node, value=value)
+
+
+def _registering(node: ast.stmt) -> Match:
+    return Match(is_proven=False, rank=0, node=node, value=None, is_registering=True)
+
+
+def _is_filling(place: Place, called: str) -> bool:
+    """Whether a function of this name puts something into a library's container."""
+    # Of a list of the library's own containers, one of these may be the innermost.
+    is_item = place.way[-1].kind == "index" and len(place.way) > 1
+    label = place.way[-2 if is_item else -1].label
+    return any(label.endswith(end) and called.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES)
+
+
+def _is_set_by(call: ast.Call, place: Place, owner: str) -> bool:
+    """Whether a call gives a context variable another value, which no attribute shows."""
+    is_set = isinstance(call.func, ast.Attribute) and call.func.attr == "set" and bool(call.args)
+    if not is_set or isinstance(call.args[0], ast.Constant):
+        return False
+    return leads_to(call.func.value, place.way, owner)  # type: ignore[attr-defined]
+
+
+def _is_written_by(call: ast.Call, place: Place, owner: str) -> bool:
+    """Whether a call gets the file in memory that grew: `torch.save(state, self.file)`, `print(text, file=log)`."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    is_file = place.buffer is not None and issubclass(place.buffer, (io.BytesIO, io.StringIO))
+    return is_file and any(leads_to(value, place.way, owner) for value in given)
+
+
+def _call_in(value: ast.expr | None) -> ast.Call | None:
+    """What a statement calls, or awaits the call of."""
+    value = value.value if isinstance(value, ast.Await) else value
+    return value if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)) else None
+
+
+def _parts_of(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what: `a, b = 1, 2` are two assignments."""
+    parts: list[tuple[ast.expr, ast.expr]] = []
+    for target in node.targets:
+        is_pairwise = isinstance(target, (ast.Tuple, ast.List)) and isinstance(node.value, (ast.Tuple, ast.List))
+        inner = [target.elts, node.value.elts] if is_pairwise else [[target], [node.value]]  # type: ignore[attr-defined]
+        if len(inner[0]) != len(inner[1]) or any(isinstance(e, ast.Starred) for e in inner[0] + inner[1]):
+            inner = [[target], [node.value]]
+        parts += zip(*inner, strict=True)
+    return parts
+
+
+def _targets_within(node: ast.Assign) -> list[ast.expr]:
+    """Those that get a part each of one value."""
+    whole = [target for target, _ in _parts_of(node) if isinstance(target, (ast.Tuple, ast.List))]
+    return [each for target in whole for each in target.elts]
+
+
+def _makes_empty(value: ast.expr) -> bool:
+    """Whether an expression makes a container with nothing in it: `OrderedDict()`, `defaultdict(list)`."""
+    if not isinstance(value, ast.Call):
+        return False
+    name = called_name(value)
+    return len(value.args) <= (name == "defaultdict") and name in _CONTAINERS
+
+
+def _takes_over(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether a literal has all that is at a place: `[*losses, loss]`."""
+    old = value.elts if isinstance(value, ast.List) else []
+    return any(isinstance(part, ast.Starred) and leads_to(part.value, way, owner) for part in old)

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""A statement of the user's sources as a `stepleak::Statement` tells it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from stepleak._syntax import FUNCTIONS, first_line
+
+
+def no_statement() -> dict[str, Any]:
+    """A `stepleak::Statement` that stands nowhere."""
+    return {"file": "", "line": 0, "text": "", "expression": "", "calls": []}
+
+
+def statement_of(file: str, node: ast.stmt, value: ast.expr | None = None) -> dict[str, Any]:
+    """A `stepleak::Statement`; `value`: the expression of what is held, where it is written."""
+    text = ast.unparse(node).splitlines()[0]
+    expression = "" if value is None else _expression_in(node, value, text)
+    return {
+        "file": file,
+        "line": line_of(node),
+        "text": text,
+        "expression": expression,
+        "calls": sorted({call.func.attr for call in own_calls(node) if isinstance(call.func, ast.Attribute)}),
+    }
+
+
+def line_of(node: ast.stmt) -> int:
+    return first_line(node) if isinstance(node, FUNCTIONS) else node.lineno
+
+
+def own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
+    """Those of a statement, without those of the statements in it."""
+    nodes: list[ast.AST] = [statement]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+
+
+def makes_of_itself(statement: dict[str, Any]) -> bool:
+    """Whether it assigns what is made of what was there: `self.newest = Link(value, self.newest)`."""
+    try:
+        parsed = ast.parse(statement["text"]).body
+    except SyntaxError:  # the first line of more
+        return False
+    node = parsed[0] if parsed else None
+    if not isinstance(node, ast.Assign):
+        return False
+    made_of = {ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, (ast.Attribute, ast.Name))}
+    return any(ast.unparse(target) in made_of for target in node.targets)
+
+
+def _expression_in(statement: ast.stmt, value: ast.expr, text: str) -> str:
+    """The value's own text, where it is the last of its kind in the statement's: whoever replaces that replaces it."""
+    mark = "kept_value_of_this_statement"
+    marked = ast.unparse(_Replacing(value, mark).visit(statement)).splitlines()[0]
+    expression = ast.unparse(value)
+    return expression if text.rfind(expression) == marked.find(mark) else ""
+
+
+class _Replacing(ast.NodeTransformer):
+    """Copies a statement with one of its expressions replaced by a name."""
+
+    def __init__(self, value: ast.expr, name: str) -> None:
+        self._value = value
+        self._name = ast.Name(name)
+
+    def visit(self, node: ast.AST) -> Any:
+        return self._name if node is self._value else self.generic_visit(copy.copy(node))
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field, old in ast.iter_fields(node):
+            if isinstance(old, list):
+                setattr(node, field, [self.visit(item) if isinstance(item, ast.AST) else item for item in old])
+            elif isinstance(old, ast.AST):
+                setattr(node, field, self.visit(old))
+        return node
