@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that fail, and what `stepleak.check` refuses."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stepleak
+import torch
+from small_training import line_of
+
+# --- steps that fail --------------------------------------------------------------------------------------------------
+
+
+def test_exception_is_a_failure_with_its_step_and_line() -> None:
+    def step(index: int) -> None:
+        if index == 3:
+            raise ValueError("no more batches")  # in step 4
+
+    result = stepleak.check(step)
+    assert result.verdict == "failure"
+    assert result.steps == 3
+    assert "ValueError: no more batches" in result.json["failure"]["what"]
+    assert "(in step 4)" in result.json["failure"]["what"]
+    line = line_of("# in step 4", __file__)
+    assert f'{Path(__file__).name}", line {line}' in result.report
+    assert len(result.json["series"]["live_bytes@cpu"]) == 3
+
+
+def test_sys_exit_does_not_end_the_process() -> None:
+    result = stepleak.check(lambda: sys.exit(3))
+    assert result.verdict == "failure"
+    assert "SystemExit: 3" in result.report
+
+
+def test_keyboard_interrupt_reaches_the_user() -> None:
+    def step() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stepleak.check(step)
+
+
+# --- wrong use --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"effort": "nonsense"}, "'nonsense' is no effort; use quick, standard or nightly"),
+        ({"steps": 8}, "8 steps are too few to judge; give 16 steps at least"),
+        ({"steps": -32}, "steps"),
+        ({"period": -1}, "must not be negative"),
+        ({"device": "toaster"}, "toaster"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_wrong_option_is_a_usage_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(stepleak.UsageError, match=message):
+        stepleak.check(lambda: None, **options)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here the device can be used")
+def test_device_that_cannot_be_used_is_told_with_the_reason() -> None:
+    with pytest.raises(RuntimeError, match=r"cuda:0 cannot be used: .*; .*--device cpu"):
+        stepleak.check(lambda: None, device="cuda:0")
+
+
+def test_step_with_arguments_is_a_usage_error() -> None:
+    def train(batch: torch.Tensor, labels: torch.Tensor) -> None:
+        """Never called."""
+
+    with pytest.raises(stepleak.UsageError, match="needs arguments: batch, labels"):
+        stepleak.check(train)
+
+
+def test_what_is_no_callable_is_a_usage_error() -> None:
+    with pytest.raises((stepleak.UsageError, TypeError)):
+        stepleak.check(3)  # type: ignore[arg-type]
+
+
+def test_help_shows_the_options_of_each_front_door() -> None:
+    for function in (stepleak.check, stepleak.watch, stepleak.assert_no_leak):
+        shown = inspect.signature(function).parameters
+        assert shown["effort"].default == "standard" and shown["peer_timeout"].default == 300.0
+        assert "options" not in shown
+
+
+def test_unknown_option_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="vigour"):
+        stepleak.assert_no_leak(lambda: None, vigour="quick")  # type: ignore[call-arg]
