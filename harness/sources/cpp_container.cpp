@@ -113,27 +113,31 @@ std::vector<std::size_t> CppNames::declarations_in(const CppFile& file, std::str
   return found;
 }
 
-CppContainer CppNames::member(std::string_view name, std::string_view owner, int depth) const {
+CppContainer CppNames::member(std::string_view name, std::string_view owner, const CppFile& seen_from,
+                              int depth) const {
   if (owner.empty() || depth > kMostSteps) return {};
-  for (const auto& type : project_.types(owner)) {
+  auto types = project_.types(owner);
+  std::ranges::stable_partition(types, [&](const CppBlockAt& type) { return type.file == &seen_from; });
+  for (const auto& type : types) {
+    if (!project_.may_share_unit(*type.file, seen_from)) continue;
     if (const auto found = declarations_in(*type.file, name, type.index); !found.empty()) {
       return made_of(*type.file, found.front(), Scope::member, owner);
     }
     for (const auto base : type.block().bases) {
       if (base == owner) continue;
-      if (auto found = member(name, base, depth + 1); found.scope != Scope::unknown) return found;
+      if (auto found = member(name, base, seen_from, depth + 1); found.scope != Scope::unknown) return found;
     }
   }
   return {};
 }
 
-CppContainer CppNames::only_member(std::string_view name) const {
+CppContainer CppNames::only_member(std::string_view name, const CppFile& seen_from) const {
   CppContainer only;
   std::set<CppBlockAt> asked;
   for (const auto& use : project_.uses(name)) {
     const auto index = use.file->block_of(use.token);
-    if (index < 0 || use.file->block(index).type != CppBlock::Type::type || !asked.insert({use.file, index}).second)
-      continue;
+    if (index < 0 || use.file->block(index).type != CppBlock::Type::type) continue;
+    if (!project_.may_share_unit(*use.file, seen_from) || !asked.insert({use.file, index}).second) continue;
     const auto found = declarations_in(*use.file, name, index);
     if (found.empty()) continue;
     if (only.scope != Scope::unknown) return {};
@@ -145,12 +149,12 @@ CppContainer CppNames::only_member(std::string_view name) const {
 CppContainer CppNames::resolve(TokenAt name) const {
   const auto& file = *name.file;
   const auto word = file.token(name.token).text;
-  CppContainer unknown{.name = std::string(word)};
+  CppContainer unknown{.name = std::string(word), .named_in = &file};
   const auto& before = file.token(name.token - 1);
   const auto& qualifier = file.token(name.token - 2);
   const bool is_of_this = (before.is("->") && qualifier.is("this"));
   if (before.is("::")) {
-    auto found = member(word, qualifier.text);
+    auto found = member(word, qualifier.text, file);
     return found.scope == Scope::unknown ? unknown : found;
   }
   if ((before.is(".") || before.is("->")) && !is_of_this) {
@@ -160,10 +164,10 @@ CppContainer CppNames::resolve(TokenAt name) const {
     if (is_plain) {
       const auto object = resolve({&file, receiver});
       for (const auto& part : tokens_of(object.type)) {
-        if (auto found = member(word, part.text); found.scope != Scope::unknown) return found;
+        if (auto found = member(word, part.text, file); found.scope != Scope::unknown) return found;
       }
     }
-    auto found = only_member(word);
+    auto found = only_member(word, file);
     return found.scope == Scope::unknown ? unknown : found;
   }
   if (!is_of_this) {
@@ -183,12 +187,12 @@ CppContainer CppNames::resolve(TokenAt name) const {
       }
       if (is_class || (block >= 0 && !file.block(block).owner.empty())) {
         const auto owner = is_class ? file.block(block).name : file.block(block).owner;
-        if (auto found = member(word, owner); found.scope != Scope::unknown) return found;
+        if (auto found = member(word, owner, file); found.scope != Scope::unknown) return found;
       }
       if (block < 0) break;
     }
   }
-  if (auto found = member(word, file.class_around(name.token)); found.scope != Scope::unknown) return found;
+  if (auto found = member(word, file.class_around(name.token), file); found.scope != Scope::unknown) return found;
   // Of another file of the project: "extern", or in a header.
   CppContainer only;
   for (const auto& use : project_.uses(word)) {
@@ -270,10 +274,10 @@ CppContainer CppNames::referent(TokenAt name, int depth) const {
   if (!found.is_reference()) return found;
   const bool is_loop = home.token(source.first - 1).is(":");
   for (auto i = source.first; i < source.end; ++i) {
-    if (home.token(i).is("?")) return {.name = found.name};  // one of two
+    if (home.token(i).is("?")) return {.name = found.name, .named_in = name.file};  // one of two
   }
   auto referred = referent_of({&home, source.end - 1}, depth + 1);
-  if (referred.name.empty()) return {.name = found.name};
+  if (referred.name.empty()) return {.name = found.name, .named_in = name.file};
   referred.is_item = referred.is_item || is_loop;
   return referred;
 }

@@ -24,6 +24,7 @@ struct CppContainer {
   TokenAt declared;   ///< of no file where its declaration was not found, or several may be it
   std::string type;   ///< as it is declared: "std::vector<at::Tensor>"
   std::string owner;  ///< of a member: its class
+  const CppFile* named_in = nullptr;  ///< where its declaration was not found: the file that names it
   /// What is meant is one of the things in it: of `queues`, in `auto& queue = queues[i]; queue.push_back(x);`.
   bool is_item = false;
 
@@ -78,9 +79,11 @@ class CppNames {
   [[nodiscard]] CppContainer referent(TokenAt name, int depth) const;
   [[nodiscard]] CppContainer referent_of(TokenAt last, int depth) const;
   [[nodiscard]] CppContainer returned_by(TokenAt call, int depth) const;
-  [[nodiscard]] CppContainer member(std::string_view name, std::string_view owner, int depth = 0) const;
+  /// `seen_from`: the file that names it.
+  [[nodiscard]] CppContainer member(std::string_view name, std::string_view owner, const CppFile& seen_from,
+                                    int depth = 0) const;
   [[nodiscard]] bool derives(std::string_view name, std::string_view from, int depth = 0) const;
-  [[nodiscard]] CppContainer only_member(std::string_view name) const;
+  [[nodiscard]] CppContainer only_member(std::string_view name, const CppFile& seen_from) const;
   [[nodiscard]] static std::vector<std::size_t> declarations_in(const CppFile& file, std::string_view name, int block);
 
   const CppProject& project_;

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 9> kQualifiers{"const",    "noexcept", "o
 constexpr std::array<std::string_view, 19> kNoTypes{
     "return", "new",   "delete", "throw",     "else",  "case",   "goto",     "co_return", "co_await", "co_yield",
     "using",  "class", "struct", "namespace", "union", "sizeof", "typename", "operator",  "do"};
+constexpr std::array<std::string_view, 5> kAccess{"public", "protected", "private", "slots", "signals"};
 constexpr std::array<std::string_view, 12> kHeaders{".h",   ".hh",  ".hpp", ".hxx", ".cuh", ".inl",
                                                     ".ipp", ".tpp", ".inc", ".H",   ".h++", ".txx"};
 
@@ -121,6 +122,8 @@ std::size_t CppFile::before_initialisers(std::size_t close) const {
     while (name > 1 && tokens_[name - 1].is("::")) name -= 2;
     if (name < 2) return close;
     const auto& before = tokens_[name - 1];
+    // "public: A() {" has none.
+    if (before.is(":") && is_one_of(tokens_[name - 2].text, kAccess)) return close;
     if (before.is(":")) return end_of_head(name - 1);
     if (!before.is(",")) return close;
     at = name - 2;

@@ -94,6 +94,7 @@ void CppProject::add(const std::string& path, const ProjectLimits& limits) {
   try {
     auto text = read_file(path);
     for (const auto name : macro_names_of(text)) macro_names_.emplace(name);
+    units_.add(path, includes_of(text));
     auto file = std::make_unique<CppFile>(path, std::move(text));
     bytes_ += size;
     add_names(*file);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/sources/cpp_file.hpp"
+#include "harness/sources/cpp_units.hpp"
 
 namespace stepleak {
 
@@ -56,6 +57,10 @@ class CppProject {
   [[nodiscard]] const std::vector<CppBlockAt>& types(std::string_view name) const;
   /// Whether a name stands in what a macro is defined as, which no preprocessor puts into its place here.
   [[nodiscard]] bool is_in_macro(std::string_view name) const { return macro_names_.contains(name); }
+  /// Whether what one file declares may be known in the other: where both may be parts of one translation unit.
+  [[nodiscard]] bool may_share_unit(const CppFile& one, const CppFile& other) const {
+    return units_.may_share(one.path(), other.path());
+  }
   /// Whether all sources were read.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
 
@@ -72,6 +77,7 @@ class CppProject {
   ByName<CppBlockAt> functions_;
   ByName<CppBlockAt> types_;
   std::set<std::string, std::less<>> macro_names_;
+  CppUnits units_;
   std::size_t bytes_ = 0;
   bool is_whole_ = true;
 };

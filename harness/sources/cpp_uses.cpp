@@ -89,6 +89,8 @@ class UseReader {
   }
 
   [[nodiscard]] bool may_be_it(const TokenAt& use) const {
+    const auto* named_in = container().declared.file == nullptr ? container().named_in : container().declared.file;
+    if (named_in != nullptr && !names_.project().may_share_unit(*named_in, *use.file)) return false;
     if (container().declared.file == nullptr) return true;
     if (use == container().declared) return false;
     // What a file that is no header declares for itself is known there alone.

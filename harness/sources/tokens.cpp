@@ -115,22 +115,48 @@ class Lexer {
 
 std::vector<Token> tokens_of(std::string_view source) { return Lexer(source).tokens(); }
 
-std::vector<std::string_view> macro_names_of(std::string_view source) {
-  static constexpr std::string_view kDefine = "define";
-  std::vector<std::string_view> names;
-  for (auto at = source.find(kDefine); at != std::string_view::npos; at = source.find(kDefine, at + 1)) {
-    const auto mark = source.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+
+// Behind each of a preprocessor's words: `visit` gets where the rest of its line begins.
+template <typename Visit>
+void for_each_directive(std::string_view source, std::string_view word, const Visit& visit) {
+  for (auto at = source.find(word); at != std::string_view::npos; at = source.find(word, at + 1)) {
+    const auto mark = source.find_last_not_of(kBlanks, at == 0 ? 0 : at - 1);
     if (mark == std::string_view::npos || source[mark] != '#') continue;
-    const auto before = mark == 0 ? std::string_view::npos : source.find_last_not_of(" \t", mark - 1);
+    const auto before = mark == 0 ? std::string_view::npos : source.find_last_not_of(kBlanks, mark - 1);
     if (before != std::string_view::npos && source[before] != '\n') continue;  // in a comment
-    auto end = source.find('\n', at);
+    visit(at + word.size());
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> macro_names_of(std::string_view source) {
+  std::vector<std::string_view> names;
+  for_each_directive(source, "define", [&](std::size_t first) {
+    auto end = source.find('\n', first);
     while (end != std::string_view::npos && source[end - 1] == '\\') end = source.find('\n', end + 1);
-    const auto first = at + kDefine.size();
     for (const auto& token : tokens_of(source.substr(first, end == std::string_view::npos ? end : end - first))) {
       if (token.is_name()) names.push_back(token.text);
     }
-  }
+  });
   return names;
+}
+
+std::vector<std::string_view> includes_of(std::string_view source) {
+  std::vector<std::string_view> includes;
+  for_each_directive(source, "include", [&](std::size_t first) {
+    const auto open = source.find_first_not_of(kBlanks, first);
+    const bool is_named = open != std::string_view::npos && (source[open] == '"' || source[open] == '<');
+    const auto close = is_named ? source.find(source[open] == '<' ? '>' : '"', open + 1) : std::string_view::npos;
+    includes.push_back(close == std::string_view::npos ? "" : source.substr(open + 1, close - open - 1));
+  });
+  for (const std::string_view import : {"\nimport ", "\nexport import ", "\nmodule ", "\nexport module "}) {
+    if (source.find(import) != std::string_view::npos) includes.emplace_back();
+  }
+  return includes;
 }
 
 }  // namespace stepleak

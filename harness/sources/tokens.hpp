@@ -36,4 +36,9 @@ template <std::size_t N>
 /// The names in what a source's macros are defined as: "clear_kept" and "kept" of `#define clear_kept() kept.clear()`.
 [[nodiscard]] std::vector<std::string_view> macro_names_of(std::string_view source);
 
+/// What a source includes: "models/net.hpp" of `#include "models/net.hpp"` and of `#include <models/net.hpp>`; empty
+/// for each of which a macro says what it is, and for a module. Those in comments and in branches that are not compiled
+/// are among them.
+[[nodiscard]] std::vector<std::string_view> includes_of(std::string_view source);
+
 }  // namespace stepleak

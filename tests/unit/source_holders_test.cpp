@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "struct Result { std::vector<at::Tensor> losses_; };\nvoid report(Result& result) { "
                  "result.losses_.clear(); }",
              unbounded, kLosses},
+        Case{"emptied by its constructor", trainer("", "public:\n Trainer() { losses_.clear(); }"), unbounded, kLosses},
         Case{"emptied by its destructor", trainer("", "~Trainer() { losses_.clear(); }"), unbounded, kLosses},
         Case{"one is taken out", trainer("if (n_++ % 2 == 0) losses_.pop_back();", "int n_ = 0;"), conditional,
              kLosses},
@@ -685,6 +687,48 @@ INSTANTIATE_TEST_SUITE_P(
              trial_with("hidden.register_hook([rows = hidden.size(0)](at::Tensor grad) { return grad / rows; });"),
              unknown, ""},
         Case{"another one's function", trial_with("other.on_run = [this] { count(); };"), unknown, ""}));
+
+// Of the survivor of a step's source beside other files of its folder.
+Structure structure_beside(const std::string& source, const std::map<std::string, std::string>& others) {
+  const Folder folder;
+  const auto file = folder.path() + "/step.cpp";
+  write_file(file, source);
+  for (const auto& [name, text] : others) write_file(folder.path() + "/" + name, text);
+  auto recording = recording_of({.name = "", .source = source}, file);
+  SourceHolderSearch().search(recording);
+  const auto holder = recording.survivors.front().holder;
+  return holder < 0 ? Structure{} : recording.holders.at(static_cast<std::size_t>(holder)).structure;
+}
+
+const std::string kTrimmed = trainer("if (losses_.size() > 9) losses_.clear();");
+
+TEST(SourceHoldersTest, KnowsTheClassesOfItsOwnFileFromOthersOfThatName) {
+  EXPECT_EQ(structure_beside(trainer(""), {{"another.cpp", kTrimmed}}).type, unbounded);
+  EXPECT_EQ(structure_beside(kTrimmed, {{"another.cpp", trainer("")}}).bound, 9);
+}
+
+TEST(SourceHoldersTest, ReadsWhatOthersDoWithTheClassOfAHeader) {
+  const std::string header = "class Trainer {\n public:\n void step();\n std::vector<at::Tensor> losses_;\n};\n";
+  const std::string step =
+      "#include \"trainer.hpp\"\nvoid Trainer::step() {\n auto loss = model(batch);  // made\n"
+      " losses_.push_back(loss);  // keeps\n trim(*this);\n}\n";
+  const std::string trim = "void trim(Trainer& one) { if (one.losses_.size() > 9) one.losses_.clear(); }\n";
+  EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}}).type, unbounded);
+  EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", "#include \"trainer.hpp\"\n" + trim}}).bound, 9);
+  EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", "#include TRAINER\n" + trim}}).bound, 9);
+  EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", header + trim}}).type, unbounded);
+}
+
+// Of a member that several classes of the file have, whose object's type is not known.
+TEST(SourceHoldersTest, ReadsNoMemberOfThatNameInAnotherProgram) {
+  const std::string beam =
+      "struct Node { std::vector<at::Tensor> children; };\nstruct Leaf { std::vector<at::Tensor> children; };\n"
+      "void step() {\n auto x = at::rand(4);  // made\n for (auto& node : beam()) node->children.push_back(x);  // keeps\n"
+      "}\n";
+  const std::string tree = "void grow(Tree* node) { node->children.resize(4); }\n";
+  EXPECT_EQ(structure_beside(beam, {{"tree.cpp", tree}}).type, unknown);
+  EXPECT_NE(structure_beside(beam + "void cut(Node* node) { node->children.resize(4); }\n", {}).type, unknown);
+}
 
 TEST(SourceHoldersTest, LeavesAloneWhatItCannotRead) {
   Recording recording{.steps = 18};
