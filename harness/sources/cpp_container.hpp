@@ -21,9 +21,9 @@ struct CppContainer {
   };
   Scope scope = Scope::unknown;
   std::string name;
-  TokenAt declared;   ///< of no file where its declaration was not found, or several may be it
-  std::string type;   ///< as it is declared: "std::vector<at::Tensor>"
-  std::string owner;  ///< of a member: its class
+  TokenAt declared;                   ///< of no file where its declaration was not found, or several may be it
+  std::string type;                   ///< as it is declared: "std::vector<at::Tensor>"
+  std::string owner;                  ///< of a member: its class
   const CppFile* named_in = nullptr;  ///< where its declaration was not found: the file that names it
   /// What is meant is one of the things in it: of `queues`, in `auto& queue = queues[i]; queue.push_back(x);`.
   bool is_item = false;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/sources/cpp_gradients.hpp"
 #include "harness/sources/cpp_reach.hpp"
 #include "harness/sources/cpp_structure.hpp"
 #include "harness/sources/cpp_types.hpp"
@@ -110,9 +111,43 @@ class Search {
     for (const auto& [holder, births] : steps) {
       recording_.holders[static_cast<std::size_t>(holder)].gained_entries = static_cast<std::int64_t>(births.size());
     }
+    search_gradients();
   }
 
  private:
+  // Of graphs that keep themselves: by a gradient with a graph where a step makes some. On a GPU these are made in
+  // torch's own threads, in whose stacks no frame is the user's.
+  void search_gradients() {
+    const auto is_alone = [](const Survivor& s) {
+      return s.type == SurvivorType::node && s.is_in_cycle && s.holder < 0;
+    };
+    if (!std::ranges::any_of(recording_.survivors, is_alone)) return;
+    const auto call = call_making_graphs(step_, names_);
+    if (!call.has_value()) return;
+    auto& objects = recording_.objects;
+    const auto leaf = static_cast<int>(objects.nodes.size());
+    objects.nodes.push_back({.type = "Tensor", .name = "a leaf"});
+    objects.nodes.push_back({.type = "Tensor"});
+    objects.edges.push_back({.from = leaf, .to = leaf + 1, .type = EdgeType::attribute, .label = "grad"});
+    const auto index = static_cast<int>(recording_.holders.size());
+    recording_.holders.push_back({.path = {static_cast<int>(objects.edges.size()) - 1},
+                                  .held = leaf + 1,
+                                  .container = leaf,
+                                  .kept_by = statement_of(*call),
+                                  .is_of_sources = true});
+    for (auto& survivor : recording_.survivors) {
+      if (is_alone(survivor)) survivor.holder = index;
+    }
+  }
+
+  [[nodiscard]] static Statement statement_of(const TokenAt& method) {
+    const auto& token = method.file->token(method.token);
+    return {.file = method.file->path(),
+            .line = token.line,
+            .text = method.file->line_text(token.line),
+            .calls = token.is_name() ? std::vector{std::string(token.text)} : std::vector<std::string>()};
+  }
+
   int search_holder(int stack) {
     std::vector<Kept> kept;
     for (auto& fill : flow_.fills_of(stack_at(recording_, stack))) {
@@ -123,11 +158,10 @@ class Search {
   }
 
   int add_holder(const Kept& kept) {
-    const auto& file = *kept.fill.at.file;
-    const auto& method = file.token(kept.fill.at.token);
-    const auto line = method.line;
-    const auto known = places_.find({file.path(), line});
-    if (known != places_.end()) return known->second;
+    auto kept_by = statement_of(kept.fill.at);
+    const auto [known, is_new] =
+        places_.try_emplace({kept_by.file, kept_by.line}, static_cast<int>(recording_.holders.size()));
+    if (!is_new) return known->second;
     auto& objects = recording_.objects;
     const auto container = static_cast<int>(objects.nodes.size());
     objects.nodes.push_back({.type = kept.fill.container.type, .name = name_of(kept.fill.container)});
@@ -138,17 +172,12 @@ class Search {
         .path = {static_cast<int>(objects.edges.size()) - 1},
         .held = container + 1,
         .container = container,
-        .kept_by = {.file = file.path(),
-                    .line = line,
-                    .text = file.line_text(line),
-                    .calls = method.is_name() ? std::vector{std::string(method.text)} : std::vector<std::string>()},
+        .kept_by = std::move(kept_by),
         .structure = kept.structure,
         .is_weighed = true,
         .is_of_sources = true,
     });
-    const auto index = static_cast<int>(recording_.holders.size()) - 1;
-    places_[{file.path(), line}] = index;
-    return index;
+    return known->second;
   }
 
   Recording& recording_;

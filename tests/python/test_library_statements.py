@@ -226,6 +226,31 @@ def test_state_of_a_parameter_that_a_group_lists_is_kept_by_what_adds_the_group(
 
 
 @pytest.mark.parametrize(
+    ("born_in", "text"), [(3, "self.optimizer.param_groups[0]['params'] = [1]"), (5, "self.optimizer.state[p] = state")]
+)
+def test_state_is_not_kept_where_another_function_moves_some(born_in: int, text: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(
+        "class T:\n def replace(self):\n  self.optimizer.param_groups[0]['params'] = [1]\n"
+        " def move(self, p, state):\n  self.optimizer.state[p] = state\n"
+        " def shrink(self):\n  self.optimizer.param_groups[0]['params'] = []\n",
+        encoding="utf-8",
+    )
+    root: Any = types.SimpleNamespace(optimizer=torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            parameter, buffer = torch.zeros(2, requires_grad=True), torch.zeros(2)
+            root.optimizer.state[parameter]["momentum_buffer"] = buffer
+            addresses.append(buffer._cdata)
+        return addresses
+
+    holder = holder_of_first(search(root, keep, (str(file),), born_in=(born_in,)))
+    assert holder["text"] == text
+
+
+@pytest.mark.parametrize(
     ("source", "line"),
     [
         ("def configure(log):\n    log.addHandler(MemoryHandler(capacity=50))\n", 2),

@@ -714,7 +714,8 @@ TEST(SourceHoldersTest, ReadsWhatOthersDoWithTheClassOfAHeader) {
       " losses_.push_back(loss);  // keeps\n trim(*this);\n}\n";
   const std::string trim = "void trim(Trainer& one) { if (one.losses_.size() > 9) one.losses_.clear(); }\n";
   EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}}).type, unbounded);
-  EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", "#include \"trainer.hpp\"\n" + trim}}).bound, 9);
+  EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", "#include \"trainer.hpp\"\n" + trim}}).bound,
+            9);
   EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", "#include TRAINER\n" + trim}}).bound, 9);
   EXPECT_EQ(structure_beside(step, {{"trainer.hpp", header}, {"trim.cpp", header + trim}}).type, unbounded);
 }
@@ -723,11 +724,40 @@ TEST(SourceHoldersTest, ReadsWhatOthersDoWithTheClassOfAHeader) {
 TEST(SourceHoldersTest, ReadsNoMemberOfThatNameInAnotherProgram) {
   const std::string beam =
       "struct Node { std::vector<at::Tensor> children; };\nstruct Leaf { std::vector<at::Tensor> children; };\n"
-      "void step() {\n auto x = at::rand(4);  // made\n for (auto& node : beam()) node->children.push_back(x);  // keeps\n"
+      "void step() {\n auto x = at::rand(4);  // made\n for (auto& node : beam()) node->children.push_back(x);  // "
+      "keeps\n"
       "}\n";
   const std::string tree = "void grow(Tree* node) { node->children.resize(4); }\n";
   EXPECT_EQ(structure_beside(beam, {{"tree.cpp", tree}}).type, unknown);
   EXPECT_NE(structure_beside(beam + "void cut(Node* node) { node->children.resize(4); }\n", {}).type, unknown);
+}
+
+// The line that keeps graphs which keep themselves, of a step with so many arguments of backward(). Nodes that were
+// made in a thread of torch's have no frame of the user's.
+int line_making_graphs(const std::string& statement, bool is_in_cycle = true) {
+  const std::string source = "void step() {\n auto loss = model(x);  // made\n " + statement +
+                             "\n}\nvoid other() { x.backward({}, 1, true); }\n";
+  const Folder folder;
+  const auto file = folder.path() + "/step.cpp";
+  write_file(file, source);
+  auto recording = recording_of({.name = "", .source = source}, file);
+  recording.survivors.push_back({.type = SurvivorType::node, .is_in_cycle = is_in_cycle});
+  SourceHolderSearch().search(recording);
+  const auto holder = recording.survivors.back().holder;
+  return holder < 0 ? 0 : recording.holders.at(static_cast<std::size_t>(holder)).kept_by.line;
+}
+
+TEST(SourceHoldersTest, NamesTheOnlyCallThatGivesGradientsAGraph) {
+  EXPECT_EQ(line_making_graphs("loss.backward({}, std::nullopt, /*create_graph=*/true);"), 3);
+  EXPECT_EQ(line_making_graphs("torch::autograd::backward({loss}, {}, true, true);"), 3);
+}
+
+TEST(SourceHoldersTest, NamesNoOtherBackwardPass) {
+  EXPECT_EQ(line_making_graphs("loss.backward({}, /*retain_graph=*/true);"), 0);
+  EXPECT_EQ(line_making_graphs("loss.backward({}, true, false);"), 0);
+  EXPECT_EQ(line_making_graphs("torch::autograd::backward({loss}, {}, true);"), 0);
+  EXPECT_EQ(line_making_graphs("loss.backward({}, true, true); b.backward({}, true, true);"), 0);
+  EXPECT_EQ(line_making_graphs("loss.backward({}, true, true);", false), 0);
 }
 
 TEST(SourceHoldersTest, LeavesAloneWhatItCannotRead) {

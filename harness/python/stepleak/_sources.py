@@ -11,7 +11,7 @@ from typing import Any
 
 from stepleak._access import Place, leads_to
 from stepleak._keeping import Keeping
-from stepleak._repeating import is_in_constructor, repeated, repeating
+from stepleak._repeating import functions_around, is_in_constructor, repeated, repeating
 from stepleak._statement import line_of, no_statement, own_calls, statement_of
 from stepleak._syntax import Module, called_name
 from stepleak._uses import Use
@@ -56,6 +56,12 @@ class Sources:
     def is_in_constructor(self, statement: dict[str, Any]) -> bool:
         """Whether a statement that was found is one of `__init__`, or of what dataclasses have in its place."""
         return is_in_constructor(self._trees[statement["file"]], statement["line"])
+
+    def is_elsewhere(self, statement: dict[str, Any]) -> bool:
+        """Whether no survivor was made in its function, or below."""
+        around = [function for function, _ in functions_around(self._trees[statement["file"]], statement["line"])]
+        lines = self._lines[statement["file"]]
+        return bool(around) and not any(around[-1].lineno <= line <= (around[-1].end_lineno or line) for line in lines)
 
     def statement_at(self, file: str, line: int) -> dict[str, Any]:
         """The innermost statement at a line; of a function, its decorators belong to it."""
@@ -119,7 +125,8 @@ class Sources:
                 yield from ((file, node, owner) for node in ast.walk(function) if isinstance(node, ast.stmt))
 
     def statement_setting_item(self, key: str) -> dict[str, Any]:
-        """The only one that may run again and again, and sets an item of this key."""
+        """The only one that may run again and again, and sets an item of this key; of several the only one in a function
+        that survivors were made in, or below."""
         found = [
             statement_of(file, node)
             for file, tree in self._trees.items()
@@ -132,6 +139,8 @@ class Sources:
                 for target in node.targets
             )
         ]
+        if len(found) > 1:
+            found = [statement for statement in found if not self.is_elsewhere(statement)]
         return found[0] if len(found) == 1 else no_statement()
 
     def statement_making(self, name: str) -> dict[str, Any]:

@@ -74,6 +74,14 @@ class Statements:
             statement = next((one for one in calling if one["file"]), statement)
         return statement
 
+    def _putting_there(self, place: Place, fills: tuple[Use, ...], link: str) -> Iterator[dict[str, Any]]:
+        yield self._of_link(place) if link else self._sources.statement_keeping(place)
+        yield self._sources.statement_filling(fills)
+        yield self._elsewhere(place, is_link=bool(link))
+
+    def _is_elsewhere(self, statement: dict[str, Any]) -> bool:
+        return not self._sources.has(statement["file"]) or self._sources.is_elsewhere(statement)
+
     def _ways_to(
         self,
         search: Search,
@@ -86,13 +94,13 @@ class Statements:
         if link and place.way[-1].scope is not None:
             # A function's variable is given the newest one, or one of the others; what makes it links it.
             yield self._making_link(link)
-        yield self._of_link(place) if link else self._sources.statement_keeping(place)
-        yield self._sources.statement_filling(fills)
-        yield self._elsewhere(place, is_link=bool(link))
-        if optimizers_states(search.objects):
+        if any(True for _ in optimizers_states(search.objects)):
+            # It is made in the optimizer's own step: a statement elsewhere only moves some.
+            yield from (one for one in self._putting_there(place, fills, link) if not self._is_elsewhere(one))
             is_listed = _is_state_of_listed(search.objects)
             sources = self._sources
             yield self._calling("add_param_group") if is_listed else sources.statement_setting_item("params")
+        yield from self._putting_there(place, fills, link)
         if link and place.way[-1].scope is None:
             yield self._making_link(link)
         if search.root_name == AT_EXIT:

@@ -47,7 +47,7 @@ def tensors_among(objects: tuple[Any, ...]) -> list[Any]:
 
 
 def keeps_cuda_object(kind: type) -> bool:
-    """Whether things of this type keep an event, a stream, a graph or a pool of CUDA's; without a GPU they are nothing."""
+    """Whether things of this type keep an event, a stream, a graph or a pool of CUDA's; nothing without a GPU."""
     return issubclass(kind, _KEEPERS_OF_CUDA)
 
 
