@@ -118,9 +118,7 @@ class Search {
   // Of graphs that keep themselves: by a gradient with a graph where a step makes some. On a GPU these are made in
   // torch's own threads, in whose stacks no frame is the user's.
   void search_gradients() {
-    const auto is_alone = [](const Survivor& s) {
-      return s.type == SurvivorType::node && s.is_in_cycle && s.holder < 0;
-    };
+    const auto is_alone = [](const Survivor& s) { return s.is_in_cycle && s.holder < 0; };
     if (!std::ranges::any_of(recording_.survivors, is_alone)) return;
     const auto call = call_making_graphs(step_, names_);
     if (!call.has_value()) return;

@@ -734,14 +734,14 @@ TEST(SourceHoldersTest, ReadsNoMemberOfThatNameInAnotherProgram) {
 
 // The line that keeps graphs which keep themselves, of a step with so many arguments of backward(). Nodes that were
 // made in a thread of torch's have no frame of the user's.
-int line_making_graphs(const std::string& statement, bool is_in_cycle = true) {
+int line_making_graphs(const std::string& statement, bool is_in_cycle = true, SurvivorType type = SurvivorType::node) {
   const std::string source = "void step() {\n auto loss = model(x);  // made\n " + statement +
                              "\n}\nvoid other() { x.backward({}, 1, true); }\n";
   const Folder folder;
   const auto file = folder.path() + "/step.cpp";
   write_file(file, source);
   auto recording = recording_of({.name = "", .source = source}, file);
-  recording.survivors.push_back({.type = SurvivorType::node, .is_in_cycle = is_in_cycle});
+  recording.survivors.push_back({.type = type, .is_in_cycle = is_in_cycle});
   SourceHolderSearch().search(recording);
   const auto holder = recording.survivors.back().holder;
   return holder < 0 ? 0 : recording.holders.at(static_cast<std::size_t>(holder)).kept_by.line;
@@ -750,6 +750,7 @@ int line_making_graphs(const std::string& statement, bool is_in_cycle = true) {
 TEST(SourceHoldersTest, NamesTheOnlyCallThatGivesGradientsAGraph) {
   EXPECT_EQ(line_making_graphs("loss.backward({}, std::nullopt, /*create_graph=*/true);"), 3);
   EXPECT_EQ(line_making_graphs("torch::autograd::backward({loss}, {}, true, true);"), 3);
+  EXPECT_EQ(line_making_graphs("loss.backward({}, true, true);", true, SurvivorType::tensor), 3);
 }
 
 TEST(SourceHoldersTest, NamesNoOtherBackwardPass) {

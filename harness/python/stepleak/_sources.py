@@ -125,8 +125,8 @@ class Sources:
                 yield from ((file, node, owner) for node in ast.walk(function) if isinstance(node, ast.stmt))
 
     def statement_setting_item(self, key: str) -> dict[str, Any]:
-        """The only one that may run again and again, and sets an item of this key; of several the only one in a function
-        that survivors were made in, or below."""
+        """The only one that may run again and again, and sets an item of this key; of several the only one in a
+        function that survivors were made in, or below."""
         found = [
             statement_of(file, node)
             for file, tree in self._trees.items()
