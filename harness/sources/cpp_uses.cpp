@@ -88,10 +88,15 @@ class UseReader {
     if (!is_known) known_.push_back(std::move(other));
   }
 
+  // Of a container whose declaration is not known: not where the use is of one that its file cannot see.
+  [[nodiscard]] bool may_mean_the_same(const TokenAt& use) const {
+    const auto* declared_in = names_.resolve(use).declared.file;
+    return declared_in == nullptr || container().named_in == nullptr ||
+           names_.project().may_share_unit(*container().named_in, *declared_in);
+  }
+
   [[nodiscard]] bool may_be_it(const TokenAt& use) const {
-    const auto* named_in = container().declared.file == nullptr ? container().named_in : container().declared.file;
-    if (named_in != nullptr && !names_.project().may_share_unit(*named_in, *use.file)) return false;
-    if (container().declared.file == nullptr) return true;
+    if (container().declared.file == nullptr) return may_mean_the_same(use);
     if (use == container().declared) return false;
     // What a file that is no header declares for itself is known there alone.
     const bool is_of_file = container().scope == Scope::local || container().scope == Scope::global;
