@@ -197,6 +197,19 @@ def test_parameter_that_its_group_lists_is_not_the_states(is_replaced: bool, way
     assert f".optimizer (SGD) {way}" in holder["path"]
 
 
+def filling_states(optimizer: Any, list_it: Callable[[torch.Tensor], None] = lambda _: None) -> Callable[[], list[int]]:
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            parameter, buffer = torch.zeros(2, requires_grad=True), torch.zeros(2)
+            list_it(parameter)
+            optimizer.state[parameter]["momentum_buffer"] = buffer
+            addresses.append(buffer._cdata)
+        return addresses
+
+    return keep
+
+
 @pytest.mark.parametrize("is_replaced", [False, True], ids=["listed", "in_no_group"])
 def test_state_of_a_parameter_that_a_group_lists_is_kept_by_what_adds_the_group(
     is_replaced: bool, tmp_path: Any
@@ -209,18 +222,12 @@ def test_state_of_a_parameter_that_a_group_lists_is_kept_by_what_adds_the_group(
     )
     root: Any = types.SimpleNamespace(optimizer=torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
 
-    def keep() -> list[int]:
-        addresses = []
-        for _ in range(STEPS):
-            parameter, buffer = torch.zeros(2, requires_grad=True), torch.zeros(2)
-            root.optimizer.add_param_group({"params": [parameter]})
-            root.optimizer.state[parameter]["momentum_buffer"] = buffer
-            if is_replaced:
-                root.optimizer.param_groups[-1]["params"] = []
-            addresses.append(buffer._cdata)
-        return addresses
+    def add_group(parameter: torch.Tensor) -> None:
+        root.optimizer.add_param_group({"params": [parameter]})
+        if is_replaced:
+            root.optimizer.param_groups[-1]["params"] = []
 
-    holder = holder_of_first(search(root, keep, (str(file),)))
+    holder = holder_of_first(search(root, filling_states(root.optimizer, add_group), (str(file),)))
     assert holder["text"] == ("" if is_replaced else "o.add_param_group({'params': [2]})")
     assert holder["calls"] == ([] if is_replaced else ["add_param_group"])
 
@@ -238,15 +245,7 @@ def test_state_is_not_kept_where_another_function_moves_some(born_in: int, text:
     )
     root: Any = types.SimpleNamespace(optimizer=torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
 
-    def keep() -> list[int]:
-        addresses = []
-        for _ in range(STEPS):
-            parameter, buffer = torch.zeros(2, requires_grad=True), torch.zeros(2)
-            root.optimizer.state[parameter]["momentum_buffer"] = buffer
-            addresses.append(buffer._cdata)
-        return addresses
-
-    holder = holder_of_first(search(root, keep, (str(file),), born_in=(born_in,)))
+    holder = holder_of_first(search(root, filling_states(root.optimizer), (str(file),), born_in=frozenset({born_in})))
     assert holder["text"] == text
 
 

@@ -132,7 +132,8 @@ def _is_asked_in_vain(objects: list[Any], sources: UserCode, are_keys_lost: bool
     _, is_whole = sources.mentioning(name) if name else ([], False)
     calls = sources.calls(name) if is_whole else []
     runs = Runs(sources)
-    counters, endings = Counters(sources, objects), Endings(sources, objects)
+    counters = Counters(sources, objects)
+    endings = Endings(sources, objects, counters)
 
     def goes_on(module: Module, call: ast.Call) -> bool:
         guards = runs.guards(Use("ask", module, call))

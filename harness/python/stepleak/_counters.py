@@ -41,7 +41,7 @@ class Counters:
     ) -> None:
         self._code = code
         self._objects = objects
-        self._is_length = is_length
+        self.is_length = is_length
         self._lengths = lengths
 
     def never_repeats(self, module: Module, key: ast.AST | None, is_once: IsOnce, depth: int = 0) -> bool:
@@ -161,7 +161,7 @@ class Counters:
                 if isinstance(statement.value, ast.Constant):
                     if not is_once(module, node):
                         return False
-                elif (may_end and self._is_length(module, statement.value)) or self.never_repeats(
+                elif (may_end and self.is_length(module, statement.value)) or self.never_repeats(
                     module, statement.value, is_once, depth + 1
                 ):
                     counted = True

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import gc
-from collections.abc import Callable, Collection
 from typing import Any
 
 from stepleak._assignments import assigned_beside, is_setting, stores
@@ -19,19 +18,13 @@ from stepleak._values import NOTHING, Values, named
 
 
 class Endings:
-    """Asks about tests of a program in which one container lives, with arguments as `Counters` takes them."""
+    """Asks about tests of a program in which one container lives. `objects`: the chain that leads to it. `counters`:
+    its own; by default of one whose length is not asked for."""
 
-    def __init__(
-        self,
-        code: UserCode,
-        objects: list[Any],
-        is_length: Callable[[Module, ast.AST], bool] = lambda *_: False,
-        lengths: Collection[ast.AST] = (),
-    ) -> None:
+    def __init__(self, code: UserCode, objects: list[Any], counters: Counters | None = None) -> None:
         self._code = code
-        self._is_length = is_length
         self._values = Values(code, objects)
-        self._counters = Counters(code, objects, is_length, lengths)
+        self._counters = counters or Counters(code, objects)
         self._others = Counters(code, objects)
         """Whatever the length of the container is."""
 
@@ -146,7 +139,7 @@ class Endings:
         def counts(node: ast.expr) -> bool:
             if isinstance(node, ast.Attribute):
                 return self._counters.counts_attribute(node.attr, is_once)
-            is_variable = isinstance(node, ast.Name) and not self._is_length(module, node)
+            is_variable = isinstance(node, ast.Name) and not self._counters.is_length(module, node)
             return is_variable and self._counters.counts(module, node, is_once, 0)  # type: ignore[arg-type]
 
         def is_fixed(node: ast.expr) -> bool:

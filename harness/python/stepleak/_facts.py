@@ -39,7 +39,7 @@ class Facts:
         self.places = Places(code, self.uses, self.runs)
         self.values = Values(code, objects)
         self.counters = Counters(code, objects, self.places.is_length, self.uses.lengths)
-        self.endings = Endings(code, objects, self.places.is_length, self.uses.lengths)
+        self.endings = Endings(code, objects, self.counters)
         self.bounds = Bounds(code, objects, self.places.is_length)
         self.latches = Latches(code, self.endings, self.runs)
         self.is_sequence = not is_a(self.container, (dict, set))  # type: ignore[arg-type]

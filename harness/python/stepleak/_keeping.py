@@ -13,7 +13,7 @@ from stepleak._access import Access, Place, as_attribute, as_wrapper, leads_to
 from stepleak._folders import PACKAGE_FOLDERS
 from stepleak._matches import Match, match_of
 from stepleak._repeating import CONSTRUCTORS, functions_around, is_in_constructor, repeating
-from stepleak._statement import line_of, no_statement, statement_of
+from stepleak._statement import has_any, line_of, no_statement, statement_of
 from stepleak._syntax import called_name, first_line, is_parameter
 
 _UNPROVEN = 5
@@ -55,13 +55,12 @@ class Keeping:
             for function, owner in repeating(tree):
                 if is_later and owner and getattr(function, "name", "") in CONSTRUCTORS:
                     continue
-                body = range(function.lineno, (function.end_lineno or function.lineno) + 1)
-                is_elsewhere = not any(line in body for line in self._lines[file])
+                is_elsewhere = not has_any(function, self._lines[file])
                 for node in ast.walk(function):
                     match = None if node is function else self._match(node, place, owner)
                     if match is None:
                         continue
-                    distance = 2 if is_elsewhere else 0 if self._is_birthplace(file, match.node) else 1
+                    distance = 2 if is_elsewhere else 0 if has_any(match.node, self._lines[file]) else 1
                     if match.is_proven and _is_of_another(match.node, file, tree, place):
                         if match.rank > 1:
                             continue  # makes a variable, and fills nothing that may be passed under another name
@@ -86,9 +85,6 @@ class Keeping:
         else:
             return _LAST_RANK, no_statement()
         return rank + (0 if match.is_proven else _UNPROVEN), statement_of(file, match.node, match.value)
-
-    def _is_birthplace(self, file: str, node: ast.stmt) -> bool:
-        return any(node.lineno <= line <= (node.end_lineno or line) for line in self._lines[file])
 
     def _match(self, node: ast.AST, place: Place, owner: str) -> Match | None:
         return match_of(self._body(node) if isinstance(node, ast.Lambda) else node, place, owner)

@@ -12,7 +12,7 @@ from typing import Any
 from stepleak._access import Place, leads_to
 from stepleak._keeping import Keeping
 from stepleak._repeating import functions_around, is_in_constructor, repeated, repeating
-from stepleak._statement import line_of, no_statement, own_calls, statement_of
+from stepleak._statement import has_any, line_of, no_statement, own_calls, statement_of
 from stepleak._syntax import Module, called_name
 from stepleak._uses import Use
 
@@ -60,8 +60,7 @@ class Sources:
     def is_elsewhere(self, statement: dict[str, Any]) -> bool:
         """Whether no survivor was made in its function, or below."""
         around = [function for function, _ in functions_around(self._trees[statement["file"]], statement["line"])]
-        lines = self._lines[statement["file"]]
-        return bool(around) and not any(around[-1].lineno <= line <= (around[-1].end_lineno or line) for line in lines)
+        return bool(around) and not has_any(around[-1], self._lines[statement["file"]])
 
     def statement_at(self, file: str, line: int) -> dict[str, Any]:
         """The innermost statement at a line; of a function, its decorators belong to it."""
@@ -168,8 +167,7 @@ class Sources:
 
     def _is_of_survivors(self, use: Use) -> bool:
         function = use.module.function(use.node)
-        lines = self._lines.get(use.module.file, ())
-        return function is not None and any(function.lineno <= n <= (function.end_lineno or n) for n in lines)
+        return function is not None and has_any(function, self._lines.get(use.module.file, ()))
 
 
 def _objects_called(statement: ast.stmt, names: Collection[str]) -> Iterator[ast.expr]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stepleak._syntax import FUNCTIONS, first_line
@@ -32,6 +32,11 @@ def statement_of(file: str, node: ast.stmt, value: ast.expr | None = None) -> di
 
 def line_of(node: ast.stmt) -> int:
     return first_line(node) if isinstance(node, FUNCTIONS) else node.lineno
+
+
+def has_any(node: ast.stmt, lines: Iterable[int]) -> bool:
+    """Whether one of these lines is a statement's, or a function's."""
+    return any(node.lineno <= line <= (node.end_lineno or line) for line in lines)
 
 
 def own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
