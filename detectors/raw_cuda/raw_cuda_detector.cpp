@@ -35,14 +35,20 @@ std::string objects_text(const Recording& recording, const std::vector<const Sur
   return text;
 }
 
-double kept_per_step(const Recording& recording, const std::vector<const Survivor*>& survivors) {
-  return static_cast<double>(steps_kept(survivors)) /
-         static_cast<double>(std::max<std::int64_t>(1, recording.proof_steps()));
-}
-
 // torch fills its pools of events and streams now and then; a leak adds to most steps.
 bool is_in_most_steps(const Recording& recording, const std::vector<const Survivor*>& objects) {
   return 2 * steps_kept(objects) > recording.proof_steps();
+}
+
+// How many objects a step a container must have gained to be their holder; 0: none is looked for. A graph or a MemPool
+// takes as many segments as it needs, of which a step counts once.
+double objects_per_step(const Recording& recording, const DeviceGrowth& growth, const Finding& finding,
+                        const std::vector<const Survivor*>& segments) {
+  if (finding.counted != Counted::nothing) return finding.count_per_step;
+  if (growth.is_keeping_objects()) return growth.objects.per_step;
+  if (!growth.private_pool.is_growing()) return 0;
+  return static_cast<double>(steps_kept(segments)) /
+         static_cast<double>(std::max<std::int64_t>(1, recording.proof_steps()));
 }
 
 // The first container that gained the better part of so many objects a step.
@@ -127,14 +133,8 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
     account_for_objects(*finding);
     const auto segments = handles_of(recording, growth.device, HandleType::private_segment);
     add_suspects(recording, objects.empty() ? segments : objects, *finding);
-    if (is_of_objects) {
-      set_holder_of_objects(recording, finding->count_per_step, *finding);
-    } else if (growth.is_keeping_objects()) {
-      set_holder_of_objects(recording, growth.objects.per_step, *finding);
-    } else if (growth.private_pool.is_growing() && !segments.empty()) {
-      // A graph or a MemPool takes as many segments as it needs.
-      set_holder_of_objects(recording, kept_per_step(recording, segments), *finding);
-    }
+    const auto per_step = objects_per_step(recording, growth, *finding, segments);
+    if (per_step > 0) set_holder_of_objects(recording, per_step, *finding);
     findings.push_back(*std::move(finding));
   }
   return findings;

@@ -116,10 +116,7 @@ std::vector<std::size_t> CppNames::declarations_in(const CppFile& file, std::str
 CppContainer CppNames::member(std::string_view name, std::string_view owner, const CppFile& seen_from,
                               int depth) const {
   if (owner.empty() || depth > kMostSteps) return {};
-  auto types = project_.types(owner);
-  std::ranges::stable_partition(types, [&](const CppBlockAt& type) { return type.file == &seen_from; });
-  for (const auto& type : types) {
-    if (!project_.may_share_unit(*type.file, seen_from)) continue;
+  const auto found_in = [&](const CppBlockAt& type) -> CppContainer {
     if (const auto found = declarations_in(*type.file, name, type.index); !found.empty()) {
       return made_of(*type.file, found.front(), Scope::member, owner);
     }
@@ -127,6 +124,16 @@ CppContainer CppNames::member(std::string_view name, std::string_view owner, con
       if (base == owner) continue;
       if (auto found = member(name, base, seen_from, depth + 1); found.scope != Scope::unknown) return found;
     }
+    return {};
+  };
+  const auto& types = project_.types(owner);
+  for (const auto& type : types) {
+    if (type.file != &seen_from) continue;
+    if (auto found = found_in(type); found.scope != Scope::unknown) return found;
+  }
+  for (const auto& type : types) {
+    if (type.file == &seen_from || !project_.may_share_unit(*type.file, seen_from)) continue;
+    if (auto found = found_in(type); found.scope != Scope::unknown) return found;
   }
   return {};
 }

@@ -52,6 +52,7 @@ class CppFile {
   CppFile& operator=(const CppFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool is_header() const;
   [[nodiscard]] const std::vector<Token>& tokens() const { return tokens_; }
   [[nodiscard]] const std::vector<CppBlock>& blocks() const { return blocks_; }

@@ -66,6 +66,9 @@ CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limi
   for (const auto& root : roots) {
     if (!root.empty()) add_folder(root, true, limits);
   }
+  std::map<std::string, std::vector<std::string_view>> includes;
+  for (const auto& [path, file] : files_) includes[path] = includes_of(file->text());
+  units_ = CppUnits(includes);
 }
 
 void CppProject::add_folder(const std::string& folder, bool with_folders, const ProjectLimits& limits) {
@@ -94,7 +97,6 @@ void CppProject::add(const std::string& path, const ProjectLimits& limits) {
   try {
     auto text = read_file(path);
     for (const auto name : macro_names_of(text)) macro_names_.emplace(name);
-    units_.add(path, includes_of(text));
     auto file = std::make_unique<CppFile>(path, std::move(text));
     bytes_ += size;
     add_names(*file);

@@ -19,21 +19,16 @@ std::string ending_of(std::string_view include) {
 
 }  // namespace
 
-void CppUnits::add(const std::string& path, const std::vector<std::string_view>& includes) {
-  auto& endings = includes_[path];
-  for (const auto include : includes) {
-    if (include.empty()) unknown_.insert(path);
-    endings.push_back(ending_of(include));
-  }
-}
-
-void CppUnits::link() const {
+CppUnits::CppUnits(const std::map<std::string, std::vector<std::string_view>>& includes) {
   std::multimap<std::string, std::string> by_name;
-  for (const auto& [path, endings] : includes_) {
+  for (const auto& [path, included] : includes) {
     by_name.emplace(std::filesystem::path(path).filename().string(), path);
+    included_by_[path];
   }
-  for (const auto& [path, endings] : includes_) {
-    for (const auto& ending : endings) {
+  for (const auto& [path, included] : includes) {
+    for (const auto include : included) {
+      if (include.empty()) unknown_.insert(path);
+      const auto ending = ending_of(include);
       const auto [first, last] = by_name.equal_range(std::filesystem::path(ending).filename().string());
       const bool is_found = std::any_of(first, last, [&](const auto& file) { return file.second.ends_with(ending); });
       for (auto file = first; file != last; ++file) {
@@ -41,18 +36,16 @@ void CppUnits::link() const {
       }
     }
   }
-  is_linked_ = true;
 }
 
 const std::set<std::string>& CppUnits::includers_of(const std::string& path) const {
-  if (!is_linked_) link();
   const auto [found, is_new] = includers_.try_emplace(path, std::set{path});
   if (!is_new) return found->second;
   std::vector<std::string> waiting{path};
   while (!waiting.empty()) {
     const auto at = waiting.back();
     waiting.pop_back();
-    for (const auto& includer : included_by_[at]) {
+    for (const auto& includer : included_by_.at(at)) {
       if (found->second.insert(includer).second) waiting.push_back(includer);
     }
   }
@@ -60,7 +53,7 @@ const std::set<std::string>& CppUnits::includers_of(const std::string& path) con
 }
 
 bool CppUnits::may_share(const std::string& one, const std::string& other) const {
-  if (one == other || !includes_.contains(one) || !includes_.contains(other)) return true;
+  if (one == other || !included_by_.contains(one) || !included_by_.contains(other)) return true;
   const auto& ones = includers_of(one);
   const auto& others = includers_of(other);
   const auto is_unknown = [&](const std::string& path) { return unknown_.contains(path); };

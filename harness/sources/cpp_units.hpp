@@ -17,21 +17,19 @@ namespace stepleak {
 /// known; of a path that no file has, any of that name. Where a macro or a module says what is included it may be all.
 class CppUnits {
  public:
-  /// `includes`: as includes_of() has them.
-  void add(const std::string& path, const std::vector<std::string_view>& includes);
-  /// Of an unknown file: true. All files have been added.
+  CppUnits() = default;
+  /// `includes`: of each file, as includes_of() has them.
+  explicit CppUnits(const std::map<std::string, std::vector<std::string_view>>& includes);
+  /// Of an unknown file: true.
   [[nodiscard]] bool may_share(const std::string& one, const std::string& other) const;
 
  private:
   /// A file and all that include it, and so on.
   [[nodiscard]] const std::set<std::string>& includers_of(const std::string& path) const;
-  void link() const;
 
-  std::map<std::string, std::vector<std::string>> includes_;
   std::set<std::string> unknown_;  // files that may include any
-  mutable std::map<std::string, std::vector<std::string>> included_by_;
-  mutable std::map<std::string, std::set<std::string>> includers_;
-  mutable bool is_linked_ = false;
+  std::map<std::string, std::vector<std::string>> included_by_;
+  mutable std::map<std::string, std::set<std::string>> includers_;  // of what was asked
 };
 
 }  // namespace stepleak

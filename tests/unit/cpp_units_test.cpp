@@ -20,43 +20,38 @@ TEST(IncludesTest, AreNotKnownOfMacrosAndModules) {
   EXPECT_TRUE(includes_of("int important = 1;  // import nets\n").empty());
 }
 
-class UnitsTest : public testing::Test {
- protected:
-  UnitsTest() {
-    units_.add("/p/one_test.cpp", {"gtest/gtest.h", "nets/net.hpp"});
-    units_.add("/p/other_test.cpp", {"../p/nets/net.hpp", "renamed/loop.hpp"});
-    units_.add("/p/third_test.cpp", {"gtest/gtest.h"});
-    units_.add("/p/nets/net.hpp", {"layer.hpp"});
-    units_.add("/p/nets/layer.hpp", {});
-    units_.add("/p/src/loop.hpp", {});
-    units_.add("/p/src/layer.hpp", {});
-  }
-
-  CppUnits units_;
-};
-
-TEST_F(UnitsTest, FilesShareOneWithWhatTheyInclude) {
-  EXPECT_TRUE(units_.may_share("/p/one_test.cpp", "/p/nets/net.hpp"));
-  EXPECT_TRUE(units_.may_share("/p/nets/layer.hpp", "/p/one_test.cpp"));
-  EXPECT_FALSE(units_.may_share("/p/one_test.cpp", "/p/src/loop.hpp"));
-  EXPECT_FALSE(units_.may_share("/p/third_test.cpp", "/p/nets/net.hpp"));
+CppUnits units() {
+  return CppUnits({{"/p/one_test.cpp", {"gtest/gtest.h", "nets/net.hpp"}},
+                   {"/p/other_test.cpp", {"../p/nets/net.hpp", "renamed/loop.hpp"}},
+                   {"/p/third_test.cpp", {"gtest/gtest.h"}},
+                   {"/p/generated_test.cpp", {""}},
+                   {"/p/nets/net.hpp", {"layer.hpp"}},
+                   {"/p/nets/layer.hpp", {}},
+                   {"/p/src/loop.hpp", {}},
+                   {"/p/src/layer.hpp", {}}});
 }
 
-TEST_F(UnitsTest, SourcesShareNone) { EXPECT_FALSE(units_.may_share("/p/one_test.cpp", "/p/other_test.cpp")); }
-
-TEST_F(UnitsTest, HeadersShareOneWhereAnybodyIncludesBoth) {
-  EXPECT_TRUE(units_.may_share("/p/src/loop.hpp", "/p/nets/layer.hpp"));
+TEST(UnitsTest, FilesShareOneWithWhatTheyInclude) {
+  EXPECT_TRUE(units().may_share("/p/one_test.cpp", "/p/nets/net.hpp"));
+  EXPECT_TRUE(units().may_share("/p/nets/layer.hpp", "/p/one_test.cpp"));
+  EXPECT_FALSE(units().may_share("/p/one_test.cpp", "/p/src/loop.hpp"));
+  EXPECT_FALSE(units().may_share("/p/third_test.cpp", "/p/nets/net.hpp"));
 }
 
-TEST_F(UnitsTest, AnIncludeIsAnyFileOfThatNameWhereNoPathEndsSo) {
-  EXPECT_TRUE(units_.may_share("/p/other_test.cpp", "/p/src/loop.hpp"));
+TEST(UnitsTest, SourcesShareNone) { EXPECT_FALSE(units().may_share("/p/one_test.cpp", "/p/other_test.cpp")); }
+
+TEST(UnitsTest, HeadersShareOneWhereAnybodyIncludesBoth) {
+  EXPECT_TRUE(units().may_share("/p/src/loop.hpp", "/p/nets/layer.hpp"));
 }
 
-TEST_F(UnitsTest, MayShareWhatIsNotKnown) {
-  EXPECT_TRUE(units_.may_share("/p/one_test.cpp", "/elsewhere/net.hpp"));
-  units_.add("/p/generated_test.cpp", {""});
-  EXPECT_TRUE(units_.may_share("/p/generated_test.cpp", "/p/src/loop.hpp"));
-  EXPECT_FALSE(units_.may_share("/p/third_test.cpp", "/p/src/loop.hpp"));
+TEST(UnitsTest, AnIncludeIsAnyFileOfThatNameWhereNoPathEndsSo) {
+  EXPECT_TRUE(units().may_share("/p/other_test.cpp", "/p/src/loop.hpp"));
+}
+
+TEST(UnitsTest, MayShareWhatIsNotKnown) {
+  EXPECT_TRUE(units().may_share("/p/one_test.cpp", "/elsewhere/net.hpp"));
+  EXPECT_TRUE(units().may_share("/p/generated_test.cpp", "/p/src/loop.hpp"));
+  EXPECT_FALSE(units().may_share("/p/third_test.cpp", "/p/src/loop.hpp"));
 }
 
 }  // namespace
