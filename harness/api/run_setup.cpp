@@ -19,7 +19,6 @@
 #include "harness/probes/host/host_memory.hpp"
 #include "harness/probes/host/host_probe.hpp"
 #include "harness/probes/torch/cpu_allocator_probe.hpp"
-#include "harness/probes/torch/graph_probe.hpp"
 #include "harness/probes/torch/heap_probe.hpp"
 #include "harness/probes/torch/loaded_torch.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
@@ -85,12 +84,12 @@ class OnlyRun {
 };
 
 struct RunSetup::Parts {
-  Parts(Device watched, int thread_count)
+  Parts(Device watched, int thread_count, GraphCoverage coverage)
       : device(watched),
         threads(thread_count),
         stacks(std::make_shared<StackTable>()),
         cpu_allocator(stacks),
-        graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : GraphCoverage::every_step),
+        graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : coverage),
         heap(stacks),
         detectors(all_detectors()) {}
 
@@ -111,10 +110,10 @@ struct RunSetup::Parts {
   SessionParts session;
 };
 
-RunSetup::RunSetup(const Options& options, const Surroundings& surroundings) {
+RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, GraphCoverage coverage) {
   expect_torch_as_built();
   check_options(options);
-  own_ = std::make_unique<Parts>(device_of(options.device), options.threads);
+  own_ = std::make_unique<Parts>(device_of(options.device), options.threads, coverage);
   auto& own = *own_;
   const bool is_on_gpu = own.device.type == DeviceType::cuda;
   if (options.seeds) {

@@ -56,6 +56,17 @@ def test_finds_the_leak_of_a_loop_its_line_and_its_holder(loop: Loop) -> None:
     assert w.result.report.startswith("my loop leaks ")
 
 
+def test_asks_nothing_at_operators_but_in_a_record_pass(loop: Loop) -> None:
+    """A check counts tensors and autograd nodes at each boundary; a loop of the user's would feel that."""
+    with stepleak.watch(effort="quick", device="cpu") as w:
+        for _ in range(60):
+            loop.train()
+            w.step()
+    assert w.result.is_clean
+    assert "live_bytes@cpu" in w.result.json["series"]
+    assert not {"live_nodes@cpu", "live_tensors@cpu"} & set(w.result.json["series"])
+
+
 def test_is_clean_where_numbers_are_kept_and_the_last_loss_is_alive(loop: Loop) -> None:
     with stepleak.watch(effort="quick") as w:
         for _ in range(200):

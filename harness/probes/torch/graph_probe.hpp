@@ -20,9 +20,9 @@ class StackTable;
 /// variables), compiled graphs, threads with record functions switched off. The allocator's ledgers see
 /// their memory all the same.
 ///
-/// The callback costs about a microsecond an operator, which a step that waits for launches feels: on a GPU it is on in
-/// the record pass only, and there are no columns. A kept graph shows there as live bytes and as about a kilobyte of
-/// host heap a node.
+/// The callback costs one to three microseconds an operator, which a step that waits for launches feels, and a loop
+/// that is watched for long: on a GPU and in a watch it is on in the record pass only, and there are no columns. A kept
+/// graph shows there as live bytes and as about a kilobyte of host heap a node.
 ///
 /// torch refuses to swap tensors that weak references lead to, so those are let go around a swap
 /// (tensor_references.hpp).
