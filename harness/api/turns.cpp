@@ -2,40 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/api/turns.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "harness/api/result_of.hpp"
 #include "harness/api/run_setup.hpp"
-#include "harness/base/bytes.hpp"
+#include "harness/api/turn_doubts.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/observe/piece_probe.hpp"
 #include "harness/probes/torch/graph_probe.hpp"
 
 namespace stepleak {
 namespace {
-
-// Of the host heap only a difference is known. Where as much is given back in the group as this piece has added, and
-// the group grows all the same, it is left open whose that is.
-void doubt(Result& result, const PieceProbe& probe) {
-  constexpr SeriesKey kHeap{Counter::heap_bytes};
-  const auto is_of_heap = [](const Finding& finding) { return finding.kind == Kind::host_heap; };
-  if (result.verdict != Verdict::leak || probe.group() == nullptr) return;
-  if (!std::all_of(result.findings.begin(), result.findings.end(), is_of_heap)) return;
-  if (2 * probe.group()->given_back(kHeap) < probe.added(kHeap)) return;
-  result.verdict = Verdict::inconclusive;
-  result.findings.clear();
-  result.losses.clear();
-  result.reason = fmt::format(
-      "{} of the host heap stay of every step at its end, something in its group gives back as much, and something "
-      "keeps "
-      "as much: run it alone",
-      format_bytes(static_cast<double>(probe.added(kHeap)) / static_cast<double>(result.steps)));
-}
 
 Options without_seeding(Options options) {
   options.seeds = false;
@@ -79,12 +59,22 @@ struct Turns::Parts {
   }
   Piece& outside() { return *pieces.at(outside_name); }
 
+  // The names of other pieces that keep memory of many of their turns.
+  [[nodiscard]] std::vector<std::string> keepers_beside(const Piece& piece) {
+    const auto keepers = book.keepers();
+    std::vector<std::string> names;
+    for (const auto& [name, other] : pieces) {
+      if (other.get() != &piece && keepers.contains(other->probe.number())) names.push_back(name);
+    }
+    return names;
+  }
+
   void conclude(Piece& piece) {
     if (piece.result) return;
     piece.record = piece.session->finish();
     setup.complete(*piece.record);
     piece.result = result_of(*piece.record);
-    doubt(*piece.result, piece.probe);
+    doubt(*piece.result, piece.record->trace, piece.probe, keepers_beside(piece));
     piece.judged = std::move(piece.session);
   }
 

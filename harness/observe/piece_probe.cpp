@@ -55,13 +55,18 @@ void PieceProbe::begin_step(std::int64_t step) {
 }
 
 void PieceProbe::resume() {
-  book_.begin_turn({piece_, step_});
-  start_ = book_.read();
-  own_.resize(start_.size());
-  share_.resize(start_.size());
-  in_process_.resize(start_.size());
-  in_group_.resize(start_.size());
+  start_ = book_.begin_turn({piece_, step_});
+  if (own_.empty()) begin_from(start_);
   is_open_ = true;
+}
+
+// Of what is reserved, say, no less than is active: a piece begins with what the process has.
+void PieceProbe::begin_from(const std::vector<std::int64_t>& levels) {
+  own_.resize(levels.size());
+  in_process_.resize(levels.size());
+  in_group_.resize(levels.size());
+  share_ = levels;
+  std::replace(share_.begin(), share_.end(), kUnread, std::int64_t{0});
 }
 
 void PieceProbe::pause() {
@@ -127,6 +132,7 @@ void PieceProbe::read(Moment moment, std::span<std::int64_t> row) {
     pause();
     add_births(values_);
     add_counts(values_);
+    book_.add_parts(values_);
   }
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (book_.keys()[i].moment == moment) row[i] = values_[i];

@@ -47,10 +47,13 @@ class Enclosed {
 /// The ledgers of one piece of work among several that take turns: what its own turns have added.
 ///
 /// - Live bytes, blocks, nodes and tensors are those that were born in its turns, whoever frees them: exact.
-/// - Of every other ledger, what it rose by from the start of each turn to its end, summed up. A piece may leave to
+/// - Of every other ledger, what it rose by from the start of each turn to its end, summed up; where another one is a
+///   part of it, as live bytes are of those that are active, the rest of it is. A piece may leave to
 ///   another what that gives back (a test, what TearDownTestSuite clears), so from no boundary to a later one the sum
 ///   counts more than its group and the whole process have grown by, nor less than they have shrunk by.
 /// - The peak is that of the turn, above where it began.
+///
+/// The other ledgers begin at the process's level: only what they rise by is the piece's.
 class PieceProbe final : public Probe, public StackSource {
  public:
   /// All outlive the probe; `group`: null where it has none.
@@ -70,9 +73,12 @@ class PieceProbe final : public Probe, public StackSource {
   /// What its turns have added to a ledger, whatever was given back since.
   [[nodiscard]] std::int64_t added(const SeriesKey& key) const;
   [[nodiscard]] const GroupLedgers* group() const { return group_; }
+  /// Of its piece.
+  [[nodiscard]] int number() const { return piece_; }
   [[nodiscard]] std::vector<RawStack> take_stacks() override { return std::exchange(stacks_, {}); }
 
  private:
+  void begin_from(const std::vector<std::int64_t>& levels);
   void add_births(std::vector<std::int64_t>& values);
   void add_counts(std::vector<std::int64_t>& values);
 
@@ -85,7 +91,7 @@ class PieceProbe final : public Probe, public StackSource {
   bool is_open_ = false;
   std::vector<std::int64_t> start_;  // where the open turn began
   std::vector<std::int64_t> own_;    // by how much its turns have moved them
-  std::vector<std::int64_t> share_;  // what of that is left to it
+  std::vector<std::int64_t> share_;  // what of that is left to it, above where its first turn began
   std::vector<Enclosed> in_process_;
   std::vector<Enclosed> in_group_;
   std::vector<std::int64_t> values_;  // of the last boundary

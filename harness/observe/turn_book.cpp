@@ -3,6 +3,10 @@
 #include "harness/observe/turn_book.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -14,6 +18,18 @@ namespace {
 // So much room is made at once: where it grew turn by turn, the host heap that is measured would grow with it.
 constexpr std::size_t kReservedTurns = std::size_t{1} << 16;
 
+struct Containment {
+  Counter whole;
+  Counter part;
+};
+
+// Of one device, each part before what it is a part of.
+constexpr std::array kContainments{
+    Containment{Counter::heap_bytes, Counter::live_bytes},
+    Containment{Counter::active_bytes, Counter::live_bytes},
+    Containment{Counter::reserved_bytes, Counter::active_bytes},
+};
+
 }  // namespace
 
 TurnBook::TurnBook(std::vector<Probe*> probes, StackSource& stacks, BirthSource births)
@@ -24,6 +40,14 @@ TurnBook::TurnBook(std::vector<Probe*> probes, StackSource& stacks, BirthSource 
     keys_.insert(keys_.end(), own.begin(), own.end());
     key_counts_.push_back(own.size());
   }
+  const auto column_of = [this](const SeriesKey& key) { return std::find(keys_.begin(), keys_.end(), key); };
+  for (const auto& [whole, part] : kContainments) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i].counter != whole) continue;
+      const auto of_part = column_of({part, keys_[i].device, keys_[i].moment});
+      if (of_part != keys_.end()) parts_.push_back({i, static_cast<std::size_t>(of_part - keys_.begin())});
+    }
+  }
   current_step = 0;
   for (auto* probe : probes_) probe->start();
 }
@@ -32,15 +56,19 @@ TurnBook::~TurnBook() {
   for (auto* probe : probes_) probe->stop();
 }
 
-void TurnBook::begin_turn(const Turn& turn) {
+std::vector<std::int64_t> TurnBook::begin_turn(const Turn& turn) {
   const auto number = static_cast<std::int64_t>(turns_.size());
   if (ended_ && recording_pieces_ > 0 && number >= record_on_) {
     ended_.reset();
     start_recording();
   }
   turns_.push_back(turn);
-  for (auto* probe : probes_) probe->begin_step(number);
   current_step.store(number, std::memory_order_relaxed);
+  // Before, for a peak to be that of the turn; after, since a reading ends a step.
+  for (auto* probe : probes_) probe->begin_step(number);
+  auto row = read();
+  for (auto* probe : probes_) probe->begin_step(number);
+  return row;
 }
 
 std::vector<std::int64_t> TurnBook::read() {
@@ -55,13 +83,41 @@ std::vector<std::int64_t> TurnBook::read() {
       begin += key_counts_[i];
     }
   }
+  for (const auto& [whole, part] : std::views::reverse(parts_)) {
+    if (row[whole] != kUnread && row[part] != kUnread) row[whole] -= row[part];
+  }
   return row;
+}
+
+void TurnBook::add_parts(std::vector<std::int64_t>& values) const {
+  for (const auto& [whole, part] : parts_) {
+    if (values[whole] != kUnread && values[part] != kUnread) values[whole] += values[part];
+  }
 }
 
 std::vector<CohortTable> TurnBook::cohorts() {
   std::vector<CohortTable> tables;
   for (auto* probe : probes_) probe->read_cohorts(tables);
   return tables;
+}
+
+std::set<int> TurnBook::keepers() {
+  constexpr std::size_t kFewest = 8;  // of a piece's steps, as few as a trend takes
+  std::map<int, std::set<std::int64_t>> kept;
+  for (const auto& table : cohorts()) {
+    for (const auto& cohort : table.cohorts) {
+      const auto& turn = this->turn(cohort.birth_step);
+      if (cohort.blocks > 0 && turn.step > 0) kept[turn.piece].insert(turn.step);
+    }
+  }
+  std::map<int, std::int64_t> newest;
+  for (const auto& turn : turns_) newest[turn.piece] = std::max(newest[turn.piece], turn.step);
+  std::set<int> keepers;
+  for (const auto& [piece, steps] : kept) {
+    const auto end = steps.lower_bound(newest[piece] - 1);
+    if (std::distance(steps.begin(), end) >= static_cast<std::ptrdiff_t>(kFewest)) keepers.insert(piece);
+  }
+  return keepers;
 }
 
 void TurnBook::start_recording() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "harness/probes/birth_counts.hpp"
@@ -40,13 +41,18 @@ class TurnBook {
   ~TurnBook();
 
   [[nodiscard]] const std::vector<SeriesKey>& keys() const { return keys_; }
-  /// From now on births are of this turn.
-  void begin_turn(const Turn& turn);
-  /// All ledgers, settled: what was freed in a turn is gone at its end.
+  /// From now on births are of this turn. All ledgers as it begins, as read() gives them.
+  [[nodiscard]] std::vector<std::int64_t> begin_turn(const Turn& turn);
+  /// All ledgers, settled: what was freed in a turn is gone at its end. Of a ledger that has another one for a part
+  /// of it, only the rest: what is reserved and not active, active and not live, the heap outside tensors.
   [[nodiscard]] std::vector<std::int64_t> read();
+  /// Adds those parts again, to values of one piece.
+  void add_parts(std::vector<std::int64_t>& values) const;
   /// What is alive, by the number of its turn.
   [[nodiscard]] std::vector<CohortTable> cohorts();
   [[nodiscard]] BirthCounts births() { return births_(); }
+  /// Pieces of which at least eight turns have something alive, but for those of the newest round and the one before.
+  [[nodiscard]] std::set<int> keepers();
   /// Of the turn that began last.
   [[nodiscard]] std::int64_t turn_number() const { return static_cast<std::int64_t>(turns_.size()) - 1; }
   [[nodiscard]] const Turn& turn(std::int64_t number) const { return turns_.at(static_cast<std::size_t>(number)); }
@@ -70,6 +76,11 @@ class TurnBook {
   BirthSource births_;
   std::vector<SeriesKey> keys_;
   std::vector<std::size_t> key_counts_;  // of each probe
+  struct Part {
+    std::size_t whole;
+    std::size_t part;
+  };
+  std::vector<Part> parts_;  // columns; a whole comes after its own part
   std::vector<Turn> turns_{Turn{}};
   std::int64_t record_from_ = 0;
   std::int64_t record_on_ = 0;  // the turn from which on those that still record do so again

@@ -89,6 +89,7 @@ class LengthReader {
 
   [[nodiscard]] std::optional<LengthTest> compared(const CppFile& file, std::size_t token, std::size_t other) const {
     if (!step_.contains({&file, token})) return std::nullopt;
+    bool is_equal = other < token ? file.token(token - 1).is("==") : file.token(other - 1).is("==");
     for (auto open = around(file, token); open > 0; open = around(file, open)) {
       const auto& word = file.token(open - 1);
       if (word.is("for")) return std::nullopt;
@@ -96,21 +97,32 @@ class LengthReader {
                                             [&](std::string_view name) { return word.text.starts_with(name); });
       if (is_assertion) return std::nullopt;
       if (is_head(file, open)) {
-        if (!is_deciding(file, file.partner(open) + 1)) return std::nullopt;
+        const auto guarded = file.partner(open) + 1;
+        if (!is_deciding(file, guarded)) return std::nullopt;
+        is_equal = is_equal && !is_leaving(file, guarded);
         break;
       }
     }
     // What it is compared with is one word, or nothing that is known.
     const auto& end = file.token(other + 1);
     const bool is_alone = other < token || !(end.is("+") || end.is("*") || end.is("-") || end.is(".") || end.is("("));
-    return LengthTest{{&file, token}, is_alone ? value_of(names_, {&file, other}) : -1};
+    return LengthTest{{&file, token}, is_alone ? value_of(names_, {&file, other}) : -1, is_equal};
+  }
+
+  [[nodiscard]] static bool is_leaving(const CppFile& file, std::size_t first) {
+    const auto guarded = file.extent_of(first);
+    for (auto i = guarded.first; i < guarded.end; ++i) {
+      if (is_one_of(file.token(i).text, kLeaving)) return true;
+    }
+    return false;
   }
 
   // Whether the statement that begins there puts something in, takes something out, or leaves.
   [[nodiscard]] bool is_deciding(const CppFile& file, std::size_t first) const {
+    if (is_leaving(file, first)) return true;
     const auto guarded = file.extent_of(first);
     for (auto i = guarded.first; i < guarded.end; ++i) {
-      if (is_one_of(file.token(i).text, kLeaving) || file.token(i).text == container_) return true;
+      if (file.token(i).text == container_) return true;
       if (file.token(i).is_name() && file.token(i + 1).is("(") && names_container(file.token(i).text)) return true;
     }
     return false;

@@ -14,6 +14,9 @@ namespace stepleak {
 struct LengthTest {
   TokenAt at;
   std::int64_t bound = -1;  ///< what it is compared with; -1: no number that is known
+  /// It is asked to equal something, and nothing leaves where it does: "if (next == chunks.size())
+  /// chunks.push_back(...)" adds one more whenever the last is in use.
+  bool is_equal = false;
 };
 
 /// What comes of a length that the tokens from `first` to `last` of a file stand for: a comparison that puts something

@@ -87,6 +87,10 @@ class Search {
     for (const auto stack : stacks_) {
       same_place[stack] = first_at.try_emplace(place_of(stack_at(recording_, stack)), stack).first->second;
     }
+    for (const auto& survivor : recording_.survivors) {
+      const auto first = same_place.find(survivor.stack);
+      if (first != same_place.end() && survivor.type != SurvivorType::heap) making_tensors_.insert(first->second);
+    }
     std::set<CppBlockAt> seen;
     for (const auto& [place, stack] : first_at) {
       const auto callables = flow_.callables_of(stack_at(recording_, stack));
@@ -152,10 +156,10 @@ class Search {
       auto structure = structure_of(fill, step_, names_);
       kept.push_back({std::move(fill), std::move(structure)});
     }
-    return kept.empty() ? -1 : add_holder(deciding(kept));
+    return kept.empty() ? -1 : add_holder(deciding(kept), making_tensors_.contains(stack));
   }
 
-  int add_holder(const Kept& kept) {
+  int add_holder(const Kept& kept, bool holds_tensors) {
     auto kept_by = statement_of(kept.fill.at);
     const auto [known, is_new] =
         places_.try_emplace({kept_by.file, kept_by.line}, static_cast<int>(recording_.holders.size()));
@@ -164,7 +168,8 @@ class Search {
     const auto container = static_cast<int>(objects.nodes.size());
     objects.nodes.push_back({.type = kept.fill.container.type, .name = name_of(kept.fill.container)});
     // A stream has nothing in it but its text.
-    objects.nodes.push_back({.type = is_memory_stream(kept.fill.container, project_) ? "" : "Tensor"});
+    const bool is_of_tensors = holds_tensors && !is_memory_stream(kept.fill.container, project_);
+    objects.nodes.push_back({.type = is_of_tensors ? "Tensor" : ""});
     objects.edges.push_back({.from = container, .to = container + 1, .type = EdgeType::hidden});
     recording_.holders.push_back({
         .path = {static_cast<int>(objects.edges.size()) - 1},
@@ -180,6 +185,7 @@ class Search {
 
   Recording& recording_;
   std::set<int> stacks_;
+  std::set<int> making_tensors_;  // the first of each place whose survivors are not malloc's alone
   CppProject project_;
   CppNames names_;
   ValueFlow flow_;

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "stepleak/gtest.hpp"
@@ -71,10 +73,24 @@ class HeapTest : public testing::Test {
 };
 TEST_F(HeapTest, CleanBytesOfTheSuite) { of_the_suite.push_back(std::make_unique<char[]>(4096)); }
 
-// The same beside one that keeps as much: whose is left is told only where each runs alone.
+// The same beside one that keeps as much, whose line is seen: whether this one keeps some, too, is told where it runs
+// alone.
 class MixedHeapTest : public HeapTest {};
 TEST_F(MixedHeapTest, MixedCleanAlone) { of_the_suite.push_back(std::make_unique<char[]>(4096)); }
-TEST_F(MixedHeapTest, MixedLeaksAlone) { for_ever.push_back(std::make_unique<char[]>(4096)); }
+TEST_F(MixedHeapTest, LeaksBytes) { for_ever.push_back(std::make_unique<char[]>(4096)); }
+
+// A thread that goes on for ever takes the stack that another test's thread has left, which so needs a new one.
+TEST(StackTest, MixedCleanAlone) {
+  std::thread([] {}).join();
+}
+TEST(StackTest, LeaksTensorsOfAThread) {
+  static std::mutex& closed = *[] {
+    auto* gate = new std::mutex;
+    gate->lock();
+    return gate;
+  }();
+  std::thread([batch = at::ones({256})] { closed.lock(); }).detach();
+}
 
 class BatchTest : public testing::TestWithParam<int> {};
 TEST_P(BatchTest, LeaksIfOdd) {

@@ -78,11 +78,24 @@ def test_what_the_set_up_of_a_suite_keeps_is_no_tests(whole: tuple[Run, ElementT
     assert "SetUpTestSuite" in text and "every_test_subjects.cpp" in text
 
 
-def test_whose_heap_is_left_is_told_where_a_test_runs_alone() -> None:
-    kept = Run("--gtest_repeat=64", filtered="MixedHeapTest.MixedLeaksAlone")
-    assert (kept.code, kept.words) == (1, {"MixedHeapTest.MixedLeaksAlone": "leak"})
-    torn_down = Run("--gtest_repeat=64", filtered="MixedHeapTest.MixedCleanAlone")
-    assert (torn_down.code, torn_down.words) == (0, {"MixedHeapTest.MixedCleanAlone": "clean"})
+@pytest.mark.parametrize("name", ["MixedHeapTest.MixedCleanAlone", "StackTest.MixedCleanAlone"])
+def test_whose_memory_is_left_is_told_where_a_test_runs_alone(name: str) -> None:
+    run = Run("--gtest_repeat=64", filtered=name)
+    assert (run.code, run.words) == (0, {name: "clean"})
+
+
+def test_the_line_is_named_that_keeps_bytes_of_malloc(whole: tuple[Run, ElementTree.Element]) -> None:
+    report = re.search(r"^MixedHeapTest.LeaksBytes leaks.*?^$", whole[0].out, re.MULTILINE | re.DOTALL)
+    assert report
+    assert re.search(r"where .*for_ever\.push_back", report[0]), report[0]
+
+
+def test_what_one_test_keeps_is_named_where_another_may_have_had_to_make_up_for_it(
+    whole: tuple[Run, ElementTree.Element],
+) -> None:
+    assert re.search(
+        r"^StackTest.MixedCleanAlone is inconclusive: .* keep memory in the same process", whole[0].out, re.M
+    )
 
 
 def test_a_shuffled_order_changes_no_verdict(whole: tuple[Run, ElementTree.Element]) -> None:

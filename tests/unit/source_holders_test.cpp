@@ -284,6 +284,19 @@ INSTANTIATE_TEST_SUITE_P(
              " std::vector<at::Tensor> items_;\n};\nstruct Run {\n Ring ring{600};\n void step() {\n"
              "  ring.put(at::rand(4));  // made\n }\n};\n",
              bounded, "Ring::items_ (std::vector<at::Tensor>) -> Tensor", 600},
+        Case{
+            "one more where the last is in use",
+            "struct Arena {\n void put(at::Tensor item) {\n"
+            "  if (next_ == items_.size()) items_.push_back(item);  // keeps\n  ++next_;\n }\n std::size_t next_ = 0;\n"
+            " std::vector<at::Tensor> items_;\n};\nstruct Run {\n Arena arena;\n void step() {\n"
+            "  arena.put(at::rand(4));  // made\n }\n};\n",
+            conditional, "Arena::items_ (std::vector<at::Tensor>) -> Tensor"},
+        Case{"none more where it is as long as it may be",
+             "struct Ring {\n void put(at::Tensor item) {\n  if (items_.size() == most_) return;\n"
+             "  items_.push_back(item);  // keeps\n }\n std::size_t most_ = limit();\n"
+             " std::vector<at::Tensor> items_;\n};\nstruct Run {\n Ring ring;\n void step() {\n"
+             "  ring.put(at::rand(4));  // made\n }\n};\n",
+             bounded, "Ring::items_ (std::vector<at::Tensor>) -> Tensor"},
         Case{"a sibling empties its own",
              "struct Base {\n std::vector<at::Tensor> kept;\n};\nstruct Leaks : Base {\n void step() {\n"
              "  kept.push_back(at::rand(4));  // made, keeps\n }\n};\nstruct Clears : Base {\n void step() {\n"
