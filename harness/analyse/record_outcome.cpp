@@ -108,12 +108,21 @@ const ObjectNode* container_of(const Recording& recording, const Finding& findin
   return node < 0 ? nullptr : &recording.objects.nodes.at(static_cast<std::size_t>(node));
 }
 
+// Whether what drops the old of a container has yet to begin, or has done so too lately for the trend to show: it is
+// full, and was filling for most of the run.
+bool is_expiry_to_come(const Evidence& evidence, Device device) {
+  const auto judged = evidence.trends.judged();
+  if (!is_any_old_dying(evidence.trace, device, judged)) return true;
+  const SeriesKey bytes{Counter::live_bytes, device};
+  const auto values = values_of(evidence.trace, bytes, {judged.first, end_of(evidence.recording)});
+  return has_paused(values, evidence.trends.of(bytes).per_step);
+}
+
 // Whether something empties the container and has not done so yet. What was emptied meanwhile, and grows all the same,
 // keeps a remainder.
 bool is_reset_to_come(const Evidence& evidence, const Finding& finding) {
   const auto type = finding.structure.type;
-  if (type == StructureType::expiring)
-    return !is_any_old_dying(evidence.trace, finding.device, evidence.trends.judged());
+  if (type == StructureType::expiring) return is_expiry_to_come(evidence, finding.device);
   if (type != StructureType::reset) return false;
   // A buffer that is made anew is no more blocks.
   const auto counter = finding.count_per_step > 0 ? Counter::live_blocks : Counter::live_bytes;

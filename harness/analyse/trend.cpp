@@ -56,17 +56,6 @@ bool is_full(Values values) {
   return 2 * silence >= values.size() && silence >= kPauses * longest_pause;
 }
 
-// What filled until lately still has rising minima. Its newest eighth tells, where that is long enough for readings
-// that are some steps apart.
-bool has_paused(Values values, double per_step) {
-  constexpr std::size_t kShortest = 16;
-  constexpr double kShare = 0.25;
-  const auto newest = values.size() / 8;
-  if (newest < kShortest) return false;
-  const auto rise = static_cast<double>(values.back() - values[values.size() - 1 - newest]);
-  return rise < kShare * per_step * static_cast<double>(newest);
-}
-
 // A list that is emptied at each epoch's end: it rises, and falls at once by the better part of what it rose by. Where
 // that was seen three times, what it falls to tells what windows shorter than its tooth do not.
 bool has_level_troughs(Values values, double floor) {
@@ -248,6 +237,15 @@ Trend trend_of_readings(Values steps, Values values, double floor) {
                 : *slowest >= floor && *slowest >= kSteadiest * *fastest ? TrendState::growing
                                                                          : TrendState::undecided;
   return trend;
+}
+
+bool has_paused(Values values, double per_step) {
+  constexpr std::size_t kShortest = 16;
+  constexpr double kShare = 0.25;
+  const auto newest = values.size() / 8;
+  if (newest < kShortest) return false;
+  const auto rise = static_cast<double>(values.back() - values[values.size() - 1 - newest]);
+  return rise < kShare * per_step * static_cast<double>(newest);
 }
 
 bool has_upward_trend(Values values) {

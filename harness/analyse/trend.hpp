@@ -62,6 +62,11 @@ inline constexpr std::int64_t kShortestSeries = 8;
 [[nodiscard]] Trend trend_of_readings(std::span<const std::int64_t> steps, std::span<const std::int64_t> values,
                                       double floor);
 
+/// Whether a series that rose by `per_step` has risen by less than a quarter of that lately, in its newest eighth: what
+/// filled until lately has rising minima still. Never where that is shorter than sixteen steps, as long as readings of
+/// some ledgers are apart.
+[[nodiscard]] bool has_paused(std::span<const std::int64_t> values, double per_step);
+
 /// Whether values rise by more than chance would have it: the Mann-Kendall test (Mann 1945, Kendall 1975), one-sided at
 /// 5 %, over the means of sixteen equal parts of the last three quarters.
 [[nodiscard]] bool has_upward_trend(std::span<const std::int64_t> values);

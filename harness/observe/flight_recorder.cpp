@@ -112,6 +112,8 @@ void FlightRecorder::decide(std::int64_t step, const Policy& policy) noexcept {
   shared_->decided_step.store(step, std::memory_order_release);
 }
 
+void FlightRecorder::withdraw() noexcept { shared_->decided_step.store(0, std::memory_order_release); }
+
 Policy FlightRecorder::policy() const noexcept {
   if (shared_->decided_step.load(std::memory_order_acquire) == 0) return {};
   return {.proof_steps = shared_->proof_steps.load(std::memory_order_relaxed),

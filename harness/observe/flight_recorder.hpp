@@ -36,6 +36,8 @@ class FlightRecorder {
 
   /// A verdict stands: what ends the run from here on is no more than a note beside it.
   void decide(std::int64_t step, const Policy& policy) noexcept;
+  /// It does not: what was recorded since speaks against it, or leaves it open.
+  void withdraw() noexcept;
 
   /// The step that runs now, or ran when the worker died; 0: still in the set-up.
   [[nodiscard]] std::int64_t step() const noexcept;

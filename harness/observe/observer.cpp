@@ -84,6 +84,10 @@ void Observer::decide(std::int64_t step, const Policy& policy) noexcept {
   if (parts_.recorder != nullptr) parts_.recorder->decide(step, policy);
 }
 
+void Observer::withdraw() noexcept {
+  if (parts_.recorder != nullptr) parts_.recorder->withdraw();
+}
+
 std::vector<CohortTable> Observer::cohorts() {
   std::vector<CohortTable> tables;
   for (auto* probe : parts_.probes) probe->read_cohorts(tables);

@@ -49,6 +49,7 @@ class Observer {
 
   /// A verdict stands: said to whoever reads after a crash.
   void decide(std::int64_t step, const Policy& policy) noexcept;
+  void withdraw() noexcept;
   /// What is alive, by birth step.
   [[nodiscard]] std::vector<CohortTable> cohorts();
   void begin_record(const Pass& pass);

@@ -128,6 +128,7 @@ Next Session::end_pass() {
     const auto judgement = judge(trace_, policy_, parts_.detectors);
     if (judgement.outcome.type == Outcome::withheld) observer_.stop_freezing();
     const auto move = move_after(judgement);
+    if (!move.is_leak) observer_.withdraw();
     if (move.next == Next::fill) filled_.insert(judgement.outcome.bound);
     // What had stopped by then may have settled since, and no step is left to look at it later.
     const bool is_last = judgement.outcome.type == Outcome::contradicted && steps_left() == 0;

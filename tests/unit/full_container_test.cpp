@@ -62,6 +62,39 @@ TEST(FullContainerTest, IsFilledOnceWhereItIsCutTimeAndAgain) {
             1);
 }
 
+// A replay of whole episodes of 10 to 40 frames, one each fourth step, which holds `most` frames of a step: what drops
+// the oldest asks for frames, which nobody can tell from time.
+Result run_replay(const std::function<std::int64_t(std::int64_t)>& most, std::uint64_t seed) {
+  constexpr std::int64_t kFrameBytes = 64;
+  const auto step = [=, draws = Draws(seed), frames = std::int64_t{0},
+                     kept = std::deque<std::pair<SyntheticMemory::Block, std::int64_t>>()](
+                        std::int64_t step, SyntheticMemory& memory) mutable {
+    if (step % 4 != 0) return;
+    const auto count = draws.between(10, 40);
+    kept.emplace_back(memory.keep(kFrameBytes * count), count);
+    for (frames += count; frames > most(step); kept.pop_front()) {
+      memory.drop(kept.front().first);
+      frames -= kept.front().second;
+    }
+  };
+  return run_synthetic({.step = step, .structure = {.type = StructureType::expiring}});
+}
+
+// Full at step 240 or so, it has risen in each of four windows at the look that may call a leak.
+TEST(FullContainerTest, IsNoLeakWhereWhatDropsTheOldHasLatelyBegun) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    EXPECT_NE(run_replay([](std::int64_t) { return 1500; }, seed).verdict, Verdict::leak) << seed;
+  }
+}
+
+TEST(FullContainerTest, IsALeakWhereLessIsDroppedThanComes) {
+  int leaks = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    leaks += run_replay([](std::int64_t step) { return 5 * step; }, seed).verdict == Verdict::leak ? 1 : 0;
+  }
+  EXPECT_GE(leaks, 20);
+}
+
 // A deque of a million entries of 64 KiB each: it is full at 61 GiB.
 TEST(FullContainerTest, IsALeakWhereTheMachineIsFullBefore) {
   constexpr std::int64_t kGiB = 1 << 30;

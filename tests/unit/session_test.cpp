@@ -274,6 +274,19 @@ TEST(SessionTest, IsInconclusiveWhereTheLineThatEmptiesTheContainerIsYetToCome) 
   }
 }
 
+// Whoever reads after a crash has no record pass.
+TEST(SessionTest, LeavesNoVerdictForAfterACrashThatTheRecordPassDidNotBearOut) {
+  const auto looks_left_by = [](StructureType type) {
+    KeepingProbe probe(1);
+    ContainerSearch search(type);
+    FlightRecorder recorder;
+    (void)result_of({.observer = {.probes = {&probe}, .recorder = &recorder}, .holder_searches = {&search}}, kNoStep);
+    return recorder.to_trace().looks().size();
+  };
+  EXPECT_EQ(looks_left_by(StructureType::reset), 0);
+  EXPECT_EQ(looks_left_by(StructureType::unbounded), 1);
+}
+
 TEST(SessionTest, HearsTheLastRecordPassWhereAStepFailsAsTheNextOneBegins) {
   const auto failing_at_386 = [](StructureType type) {
     KeepingProbe probe(1);
