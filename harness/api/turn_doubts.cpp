@@ -27,7 +27,7 @@ bool are_notes_on_blocks(const Trace& trace) {
   std::int64_t notes = 0;
   std::int64_t all = 0;
   for (const auto& survivor : trace.recording().survivors) {
-    if (survivor.type != SurvivorType::heap) continue;
+    if (survivor.type != SurvivorType::heap || survivor.stack < 0) continue;
     all += survivor.bytes;
     if (survivor.library.starts_with("libc10")) notes += survivor.bytes;
   }
