@@ -165,6 +165,25 @@ def test_what_cannot_be_repeated_is_said_and_fails_under_the_marker(pytester: py
     assert '<property name="stepleak" value="not judged"' in (pytester.path / "out.xml").read_text()
 
 
+def test_a_skip_in_a_fresh_process_has_its_reason_and_no_verdict(pytester: pytest.Pytester) -> None:
+    tests = """
+    import pytest
+
+    @pytest.mark.skip(reason="never")
+    def test_marked():
+        pass
+
+    def test_calls():
+        pytest.skip("not today")
+    """
+    result = session(pytester, tests, "--stepleak", "--junitxml=out.xml", "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines_random(["SKIPPED * never", "SKIPPED * not today"])
+    written = (pytester.path / "out.xml").read_text()
+    assert written.count("<skipped ") == 2
+    assert 'name="stepleak"' not in written
+
+
 def test_what_is_expected_to_fail_is_what_pytest_calls_so(pytester: pytest.Pytester) -> None:
     tests = """
     import pytest, torch

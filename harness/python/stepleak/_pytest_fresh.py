@@ -54,12 +54,19 @@ def _reports_of(item: pytest.Item) -> list[pytest.TestReport]:
             check=False,
         )
         lines = file.read_text(encoding="utf-8").splitlines()
-    reports = [
-        item.config.hook.pytest_report_from_serializable(config=item.config, data=json.loads(line)) for line in lines
-    ]
+    reports = [_report_from(item, json.loads(line)) for line in lines]
     if not any(report.when == "teardown" for report in reports):
         reports.append(_died(item, done))
     return reports
+
+
+def _report_from(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
+    # JSON has no tuples, which pytest insists on for the reason of a skip.
+    for name in ("location", "longrepr"):
+        if isinstance(data[name], list):
+            data[name] = tuple(data[name])
+    report: pytest.TestReport = item.config.hook.pytest_report_from_serializable(config=item.config, data=data)
+    return report
 
 
 def _command(config: pytest.Config, nodeid: str, file: Path) -> list[str]:

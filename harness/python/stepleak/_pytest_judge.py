@@ -27,6 +27,8 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
             result = stepleak.check(_keeping(step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
+    if result.verdict == "failure" and raised and isinstance(raised[0], pytest.skip.Exception):
+        raise raised[0]  # nothing was judged
     item.user_properties.append((PROPERTY, result.verdict))
     item.user_properties.append((f"{PROPERTY}.steps", result.steps))
     if result.verdict == "failure" and raised:
