@@ -57,11 +57,13 @@ def in_python(stepleak: CommandLine) -> PythonHost:
 
 
 def without_figures(outcome: Outcome) -> tuple[int, list[str], list[str]]:
-    """Times and rates of the host heap differ between any two runs, as the name of the interpreter may, and a slow one
-    tells how far it is."""
+    """Times and rates of the host heap differ between any two runs, and whether that has settled enough to be counted
+    in; so may the name of the interpreter, and a slow run tells how far it is."""
     streams = (outcome.out, outcome.err)
     out, err = (re.sub(r"\d[\d.]*", "N", text.replace("/bin/python3", "/bin/python")).splitlines() for text in streams)
-    return outcome.code, out, [line for line in err if not line.startswith("stepleak: N of N done")]
+    of_rates = ("  full  ", "stepleak: N of N done")
+    out, err = ([line for line in lines if not line.startswith(of_rates)] for lines in (out, err))
+    return outcome.code, [line.replace(" leaks at least ", " leaks ") for line in out], err
 
 
 def without_folder(outcome: Outcome, folder: Path) -> Outcome:
