@@ -13,6 +13,8 @@
 namespace stepleak {
 namespace {
 
+constexpr SeriesKey kHeap{Counter::heap_bytes};
+
 void withdraw(Result& result, std::string reason) {
   result.verdict = Verdict::inconclusive;
   result.findings.clear();
@@ -38,9 +40,9 @@ bool are_notes_on_blocks(const Trace& trace) {
 // hand out, and nobody saw a place of its own that makes it.
 bool is_by_difference(const Finding& finding, const Trace& trace) {
   using enum Kind;
-  if (finding.kind == host_heap && finding.holder.empty() && are_notes_on_blocks(trace)) return true;
   const bool is_read = finding.kind == host_heap || finding.kind == stuck_free || finding.kind == fragmentation_drift;
-  return is_read && finding.where.empty() && finding.holder.empty();
+  if (!is_read || !finding.holder.empty()) return false;
+  return finding.where.empty() || (finding.kind == host_heap && are_notes_on_blocks(trace));
 }
 
 bool rests_on_differences(const Result& result, const Trace& trace) {
@@ -51,34 +53,35 @@ bool rests_on_differences(const Result& result, const Trace& trace) {
 
 // Where as much of the heap is given back in the group as this piece has added, and the group grows all the same, it is
 // left open whose that is.
-void doubt_what_is_given_back(Result& result, const Trace& trace, const PieceProbe& probe) {
-  constexpr SeriesKey kHeap{Counter::heap_bytes};
-  if (probe.group() == nullptr || !rests_on_differences(result, trace)) return;
-  if (2 * probe.group()->given_back(kHeap) < probe.added(kHeap)) return;
-  withdraw(result,
-           fmt::format("{} of the host heap stay of every step at its end, something in its group gives back as much, "
-                       "and something keeps as much: run it alone",
-                       format_bytes(static_cast<double>(probe.added(kHeap)) / static_cast<double>(result.steps))));
+bool is_given_back(const PieceProbe& probe) {
+  return probe.group() != nullptr && 2 * probe.group()->given_back(kHeap) >= probe.added(kHeap);
+}
+
+std::string given_back_text(const Result& result, const PieceProbe& probe) {
+  return fmt::format(
+      "{} of the host heap stay of every step at its end, something in its group gives back as much, and "
+      "something keeps as much: run it alone",
+      format_bytes(static_cast<double>(probe.added(kHeap)) / static_cast<double>(result.steps)));
 }
 
 // What one piece keeps for ever may have lain in another's free memory (a hole in a segment, the stack of a thread that
 // has ended), so that the other takes more from the system each time.
-void doubt_beside(Result& result, const Trace& trace, std::vector<std::string> keepers) {
+std::string beside_text(const Result& result, std::vector<std::string> keepers) {
   constexpr std::size_t kMostNamed = 3;
-  if (keepers.empty() || !rests_on_differences(result, trace)) return;
   const auto more = keepers.size() - std::min(kMostNamed, keepers.size());
   keepers.resize(keepers.size() - more);
   if (more > 0) keepers.push_back(fmt::format("{} more", more));
-  withdraw(result, fmt::format("{}, and others keep memory in the same process, which this may come from ({}): run "
-                               "this alone",
-                               result.findings.front().what, fmt::join(keepers, ", ")));
+  return fmt::format("{}, and others keep memory in the same process, which this may come from ({}): run this alone",
+                     result.findings.front().what, fmt::join(keepers, ", "));
 }
 
 }  // namespace
 
-void doubt(Result& result, const Trace& trace, const PieceProbe& probe, std::vector<std::string> keepers) {
-  doubt_what_is_given_back(result, trace, probe);
-  doubt_beside(result, trace, std::move(keepers));
+void doubt(Result& result, const Trace& trace, const PieceProbe& probe,
+           const std::function<std::vector<std::string>()>& keepers) {
+  if (!rests_on_differences(result, trace)) return;
+  if (is_given_back(probe)) return withdraw(result, given_back_text(result, probe));
+  if (auto names = keepers(); !names.empty()) withdraw(result, beside_text(result, std::move(names)));
 }
 
 }  // namespace stepleak

@@ -74,7 +74,7 @@ struct Turns::Parts {
     piece.record = piece.session->finish();
     setup.complete(*piece.record);
     piece.result = result_of(*piece.record);
-    doubt(*piece.result, piece.record->trace, piece.probe, keepers_beside(piece));
+    doubt(*piece.result, piece.record->trace, piece.probe, [&] { return keepers_beside(piece); });
     piece.judged = std::move(piece.session);
   }
 

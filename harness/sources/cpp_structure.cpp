@@ -35,10 +35,9 @@ class Reader {
     const auto uses = uses_of(container_, fill.type, step_, names_);
     for (const auto& removal : uses.removals) add_removal(removal.at, removal.is_emptying);
     if (container_.scope == CppContainer::Scope::member) read_owner_of(fill);
-    if (uses.test.has_value() && uses.test->is_equal && uses.test->bound < 0 && !removal_.has_value()) {
-      return made(StructureType::conditional, uses.test->at);
-    }
     if (uses.test.has_value()) {
+      const bool is_for_one_more = uses.test->is_equal && uses.test->bound < 0 && !removal_.has_value();
+      if (is_for_one_more) return made(StructureType::conditional, uses.test->at);
       return made(StructureType::bounded, removal_.value_or(uses.test->at), uses.test->bound);
     }
     if (removal_.has_value()) {

@@ -27,12 +27,12 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
             result = stepleak.check(_keeping(step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
-    if result.verdict == "failure" and raised and isinstance(raised[0], pytest.skip.Exception):
-        raise raised[0]  # nothing was judged
-    item.user_properties.append((PROPERTY, result.verdict))
-    item.user_properties.append((f"{PROPERTY}.steps", result.steps))
-    if result.verdict == "failure" and raised:
-        raise raised[0]
+    own = raised[0] if result.verdict == "failure" and raised else None
+    if not isinstance(own, pytest.skip.Exception):  # of which nothing was judged
+        item.user_properties.append((PROPERTY, result.verdict))
+        item.user_properties.append((f"{PROPERTY}.steps", result.steps))
+    if own is not None:
+        raise own
     ignored = _options.ignored(options.get("ignore", ()))
     if not result.is_clean and not _pytest_known.is_known(item, result, ignored):
         raise stepleak.LeakError(result.report, result)
