@@ -298,6 +298,50 @@ def test_statement_in_a_file_in_which_nothing_was_made_is_found_by_the_name_of_i
     )
 
 
+RESULTS_OF_PROGRAM = """
+results_of_program = []
+def keep_result_of_program(x):
+    results_of_program.append({"x": x})
+"""
+KEEPING_RESULTS = """
+import torch
+from registry_of_program import keep_result_of_program{name}
+
+def program_once():
+    {own}
+    x = torch.zeros(4)
+    program_tensor(x)
+    results_of_program.append({kept})
+
+def program_main():
+    for number in range(100):
+        program_once()
+        program_step()
+
+program_main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "kept", "where"),
+    [
+        ("results_of_program = []", "", "keep_result_of_program(x)", "registry_of_program.py"),
+        ("pass", ", results_of_program", '{"x": x}', "program.py"),
+    ],
+    ids=["of_its_own", "imported"],
+)
+def test_list_of_a_function_is_not_the_one_of_a_module_that_has_its_name(
+    own: str, name: str, kept: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "registry_of_program.py").write_text(RESULTS_OF_PROGRAM, encoding="utf-8")
+    try:
+        found = found_in(KEEPING_RESULTS.format(own=own, name=name, kept=kept), tmp_path)
+    finally:
+        sys.modules.pop("registry_of_program", None)
+    assert Path(found["holders"][0]["kept_by"]["file"]).name == where
+
+
 ARRAY_OF_OBJECTS = """
 import numpy, torch
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from stepleak._access import Access, Place, as_attribute, as_wrapper, leads_to
 from stepleak._folders import PACKAGE_FOLDERS
-from stepleak._matches import Match, match_of
+from stepleak._matches import Match, makes_empty, match_of
 from stepleak._repeating import CONSTRUCTORS, functions_around, is_in_constructor, repeating
 from stepleak._statement import has_any, line_of, no_statement, statement_of
 from stepleak._syntax import called_name, first_line, is_parameter
@@ -58,7 +58,7 @@ class Keeping:
                 is_elsewhere = not has_any(function, self._lines[file])
                 for node in ast.walk(function):
                     match = None if node is function else self._match(node, place, owner)
-                    if match is None:
+                    if match is None or _is_of_own(match.node, tree, place):
                         continue
                     distance = 2 if is_elsewhere else 0 if has_any(match.node, self._lines[file]) else 1
                     if match.is_proven and _is_of_another(match.node, file, tree, place):
@@ -140,10 +140,8 @@ def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:
 
 def _is_of_another(statement: ast.stmt, file: str, tree: ast.Module, place: Place) -> bool:
     """Whether a statement names a variable of another function, that was not passed to it."""
-    variable = next((access for access in reversed(place.way) if access.kind == "variable"), None)
-    if variable is None or variable.scope is None:
-        return False
-    if not any(isinstance(node, ast.Name) and node.id == variable.label for node in ast.walk(statement)):
+    variable = _variable_of(place)
+    if variable is None or variable.scope is None or not _is_named_in(statement, variable.label):
         return False
     around = [function for function, _ in functions_around(tree, statement.lineno)]
     home, line = variable.scope
@@ -153,3 +151,35 @@ def _is_of_another(statement: ast.stmt, file: str, tree: ast.Module, place: Plac
         if first_line(outermost) <= line <= (outermost.end_lineno or line):
             return False
     return not any(is_parameter(function, variable.label) for function in around)
+
+
+def _is_of_own(statement: ast.stmt, tree: ast.Module, place: Place) -> bool:
+    """Whether a statement names a variable that its function gives a new container, and the place a module's."""
+    variable = _variable_of(place)
+    if variable is None or variable.scope is not None or not _is_named_in(statement, variable.label):
+        return False
+    return any(_makes_own(function, variable.label) for function, _ in functions_around(tree, statement.lineno))
+
+
+def _variable_of(place: Place) -> Access | None:
+    return next((access for access in reversed(place.way) if access.kind == "variable"), None)
+
+
+def _is_named_in(statement: ast.stmt, name: str) -> bool:
+    return any(_is_variable(node, name) for node in ast.walk(statement))
+
+
+def _is_variable(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _makes_own(function: ast.AST, name: str) -> bool:
+    """Whether a function has a variable of this name, to which it assigns a new container."""
+    is_made = False
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+            return False
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and makes_empty(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            is_made = is_made or any(_is_variable(target, name) for target in targets)
+    return is_made

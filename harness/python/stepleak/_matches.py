@@ -93,8 +93,8 @@ def match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
 def _match_part(node: ast.Assign, target: ast.expr, value: ast.expr, place: Place, owner: str) -> Match | None:
     # A literal or a constructor is how an empty container is made, unless it takes over what was in the old one, or
     # is an item of it.
-    is_empty = isinstance(value, (ast.List, ast.Dict, ast.Constant)) or _makes_empty(value)
-    if is_empty and not is_item_at(target, place, owner) and not _takes_over(value, place.way, owner):
+    is_new = isinstance(value, ast.Constant) or makes_empty(value)
+    if is_new and not is_item_at(target, place, owner) and not _takes_over(value, place.way, owner):
         return None
     return _match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
 
@@ -184,8 +184,10 @@ def _targets_within(node: ast.Assign) -> list[ast.expr]:
     return [each for target in whole for each in target.elts]
 
 
-def _makes_empty(value: ast.expr) -> bool:
-    """Whether an expression makes a container with nothing in it: `OrderedDict()`, `defaultdict(list)`."""
+def makes_empty(value: ast.expr) -> bool:
+    """Whether an expression makes a container with nothing in it, or by a literal: `OrderedDict()`, `[]`."""
+    if isinstance(value, (ast.List, ast.Dict)):
+        return True
     if not isinstance(value, ast.Call):
         return False
     name = called_name(value)
