@@ -154,6 +154,27 @@ def test_every_selected_test_is_judged_in_a_process_of_its_own(pytester: pytest.
     result.stdout.fnmatch_lines(["*the test's process was killed by signal 6 before the test had ended*"])
 
 
+UNDECIDED_AT_FIRST = """
+    import collections, random, torch
+    by_number, newest = {}, collections.deque(maxlen=400)
+
+    def test_keys_may_come_again():
+        key = random.getrandbits(60)
+        if key not in by_number:
+            by_number[key] = torch.zeros(64)
+
+    def test_fills_up():
+        newest.append(torch.zeros(64))
+"""
+
+
+def test_what_a_quick_look_leaves_undecided_is_judged_at_length(pytester: pytest.Pytester) -> None:
+    by_default = session(pytester, UNDECIDED_AT_FIRST, "--stepleak", "-v")
+    by_default.stdout.fnmatch_lines(["*::test_keys_may_come_again LEAK*", "*::test_fills_up PASSED (no leak)*"])
+    quick = session(pytester, UNDECIDED_AT_FIRST, "--stepleak", "--stepleak-effort=quick", "-v")
+    quick.stdout.fnmatch_lines(["*::test_keys_may_come_again INCONCLUSIVE*", "*::test_fills_up INCONCLUSIVE*"])
+
+
 def test_known_leaks_are_let_be_and_their_entries_are_looked_after(pytester: pytest.Pytester) -> None:
     tests = """
         import pytest

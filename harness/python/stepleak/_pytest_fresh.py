@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a test in a process of its own, and hands its reports on as if it had run here."""
+"""Runs a test in a process of its own, and hands its reports on as if it had run here.
+
+What a quick look leaves undecided is judged again in another process, at length, unless the user chose an effort.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from stepleak import _pytest_known
+from stepleak import _pytest_judge, _pytest_known
 
 HELP = "where a fresh process of --stepleak writes its reports: not for users"
 
@@ -41,11 +44,23 @@ def run(item: pytest.Item) -> None:
 
 
 def _reports_of(item: pytest.Item) -> list[pytest.TestReport]:
+    effort = item.config.getoption("--stepleak-effort")
+    if effort is not None:
+        return _judged(item, effort)
+    reports = _judged(item, "quick")
+    return _judged(item, "standard") if any(map(_is_undecided, reports)) else reports
+
+
+def _is_undecided(report: pytest.TestReport) -> bool:
+    return dict(report.user_properties).get(_pytest_judge.PROPERTY) == "inconclusive"
+
+
+def _judged(item: pytest.Item, effort: str) -> list[pytest.TestReport]:
     with tempfile.TemporaryDirectory(prefix="stepleak-") as folder:
         file = Path(folder) / "reports"
         file.touch()
         done = subprocess.run(
-            _command(item.config, item.nodeid, file),
+            _command(item.config, item.nodeid, file, effort),
             cwd=item.config.rootpath,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -69,9 +84,9 @@ def _report_from(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
     return report
 
 
-def _command(config: pytest.Config, nodeid: str, file: Path) -> list[str]:
+def _command(config: pytest.Config, nodeid: str, file: Path, effort: str) -> list[str]:
     command = [sys.executable, "-m", "pytest", nodeid, "--stepleak", f"--stepleak-reports={file}"]
-    command += [f"--stepleak-effort={config.getoption('--stepleak-effort')}", f"--rootdir={config.rootpath}"]
+    command += [f"--stepleak-effort={effort}", f"--rootdir={config.rootpath}"]
     command += _pytest_known.arguments(config)
     command += ["-p", "no:cacheprovider", f"--import-mode={config.getoption('importmode')}"]
     if config.pluginmanager.hasplugin("xdist"):

@@ -28,8 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--stepleak-effort",
         choices=("quick", "standard", "nightly"),
-        default="quick",
-        help="of the tests that --stepleak judges: clean after 16, 64 or 512 repetitions (default: quick)",
+        help="of the tests that --stepleak judges: clean after 16, 64 or 512 repetitions (default: quick, and standard "
+        "for those that it leaves undecided)",
     )
     group.addoption("--stepleak-known", metavar="FILE", help=_pytest_known.HELP)
     group.addoption("--stepleak-reports", metavar="FILE", help=_pytest_fresh.HELP)
@@ -101,7 +101,7 @@ def _options_of(item: pytest.Item) -> dict[str, Any] | None:
                 f'no_leak takes its options by name, such as effort="quick", and no {marker.args[0]!r}', pytrace=False
             )
         return dict(marker.kwargs)
-    return {"effort": item.config.getoption("--stepleak-effort")} if _is_wanted(item) else None
+    return {"effort": item.config.getoption("--stepleak-effort") or "quick"} if _is_wanted(item) else None
 
 
 def _is_wanted(item: pytest.Item) -> bool:
