@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 
 from stepleak._facts import Facts
+from stepleak._objects import bound_of, container_kind
 from stepleak._structure import Structure
-from stepleak._syntax import Guard, Module
+from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._uses import Use
 
@@ -25,7 +27,7 @@ class Capacity:
         for use in uses:
             if use.kind == "trim":
                 number = self._cut(use)
-                if number != 0:
+                if number != 0 and not self._is_unlimited(use, number):
                     return self._facts.at("bounded", use, max(number, self._allowed_before(use)))
             key = use.detail
             if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
@@ -104,6 +106,13 @@ class Capacity:
         # What `del x[:-n]` leaves is `x[-n:]`.
         left = ast.Slice(lower=use.detail.upper, upper=use.detail.lower)
         return self._facts.bounds.kept_by_slice(use.module, left)
+
+    def _is_unlimited(self, trim: Use, number: int) -> bool:
+        """Whether it makes a deque of a length that is not known, and this one has none: `maxlen=settings.get("n")`."""
+        if number >= 0 or trim.detail is None or container_kind(self._facts.container) is not deque:
+            return False
+        calls = (outer for outer, _ in trim.module.around(trim.detail) if isinstance(outer, ast.Call))
+        return any(called_name(call) == "deque" for call in calls) and bound_of(self._facts.container) < 0
 
     def _limit(self, fill: Use) -> int | None:
         for lets_short, number, guard in self._tests_of_length(fill):

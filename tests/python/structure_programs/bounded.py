@@ -16,6 +16,18 @@ BOUNDED_BY_TYPE = [
         "bounded",
         50,
     ),
+    Case(
+        "deque made anew of a length that its settings have",
+        keeper(
+            appending()
+            + method("configure", "self.kept = collections.deque(self.kept, maxlen=self.settings.get('window'))"),
+            "self.kept = collections.deque()\nself.settings = {'window': 50}",
+            after="keeper.configure()",
+        ),
+        "keeper.kept",
+        "bounded",
+        50,
+    ),
     Case("deque without", keeper(appending(), "self.kept = collections.deque()"), "keeper.kept", "unbounded"),
     Case(
         "queue with maxsize",

@@ -111,6 +111,19 @@ UNKNOWN = [
         "unknown",
     ),
     Case(
+        "a deque made anew of a length that its settings lack",
+        keeper(
+            appending()
+            + method("configure", "self.kept = collections.deque(self.kept, maxlen=self.settings.get('window'))"),
+            "self.kept = collections.deque()\nself.settings = {}",
+            after="keeper.configure()",
+        ),
+        "keeper.kept",
+        "conditional",
+        -1,
+        "maxlen=self.settings.get('window')",
+    ),
+    Case(
         "how it is filled depends on its length",
         keeper(appending().replace("self.kept.append", "(self.kept.append if len(self.kept) < 1000 else print)")),
         "keeper.kept",
