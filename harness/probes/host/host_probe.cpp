@@ -33,7 +33,7 @@ void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
   }
   const auto heap = heap_.is_seen() ? heap_.bytes() : HeapBytes{};
   // An arena that grows within what it has reserved makes more of the same mapping writable, which `data` tells.
-  if (std::exchange(of_malloc_, heap.mapped) != heap.mapped && pages.data == 0) mappings_.forget();
+  if (std::exchange(of_malloc_, heap.mapped) != heap.mapped) mappings_.check();
   const auto mapped = mappings_.bytes(pages);
   row[0] = pages.resident;
   row[1] = shared_ = mapped.shared;

@@ -55,13 +55,11 @@ MappedBytes Mappings::bytes(const ProcessPages& pages) {
   const auto more = pages.data - last.data;
   // Without a new mapping, what became writable was mapped before.
   const bool is_private = pages.mapped == last.mapped || pages.mapped - last.mapped == more;
-  const bool is_as_listed = pages.mapped == listed_.mapped && pages.data == listed_.data && pages.data != 0;
-  const bool is_checked = !std::exchange(is_to_check_, false) || is_as_listed;
-  if (std::exchange(is_known_, true) && is_private && is_checked) {
+  const bool is_unsure = std::exchange(is_to_check_, false) && pages.data == 0;
+  if (std::exchange(is_known_, true) && is_private && !is_unsure) {
     bytes_.writable += more;
   } else {
     bytes_ = read_mappings();
-    listed_ = pages;
   }
   return {.shared = bytes_.shared, .writable = bytes_.writable - own_mapped_bytes()};
 }

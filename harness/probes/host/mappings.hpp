@@ -18,21 +18,20 @@ struct MappedBytes {
 ///
 /// The kernel's list of mappings is read (1 ms in a process with torch) where what is mapped in all is another than at
 /// the last answer, and not by as much as what is private and can be written: that alone tells what malloc does, and
-/// is added. So a mapping that takes the place of another one of the same size is seen only after check(), and one that
-/// only becomes writable where the kernel does not tell `data` only after forget(). Not seen: what only a worker maps.
+/// is added. What takes the place of a mapping of the other sort and of the same size, between two answers, is seen at
+/// the next reading of the list: in a ledger such an error stands still, as long as that happens once. Where the kernel
+/// does not tell `data`, what only becomes writable is seen after check(). Not seen: what only a worker maps.
 class Mappings {
  public:
   /// `pages` as they are now. Allocates nothing.
   [[nodiscard]] MappedBytes bytes(const ProcessPages& pages);
-  /// Lets the next answer read the list, unless it is known: as much was mapped and private when it was last read.
+  /// Lets the next answer read the list, where the kernel does not tell `data`.
   void check() { is_to_check_ = true; }
-  void forget() { is_known_ = false; }
 
  private:
   bool is_known_ = false;
   bool is_to_check_ = false;
-  ProcessPages pages_;   // at the last answer
-  ProcessPages listed_;  // when the list was last read
+  ProcessPages pages_;  // at the last answer
   MappedBytes bytes_;
 };
 
