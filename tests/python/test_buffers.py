@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import math
 import types
+from array import array
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -74,18 +75,23 @@ def test_buffer_that_takes_the_place_of_one_as_large_has_not(name: str) -> None:
 
 def test_buffers_that_grow_in_place() -> None:
     data, binary, text, log = bytearray(LARGE), io.BytesIO(b"x" * LARGE), io.StringIO(), Log()
-    owner = types.SimpleNamespace(data=data, other=types.SimpleNamespace(binary=binary), text=[text], log={"all": log})
+    numbers = array("f", [0.0] * LARGE)
+    owner = types.SimpleNamespace(
+        data=data, numbers=numbers, other=types.SimpleNamespace(binary=binary), text=[text], log={"all": log}
+    )
     binary.seek(LARGE)
     text.write("x" * LARGE)
     io.StringIO.write(log, "x" * LARGE)
 
     def change() -> None:
+        numbers.extend([0.0] * 125)
         data.extend(b"x" * 400)
         binary.write(b"x" * 300)
         text.write("x" * 200)
         io.StringIO.write(log, "x" * 100)
 
-    assert grown_in(change) == [("bytearray", 400), ("BytesIO", 300), ("StringIO", 200), ("Log", 100)]
+    grown = [("array", 500), ("bytearray", 400), ("BytesIO", 300), ("StringIO", 200), ("Log", 100)]
+    assert grown_in(change) == grown
     assert owner.data is data
 
 

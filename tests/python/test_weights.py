@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
@@ -70,6 +71,7 @@ ENTRIES: dict[str, Callable[[], Any]] = {
     "view of an array of its own": lambda: np.zeros(LARGE // 8).reshape(2, -1),
     "array of objects": lambda: np.array([bytes(LARGE), None], dtype=object),
     "attributes": lambda: Record(bytes(LARGE)),
+    "array of the standard library": lambda: array("d", [0.0] * (LARGE // 8)),
     "file in memory": lambda: io.BytesIO(bytes(LARGE)),
     "error": lambda: ValueError("x" * LARGE),
     "closure": lambda: closure(bytes(LARGE)),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds buffers that grow: strings, byte arrays, NumPy arrays and files in memory, which hold bytes and no objects.
+"""Finds buffers that grow: strings, byte arrays, arrays and files in memory, which hold bytes and no objects.
 
 Most of them the collector does not track, and one that takes the place of a smaller one (`log += text`) is a new object
 each time: what grows is what its owner holds.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import io
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,10 +24,12 @@ from stepleak._unseen import array_type, array_types, base_of, is_own_buffer
 _LEAST_BYTES = 4096
 """Of a buffer that is looked at: what a step leaves is a multiple of this by the time a leak is recorded."""
 
+_itemsize_of: Callable[[Any], int] = array.__dict__["itemsize"].__get__
 _SIZES: dict[type, Callable[[Any], int]] = {
     bytearray: bytearray.__len__,
     bytes: bytes.__len__,
     str: str.__len__,
+    array: lambda item: array.__len__(item) * _itemsize_of(item),
     # The position, behind what was written last; that of a closed file raises.
     io.BytesIO: io.BytesIO.tell,
     io.StringIO: io.StringIO.tell,
@@ -107,10 +110,10 @@ def _sizer_of(kind: type) -> Callable[[Any], int] | None:
     known = next((base for base in bases if is_one_of(base, _SIZES)), None)
     if known is not None:
         return _SIZES[known]
-    array = array_type()
-    if not is_one_of(array, bases):
+    of_numpy = array_type()
+    if not is_one_of(of_numpy, bases):
         return None
-    bytes_of = class_namespace_of(array)["nbytes"].__get__
+    bytes_of = class_namespace_of(of_numpy)["nbytes"].__get__
     return lambda item: -1 if base_of(item) is not None else bytes_of(item)  # a view owns nothing
 
 

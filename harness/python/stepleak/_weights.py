@@ -20,6 +20,7 @@ import itertools
 import sys
 import threading
 import types
+from array import array
 from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
@@ -58,12 +59,13 @@ _module_of: Any = type.__dict__["__module__"].__get__
 _SIZES: dict[type, Any] = {
     kind: kind.__sizeof__  # type: ignore[attr-defined]
     for kind in (
-        *(str, bytes, bytearray, int, list, tuple, dict, set, frozenset, deque, OrderedDict, io.BytesIO, io.StringIO),
+        *(str, bytes, bytearray, array, int, list, tuple, dict, set, frozenset, deque, OrderedDict),
+        *(io.BytesIO, io.StringIO),
         *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, type),
     )
 }
 _ITEMS_APART: frozenset[type] = frozenset(
-    (bytearray, list, dict, set, frozenset, deque, OrderedDict, io.BytesIO, io.StringIO)
+    (bytearray, array, list, dict, set, frozenset, deque, OrderedDict, io.BytesIO, io.StringIO)
 )
 _PLAIN_TYPES = frozenset(
     (
