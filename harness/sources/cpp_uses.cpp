@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/sources/cpp_types.hpp"
+#include "harness/sources/cpp_values.hpp"
 
 namespace stepleak {
 namespace {

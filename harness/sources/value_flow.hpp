@@ -18,10 +18,6 @@ namespace stepleak {
 /// Whether a method of this name puts something into a container of the standard library.
 [[nodiscard]] bool is_filling(std::string_view method);
 
-/// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()". Through
-/// other variables of the function, too.
-[[nodiscard]] bool is_made_of_itself(const TokenAt& name);
-
 /// A statement that puts a value into a container which outlives the function.
 struct CppFill {
   enum class Type : std::uint8_t {
