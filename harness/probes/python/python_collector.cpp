@@ -6,7 +6,6 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -44,13 +43,6 @@ std::int64_t collections_in_process() {
 constexpr std::chrono::microseconds kShort{50};
 // Others together take no larger part of the time than one of these.
 constexpr int kPartsOfTime = 200;
-
-// That this thread worked, not that it waited for a core: on a busy machine a short collection is no long one.
-std::chrono::nanoseconds time_of_this_thread() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
-}
 
 // Whether our freeze() is in force in this process.
 bool is_ours_in_force = false;
@@ -116,11 +108,12 @@ bool PythonCollector::collect(bool is_settled) {
   note_collections_of_user();
   has_collected_ = is_settled || is_due(start);
   if (!has_collected_) return false;
-  const auto work_before = time_of_this_thread();
   if (see_garbage_ && !is_on()) collect_and_show(std::exchange(see_garbage_, {}));
   const bool has_freed = collect_now();
   collected_at_ = Clock::now();
-  collection_time_ = time_of_this_thread() - work_before;
+  // On a busy machine one may wait for a core, which two in turn hardly ever do.
+  const auto taken = collected_at_ - start;
+  collection_time_ = std::min(taken, std::exchange(newest_time_, taken));
   if (is_frozen_ && is_warming_up(++collections_) && tracked_objects() >= kMany) {
     set_apart_ += tracked_objects();
     gc().freeze();

@@ -82,7 +82,8 @@ class PythonCollector final : public Collector {
   bool collects_itself_ = false;       ///< the user's code has the collector off, and called it since
   std::int64_t seen_ = kNotSeen;       ///< collections in this process up to our newest one; only while it is off
   Clock::time_point collected_at_;     ///< the end of the newest one
-  Clock::duration collection_time_{};  ///< that its thread worked for it
+  Clock::duration newest_time_{};      ///< that it took
+  Clock::duration collection_time_{};  ///< the shorter one of the last two
   std::int64_t set_apart_ = 0;         ///< of objects(): what a later freeze() set apart
   /// After stop_freezing(): all tracked objects when it was called.
   std::optional<std::int64_t> counted_from_;
