@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import heapq
 import types
 import weakref
 from typing import Any
@@ -131,3 +132,35 @@ def test_container_that_grows_though_items_are_taken_out_is_not_kept_small(least
         gc.unfreeze()
         holders = found.search([row._cdata for row in rows], {__file__: set()}, STEPS)["holders"]
         assert [holder["structure"]["kind"] for holder in holders[:1]] == [kind]
+
+
+class WaitingRows:
+    """A queue of which some are taken, and the rest goes once it is old."""
+
+    def __init__(self) -> None:
+        self.waiting_rows: list[tuple[int, int, torch.Tensor]] = []
+        self.row_number = 0
+
+    def add_rows(self) -> list[int]:
+        self.row_number += 1
+        if any(entry[1] <= self.row_number - 250 for entry in self.waiting_rows):
+            self.waiting_rows = [entry for entry in self.waiting_rows if entry[1] > self.row_number - 250]
+        if len(self.waiting_rows) > 2:
+            heapq.heappop(self.waiting_rows)
+        rows = [torch.zeros(2) for _ in range(4)]
+        for place, row in enumerate(rows):
+            heapq.heappush(self.waiting_rows, (4 * self.row_number + place, self.row_number, row))
+        return [row._cdata for row in rows]
+
+
+def test_queue_that_waits_for_the_rest_to_be_old_may_be_kept_small_though_some_are_taken() -> None:
+    queue = WaitingRows()
+    found = HolderSearch(queue, frame_locals)
+    for _ in range(2):  # the second search knows that it was doubtful
+        found.begin()
+        gc.freeze()
+        addresses = [address for _ in range(STEPS) for address in queue.add_rows()]
+        found.end()
+        gc.unfreeze()
+        holders = found.search(addresses, {__file__: set()}, STEPS)["holders"]
+        assert [holder["structure"]["kind"] for holder in holders[:1]] == ["conditional"]

@@ -18,7 +18,7 @@ from stepleak._cut_buffers import cut, cut_where_made
 from stepleak._cycles import Garbage, Ways, codes_of, statement_closing
 from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
-from stepleak._judge import judged
+from stepleak._judge import Judged, judged
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
@@ -135,7 +135,7 @@ class Found:
             self.add(paths, search, buffer, weight, within=around, born=born)
             return
         is_graph = holder["graph"] >= 0
-        structure = self._structure(container.structure, search, chain, life, growth, is_graph=is_graph)
+        structure = self._structure(container, search, chain, life, growth, is_graph=is_graph)
         if growth <= 0 and structure.kind in ("unknown", "bounded"):
             made = cut_where_made(search.objects[-1], self._code, self._sources.lines)
             if made != UNKNOWN_STRUCTURE:
@@ -187,14 +187,14 @@ class Found:
         return life_of(search.objects[0], search.variable, function, self._code, self._read_locals)
 
     def _structure(
-        self, judged_alone: Structure, search: Search, chain: list[Any], life: Life, growth: int, *, is_graph: bool
+        self, judged_alone: Judged, search: Search, chain: list[Any], life: Life, growth: int, *, is_graph: bool
     ) -> Structure:
         """What becomes of a container, or of a tensor without one, all told.
 
         `judged_alone`: by its uses in the sources. `growth`: entries that it gained. `is_graph`: whether what lies
         there leads to a graph.
         """
-        structure, end = judged_alone, life.end
+        structure, end = judged_alone.structure, life.end
         if not chain and is_graph:
             structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
@@ -208,7 +208,8 @@ class Found:
             structure = Structure("keyed")
         if structure.kind == "conditional" and chain:
             self.doubtful.add(id(chain[-1]))
-            structure = UNKNOWN_STRUCTURE if self._has_taken(chain[-1]) else structure
+            is_vain = self._has_taken(chain[-1]) and not judged_alone.is_taken_from
+            structure = UNKNOWN_STRUCTURE if is_vain else structure
         if structure.kind == "unbounded" and end is not None:
             structure = end
         elif not chain and life.dropped is not None:

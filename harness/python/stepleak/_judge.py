@@ -8,7 +8,7 @@ Being unsure is "unknown". "unbounded" is said only where every use of the conta
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stepleak._by_type import CACHES, is_queue, of_cache, of_type, owner_of
@@ -32,6 +32,8 @@ class Judged:
     structure: Structure = UNKNOWN
     fills: tuple[Use, ...] = ()
     """What surely fills it and is no part of the set-up, where the sources were asked."""
+    is_taken_from: bool = False
+    """Whether something else takes items, too: that some go does not say that what may keep it small has run."""
     are_items_used: bool = False
     """Whether the sources do more with what it holds than numbers allow: stack it, index it, hand it on."""
 
@@ -81,12 +83,20 @@ class Judge:
         self._facts = Facts(objects, code, slots, is_as_long)
         self._capacity = Capacity(self._facts)
         self._growth = Growth(self._facts)
+        self._is_expiry = False
+        """Whether what may keep it small drops what is old."""
 
     def judged(self) -> Judged:
         self._facts.follow()
         resolved = self._facts.resolved()
         fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._facts.runs.is_set_up(u)]
-        return Judged(self._structure(resolved), tuple(fills or self._lookups()), self._facts.places.are_items_used())
+        structure = self._structure(resolved)
+        return Judged(
+            structure,
+            tuple(fills or self._lookups()),
+            is_taken_from=structure.kind == "conditional" and self._is_expiry,
+            are_items_used=self._facts.places.are_items_used(),
+        )
 
     def _lookups(self) -> list[Use]:
         """Those that make an item of a `defaultdict` by asking for it, as do those that put something into it."""
@@ -110,18 +120,33 @@ class Judge:
             or self._capacity.laid_out(living)
             or self._reset(removing, taking)
         )
+        if known == UNKNOWN:
+            # What is to keep it short does not: something else may drop what is old.
+            return self._expiring(taking, fills) or UNKNOWN
         if known is not None:
             return known
         asks = [u for u in uses if u.kind == "ask"]
         filling = [f for f in [*fills, *filter(self._is_filling, asks)] if not self._facts.runs.is_set_up(f)]
         keyed = self._asked(uses, asks, fills)
         if keyed is not None and self._is_in_vain(filling):
-            in_vain = self._capacity.expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, asks)
+            in_vain = self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, asks)
             # No key comes again. What may come to an end is that it is filled at all.
             doubted = self._growth.ending(filling) if in_vain == UNKNOWN else None
             return doubted or (keyed if in_vain == UNKNOWN else in_vain)
-        found = keyed or self._capacity.expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
+        found = keyed or self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
         return self._growth.conditional(taking) if found == UNKNOWN else found
+
+    def _expiring(self, taking: list[Use], fills: list[Use]) -> Structure | None:
+        """Where something else takes items of any age, such as the first of a heap, that old ones go does not say that
+        any has expired."""
+        found = self._capacity.expiring(taking, fills)
+        is_any_taken = any(
+            use.kind == "remove" and use.detail is None and not self._facts.places.is_of_old(use) for use in taking
+        )
+        if found is None or found.kind != "expiring" or not is_any_taken:
+            return found
+        self._is_expiry = True
+        return replace(found, kind="conditional")
 
     def _reset(self, removing: list[Use], taking: list[Use]) -> Structure | None:
         emptying = [use for use in removing if self._is_emptying(use)]

@@ -61,7 +61,18 @@ _READING = frozenset(
         "union",
         "getsizeof",
     }
-    | {"intersection", "difference", "nlargest", "nsmallest", "choice", "choices", "sample", "shuffle", "bisect"}
+    | {
+        "intersection",
+        "difference",
+        "nlargest",
+        "nsmallest",
+        "choice",
+        "choices",
+        "sample",
+        "shuffle",
+        "bisect",
+        "heapify",
+    }
     | {"accumulate", "hasattr", "callable", "cast", "as_tensor", "vstack", "hstack", "savez", "save", "from_iterable"}
 )
 """Functions and methods that only read what they get, wherever they come from."""

@@ -10,7 +10,39 @@ import textwrap
 
 from structure_programs import Case, appending, in_context, keeper, method
 
+# Four come where one is taken, so that the length of two bounds nothing.
+HEAP = """
+def add(self, x):
+    now = next(self.clock)
+    EXPIRED
+    if len(self.kept) > 2:
+        heapq.heappop(self.kept)
+    for place in range(4):
+        heapq.heappush(self.kept, (now + 250, place + next(self.clock), x))
+"""
+EXPIRED = """if any(entry[0] <= now for entry in self.kept):
+        self.kept = [entry for entry in self.kept if entry[0] > now]
+        heapq.heapify(self.kept)"""
+
 EXPIRING = [
+    *(
+        Case(
+            name,
+            keeper(HEAP.replace("EXPIRED", expired), "self.kept, self.clock = [], itertools.count()"),
+            "keeper.kept",
+            kind,
+            line=line,
+        )
+        for name, expired, kind, line in (
+            (
+                "heap of which more comes than is taken, and what is old goes",
+                EXPIRED,
+                "conditional",
+                "if entry[0] > now]",
+            ),
+            ("heap of which more comes than is taken", "pass", "unknown", ""),
+        )
+    ),
     Case(
         "filtered",
         keeper(appending("self.kept = [x for x in self.kept if x]")),
