@@ -19,6 +19,10 @@ constexpr std::int64_t kSilences = 4;
 
 std::int64_t end_of(const Recording& recording) { return recording.pass.first_step + recording.steps - 1; }
 
+StepRange recorded_steps(const Evidence& evidence) {
+  return {.first = evidence.recording.pass.first_step, .last = end_of(evidence.recording)};
+}
+
 // Whether a ledger has stood still, up to the record pass's end, for much longer than ever between two of its rises.
 bool is_silent(const Evidence& evidence, const SeriesKey& key) {
   const auto values = values_of(evidence.trace, key, {evidence.trends.judged().first, end_of(evidence.recording)});
@@ -101,6 +105,33 @@ bool has_stopped(const Evidence& evidence) {
   return has_grown || (have_objects_grown && !evidence.trends.heap().is_growing());
 }
 
+// Where seven events are expected by chance, fewer than that part of them are seen in one of thirty passes (Poisson).
+constexpr double kExpectedEvents = 7;
+
+// Whether all that grew did so far more slowly in the recorded steps, by the rule of a trend's windows, of which they
+// are one more. What falls now and then may rise again. Python's objects are some of the search's own in these steps,
+// and say nothing beside what grew with them.
+bool has_slowed(const Evidence& evidence) {
+  const auto recorded = recorded_steps(evidence);
+  bool is_any = false;
+  for (const auto& ledger : evidence.trace.ledgers()) {
+    const auto& key = ledger.key();
+    const auto& trend = evidence.trends.of(key);
+    if (key.moment == Moment::before_collection || is_following(key.counter) || !trend.is_growing()) continue;
+    if (key.counter == Counter::python_objects) continue;
+    const auto values = values_of(evidence.trace, key, recorded);
+    const auto rise = rise_in(&ledger, recorded);
+    const bool is_slow = rise && *rise < kSlowestPart * trend.per_step;
+    const bool is_of_events = key.counter == Counter::live_blocks || key.counter == Counter::live_nodes;
+    const auto expected = trend.per_step * static_cast<double>(evidence.recording.steps);
+    const bool is_of_blocks = is_of_events || evidence.trends.of({Counter::live_blocks, key.device}).is_growing();
+    if (!is_of_blocks || (is_of_events && expected < kExpectedEvents)) return false;
+    if (!is_slow || !std::is_sorted(values.begin(), values.end())) return false;
+    is_any = true;
+  }
+  return is_any;
+}
+
 // The container that keeps a finding; null where none is known.
 const ObjectNode* container_of(const Recording& recording, const Finding& finding) {
   if (finding.holder_index < 0) return nullptr;
@@ -114,8 +145,10 @@ bool is_expiry_to_come(const Evidence& evidence, Device device) {
   const auto judged = evidence.trends.judged();
   if (!is_any_old_dying(evidence.trace, device, judged)) return true;
   const SeriesKey bytes{Counter::live_bytes, device};
-  const auto values = values_of(evidence.trace, bytes, {judged.first, end_of(evidence.recording)});
-  return has_paused(values, evidence.trends.of(bytes).per_step);
+  const auto per_step = evidence.trends.of(bytes).per_step;
+  const auto rise = rise_in(evidence.trace.ledger(bytes), recorded_steps(evidence));
+  if (rise && *rise < kSlowestPart * per_step) return true;
+  return has_paused(values_of(evidence.trace, bytes, {judged.first, end_of(evidence.recording)}), per_step);
 }
 
 // Whether something empties the container and has not done so yet. What was emptied meanwhile, and grows all the same,
@@ -269,7 +302,6 @@ bool is_withheld(const Evidence& evidence) {
 bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
   if (outcome.type != RecordOutcome::Type::filling) return false;
   const auto type = outcome.structure.type;
-  if (type == StructureType::reset || type == StructureType::expiring) return steps >= 2 * policy.leak_steps;
   // A data set has hundreds of samples before the first comes again, and a pool hundreds of entries before it makes
   // room: few steps say nothing of them.
   const auto few_steps = Policy{}.last_to_record();
@@ -311,6 +343,7 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   if (has_stopped(evidence) && !is_heap_proven) return {.type = Type::contradicted};
   if (is_any_proven) return {.type = Type::proven};
   if (is_withheld(evidence)) return {.type = Type::withheld};
+  if (has_slowed(evidence)) return {.type = Type::slowed};
   RecordOutcome latest;
   bool is_any_left = findings.empty();
   for (const auto& finding : findings) {

@@ -18,6 +18,7 @@ struct RecordOutcome {
     open,          ///< it went on, and what keeps it decides nothing: trend and ages do
     proven,        ///< it went on, in a container that nothing bounds
     contradicted,  ///< every exact ledger that had grown stood still, or of all births none stayed: it had stopped
+    slowed,        ///< it went on by far less than before
     bounded,       ///< it went on, in a container that fills up to a known length
     filling,       ///< it went on, in one that something bounds or empties, at a time that is not known
     full,          ///< it went on in bytes alone, in one that holds as many as it may: their sizes vary
@@ -43,8 +44,8 @@ struct RecordOutcome {
 /// Reads a recording. A pure function. `findings`: what the detectors say of the same evidence.
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
 
-/// Whether what is to end the growth has had its time: the line that empties the container twice as many steps as a
-/// trend alone needs, a key that repeats all of the budget, of a thousand steps at least.
+/// Whether what is to end the growth has had its time: a key that repeats, or a test that is not understood, all of the
+/// budget, of a thousand steps at least. A line that empties the container may be reached as long as the run goes on.
 [[nodiscard]] bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether the run then shows a leak, with that line beside it: no key came again. A line that some epoch may still

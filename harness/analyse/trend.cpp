@@ -15,8 +15,6 @@ namespace {
 
 using Values = std::span<const std::int64_t>;
 
-// A cache that fills ever more slowly: 1/t or exponential decay falls below this within four windows.
-constexpr double kSteadiest = 0.4;
 constexpr std::int64_t kWindows = 4;
 constexpr std::int64_t kRepeats = 3;
 
@@ -128,7 +126,7 @@ Trend trend_of_stairs(Values values) {
     rates.push_back(height(stairs[i]) / static_cast<double>(stairs[i] - stairs[i + 1]));
   }
   const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
-  if (*slowest < kSteadiest * *fastest) return {};
+  if (*slowest < kSlowestPart * *fastest) return {};
   const auto expected = height(newest) / height(stairs[1]) * static_cast<double>(newest - stairs[1]);
   if (static_cast<double>(values.size() - 1 - newest) > kLate * expected) return {};
   // What is asked for as a stair comes is what was there before it.
@@ -160,7 +158,7 @@ TrendState state_of(const Windows& windows, double floor_per_window, bool is_exa
     rises[w] = static_cast<double>(windows.lowest[w + 1] - windows.lowest[w]);
   }
   const auto [smallest, largest] = std::minmax_element(rises.begin(), rises.end());
-  const bool is_steady = *smallest > floor_per_window && *smallest >= kSteadiest * *largest;
+  const bool is_steady = *smallest > floor_per_window && *smallest >= kSlowestPart * *largest;
   // An exact ledger of random sizes has rising minima once in 24 looks by chance; a leak lifts the maxima too.
   const bool is_lifted = std::adjacent_find(windows.highest.begin(), windows.highest.end(), std::greater_equal<>()) ==
                          windows.highest.end();
@@ -233,9 +231,9 @@ Trend trend_of_readings(Values steps, Values values, double floor) {
   const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
   trend.per_step =
       static_cast<double>(values.back() - values[first]) / static_cast<double>(steps.back() - steps[first]);
-  trend.state = *fastest < floor                                         ? TrendState::flat
-                : *slowest >= floor && *slowest >= kSteadiest * *fastest ? TrendState::growing
-                                                                         : TrendState::undecided;
+  trend.state = *fastest < floor                                           ? TrendState::flat
+                : *slowest >= floor && *slowest >= kSlowestPart * *fastest ? TrendState::growing
+                                                                           : TrendState::undecided;
   return trend;
 }
 

@@ -36,6 +36,9 @@ struct TrendOptions {
 
 inline constexpr std::int64_t kShortestSeries = 8;
 
+/// A cache that fills ever more slowly: 1/t or exponential decay falls below this part of its rate within four windows.
+inline constexpr double kSlowestPart = 0.4;
+
 /// The length of each of the four windows that so many values are cut into.
 [[nodiscard]] std::int64_t window_of(std::int64_t values);
 

@@ -239,6 +239,9 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
           "what grows is reserved for CUDA streams that are used for the first time, which did not end in {} steps: "
           "make a stream once and keep it, or let it run longer (torch hands out 32 in turn)",
           record.trace.step_count());
+    case Outcome::slowed:
+      return fmt::format("it grew up to step {}, and by far less in the steps that were recorded: let it run longer",
+                         judged_steps(record.trace).last);
     case Outcome::withheld:
       return "what grew was garbage of Python's, which the collector was kept from while the steps ran: let it run "
              "longer";

@@ -129,9 +129,12 @@ Next Session::end_pass() {
     if (judgement.outcome.type == Outcome::withheld) observer_.stop_freezing();
     const auto move = move_after(judgement);
     if (!move.is_leak) observer_.withdraw();
+    // What is waited for is recorded for as long once more before the budget ends.
+    if (judgement.outcome.type == Outcome::filling) last_record_steps_ = trace_.recording().pass.planned_steps;
     if (move.next == Next::fill) filled_.insert(judgement.outcome.bound);
     // What had stopped by then may have settled since, and no step is left to look at it later.
-    const bool is_last = judgement.outcome.type == Outcome::contradicted && steps_left() == 0;
+    const auto type = judgement.outcome.type;
+    const bool is_last = (type == Outcome::contradicted || type == Outcome::slowed) && steps_left() == 0;
     if (is_last && look_for_clean()) return follow({.next = Next::stop});
     return follow(move);
   }
@@ -162,6 +165,7 @@ Move Session::move_after(const Judgement& judgement) const {
       if (is_wait_over(judgement.outcome, trace_.step_count(), policy_)) return {.next = Next::stop};
       [[fallthrough]];
     case Outcome::contradicted:
+    case Outcome::slowed:
     case Outcome::full:
     case Outcome::caching:
     case Outcome::spreading:
@@ -202,7 +206,7 @@ Move Session::move_after(const Judgement& judgement) const {
 bool Session::is_record_due(const Decision& decision) const {
   const auto recorded = trace_.recording().pass.first_step;
   const auto step = trace_.step_count();
-  if (trace_.recordings().empty() || is_out_of_time_ || steps_left() <= kShortestRecord) return true;
+  if (trace_.recordings().empty() || is_out_of_time_ || steps_left() <= last_record_steps_) return true;
   const bool is_confirmed = !decision.needs_proof || step >= policy_.leak_steps;
   return is_confirmed && (recorded <= policy_.leak_steps || step >= 2 * (recorded - 1));
 }
@@ -234,7 +238,7 @@ std::int64_t Session::look_after(std::int64_t step) const {
   if (pass.type == PassType::fill && parts_.peers != nullptr) return 0;
   const auto before = (pass.type == PassType::fill ? pass.first_step : judged_from(trace_)) - 1;
   auto next = before + policy_.look_after(step - before);
-  for (const auto last : {policy_.last_to_record(), policy_.budget_steps}) {
+  for (const auto last : {policy_.budget_steps - last_record_steps_, policy_.last_to_record(), policy_.budget_steps}) {
     if (last > step) next = std::min(next, last);
   }
   return next;

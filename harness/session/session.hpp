@@ -98,6 +98,7 @@ class Session {
   std::set<std::int64_t> filled_;  ///< bounds of containers that a fill pass was run for
   std::vector<std::string> record_notes_;
   std::int64_t next_look_ = 0;
+  std::int64_t last_record_steps_ = kShortestRecord;  ///< of the last record pass before the budget ends
   Clock::time_point started_;
   double seconds_aside_ = 0;
 };
