@@ -96,8 +96,12 @@ int holder_of_growth(const Recording& recording, const HostGrowth& growth, doubl
   };
   const auto container = first_with(kBetterPart);
   if (container >= 0) return container;
-  const auto unweighed =
-      first_where([](const Holder& holder, int) { return is_of_growth(holder) && !holder.is_weighed; });
+  // One that is full and got no entry more is as large as it was.
+  const auto is_full = [](const Holder& holder) {
+    return holder.structure.type == StructureType::bounded && holder.gained_entries == 0;
+  };
+  const auto unweighed = first_where(
+      [&](const Holder& holder, int) { return is_of_growth(holder) && !holder.is_weighed && !is_full(holder); });
   return unweighed >= 0 ? unweighed : first_with(kNamedPart);
 }
 

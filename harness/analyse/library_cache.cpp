@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/suspects.hpp"
 
 namespace stepleak {
@@ -97,8 +98,10 @@ std::string object_library(const Evidence& evidence, const Finding& finding) {
 std::string caching_library(const Evidence& evidence, const Finding& finding) {
   if (finding.holder_index >= 0) return {};
   if (finding.kind == Kind::raw_cuda) return object_library(evidence, finding);
-  return finding.kind == Kind::host_heap && finding.counted == Counted::nothing ? heap_library(evidence, finding)
-                                                                                : std::string();
+  // Few objects of Python's, such as those that take the place of others which had been set apart, are no plans.
+  const bool are_objects_few = finding.counted == Counted::python_objects && finding.count_per_step < kHeavyObjects;
+  const bool is_of_heap = finding.kind == Kind::host_heap && (finding.counted == Counted::nothing || are_objects_few);
+  return is_of_heap ? heap_library(evidence, finding) : std::string();
 }
 
 }  // namespace stepleak

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import gc
 import heapq
+import importlib
+import sys
 import types
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,3 +167,56 @@ def test_queue_that_waits_for_the_rest_to_be_old_may_be_kept_small_though_some_a
         gc.unfreeze()
         holders = found.search(addresses, {__file__: set()}, STEPS)["holders"]
         assert [holder["structure"]["kind"] for holder in holders[:1]] == ["conditional"]
+
+
+SIZE_OF_STATES = 1237
+"""That no other tensor has."""
+GROWING_GROUPS = """
+import torch
+
+class GroupsOfProgram:
+    def __init__(self, optimizer):
+        self.optimizer, self.blocks, self.steps = optimizer, [], 0
+
+    def grow(self, rows):
+        self.steps += 1
+        {guard}:
+            self.blocks.append(torch.zeros({size}, requires_grad=True))
+            self.blocks[-1].grad = torch.ones({size})
+            self.optimizer.add_param_group({{"params": [self.blocks[-1]]}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "kind", "text"),
+    [
+        ("while len(self.blocks) * 50 < rows", "conditional", "while len(self.blocks) * 50 < rows:"),
+        ("if self.steps % 1 == 0", "unknown", ""),
+    ],
+    ids=["rows_that_may_be_all", "every_step"],
+)
+def test_states_end_with_the_groups_that_a_test_may_cease_to_add(
+    guard: str, kind: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "groups_of_program.py"
+    file.write_text(GROWING_GROUPS.format(guard=guard, size=SIZE_OF_STATES), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("groups_of_program")
+    monkeypatch.delitem(sys.modules, "groups_of_program", raising=False)
+    monkeypatch.setitem(sys.modules, "groups_of_program", module)
+    root: Any = module.GroupsOfProgram(torch.optim.SGD([torch.zeros(2, requires_grad=True)], momentum=0.9))
+    holders = HolderSearch(root, frame_locals)
+    holders.begin()
+    gc.freeze()
+    for step in range(STEPS):
+        root.grow(50 * (step + 1))
+        root.optimizer.step()
+    # Not by the optimizer's attribute: what the sources do with that is what is asked.
+    tensors = [o for o in gc.get_objects() if type(o) is torch.Tensor and o.shape == (SIZE_OF_STATES,)]
+    gradients = [id(block.grad) for block in root.blocks]
+    addresses = [tensor._cdata for tensor in tensors if id(tensor) not in gradients and not tensor.requires_grad]
+    del tensors
+    holders.end()
+    gc.unfreeze()
+    structure = holders.search(addresses, {str(file): set()}, STEPS)["holders"][0]["structure"]
+    assert (structure["kind"], structure["text"]) == (kind, text)

@@ -18,6 +18,7 @@ from stepleak._cut_buffers import cut, cut_where_made
 from stepleak._cycles import Garbage, Ways, codes_of, statement_closing
 from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
+from stepleak._growth import ending_where
 from stepleak._judge import Judged, judged
 from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
@@ -76,6 +77,8 @@ class Found:
         self._statements = Statements(sources, code)
         self._read_locals = read_locals
         self._holders: list[dict[str, Any]] = []
+        self._endings: dict[tuple[str, int], Structure | None] = {}
+        """Of statements that add groups to an optimizer, by their places."""
         self._holder_of: dict[int, int] = {}
         self._wanted: dict[int, int] = {}
         """The address of each tensor whose holder is wanted, by the tensor's `id`."""
@@ -147,6 +150,9 @@ class Found:
             statement = self._statements.keeping(search, place, chain, container.fills, link, born)
             if links >= 0 and buffer is None and not makes_of_itself(statement):
                 statement = self._statements.behind(self._place_behind(search, links)) or statement
+            if structure == UNKNOWN_STRUCTURE:
+                # An optimizer's states are as many as the parameters that it was given.
+                structure = self._ending_of_groups(statement) or structure
         except Exception:
             # Source that nobody thought of must not lose the holder itself.
             statement = no_statement()
@@ -164,6 +170,12 @@ class Found:
         if self._keeping_nodes < 0 and chain and any(map(_tensors.is_autograd_node, items_of(chain[-1])[-1:])):
             self._keeping_nodes = len(self._holders)
         self._holders.append(holder | _gain_of(weight))
+
+    def _ending_of_groups(self, statement: dict[str, Any]) -> Structure | None:
+        at = (statement["file"], statement["line"])
+        if at not in self._endings:
+            self._endings[at] = ending_where(self._code, statement, "add_param_group")
+        return self._endings[at]
 
     def _is_of_entry(self, holder: dict[str, Any]) -> bool:
         """Whether what is held is an attribute of what lies in a container that has got nothing: a layer's cache."""

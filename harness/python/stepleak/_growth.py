@@ -8,12 +8,16 @@ import ast
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
+from typing import Any
 
 from stepleak._by_type import is_queue
+from stepleak._endings import Endings
 from stepleak._facts import Facts
 from stepleak._objects import class_attributes_of, is_one_of, type_name
-from stepleak._structure import UNKNOWN, Structure
+from stepleak._runs import Runs
+from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import Module, called_name
+from stepleak._user_code import UserCode
 from stepleak._uses import Use
 
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
@@ -154,3 +158,23 @@ class Growth:
                 continue
             return True
         return False
+
+
+def ending_where(code: UserCode, statement: dict[str, Any], called: str) -> Structure | None:
+    """The test under which a statement runs that calls something of this name, and which may not hold for ever."""
+    module = code.file(statement["file"])
+    if module is None or called not in statement["calls"]:
+        return None
+    runs, endings = Runs(code), Endings(code, [])
+    calls = [call for call in module.calls.get(called, ()) if call.lineno == statement["line"]]
+    guards = [place for call in calls for place in runs.guards(Use("fill", module, call))]
+    ending = [(home, g) for home, g in guards if endings.may_end(home, g, runs.is_once)]
+    # A loop that tops something up, `while len(blocks) * 50 < rows`, ends with what it asks for.
+    topping_up = [(home, g) for home, g in guards if g.is_loop and _asks_for_length(g.test)]
+    for home, guard in [*topping_up, *ending]:
+        return at("conditional", Use("test", home, guard.test))
+    return None
+
+
+def _asks_for_length(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and any(called_name(node) == "len" for node in ast.walk(test))
