@@ -56,16 +56,17 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
   if (are_replaced(trace, growth)) growth.objects.state = TrendState::flat;
   const auto& supported = trends.supported_heap();
+  const bool is_heap_decaying = trends.is_decaying({Counter::heap_bytes});
+  // A heap that rises ever more slowly is not theirs.
+  const bool is_heap_theirs = supported.is_growing() && !is_heap_decaying;
   const bool are_objects_heavy =
-      growth.objects.is_growing() && (supported.is_growing() || growth.objects.per_step >= kHeavyObjects);
+      growth.objects.is_growing() && (is_heap_theirs || growth.objects.per_step >= kHeavyObjects);
   growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
-  growth.is_leak = (growth.heap.is_growing() && !trends.is_decaying({Counter::heap_bytes})) ||
+  growth.is_leak = (growth.heap.is_growing() && !is_heap_decaying) ||
                    (growth.mapped.is_growing() && !trends.is_decaying({Counter::mapped_bytes})) ||
                    (growth.blocks.is_growing() && !trends.is_decaying({Counter::python_blocks})) || are_objects_heavy;
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
-  const bool is_heap_decaying = trends.is_decaying({Counter::heap_bytes});
-  // What is too light to be a leak where it grows is so where it still moves; a record pass moves it by a few. A heap
-  // that rises ever more slowly is not theirs.
+  // What is too light to be a leak where it grows is so where it still moves; a record pass moves it by a few.
   const bool are_objects_light = growth.objects.per_step < kHeavyObjects && (supported.is_flat() || is_heap_decaying);
   const bool are_objects_settled =
       !trace.has({Counter::python_objects}) || growth.objects.is_flat() || (are_objects_light && !are_objects_heavy);

@@ -285,6 +285,23 @@ TEST(JudgeTest, CallsAHeapThatFillsEverMoreSlowlyClean) {
   EXPECT_EQ(Analysed(builder.build()).decision().next, Next::clean);
 }
 
+// Entries of a full cache take the place of others that were set apart, of which none is counted, while libraries keep
+// plans for ever fewer new shapes.
+TEST(JudgeTest, TakesAHeapThatFillsEverMoreSlowlyForNoObjects) {
+  const auto with_object_a_step = [](const auto& heap) {
+    return Analysed(TraceBuilder(512)
+                        .with(kBytes, [](auto) { return 4096; })
+                        .with(kHeap, heap)
+                        .with({Counter::python_objects}, [](auto step) { return step; })
+                        .build())
+        .decision()
+        .next;
+  };
+  const auto filling = [](auto step) { return 1000000 + std::llround(600000 * std::log(static_cast<double>(step))); };
+  EXPECT_EQ(with_object_a_step(filling), Next::clean);
+  EXPECT_EQ(with_object_a_step([](auto step) { return 1000000 + 1400 * step; }), Next::leak);
+}
+
 TEST(JudgeTest, AsksForAProofBeforeTheTrendAloneWouldDo) {
   const auto kept = [](std::int64_t steps) {
     return Analysed(TraceBuilder(steps).with(kBytes, [](auto step) { return 4096 + 64 * step; }).build()).decision();
