@@ -117,16 +117,17 @@ bool has_slowed(const Evidence& evidence) {
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
     const auto& trend = evidence.trends.of(key);
-    if (key.moment == Moment::before_collection || is_following(key.counter) || !trend.is_growing()) continue;
-    if (key.counter == Counter::python_objects) continue;
-    const auto values = values_of(evidence.trace, key, recorded);
-    const auto rise = rise_in(&ledger, recorded);
-    const bool is_slow = rise && *rise < kSlowestPart * trend.per_step;
+    const bool says_little = is_following(key.counter) || key.counter == Counter::python_objects;
+    if (key.moment == Moment::before_collection || says_little || !trend.is_growing()) continue;
     const bool is_of_events = key.counter == Counter::live_blocks || key.counter == Counter::live_nodes;
     const auto expected = trend.per_step * static_cast<double>(evidence.recording.steps);
-    const bool is_of_blocks = is_of_events || evidence.trends.of({Counter::live_blocks, key.device}).is_growing();
-    if (!is_of_blocks || (is_of_events && expected < kExpectedEvents)) return false;
-    if (!is_slow || !std::is_sorted(values.begin(), values.end())) return false;
+    if (is_of_events && expected < kExpectedEvents) return false;
+    // Bytes of blocks are told by these.
+    if (!is_of_events && !evidence.trends.of({Counter::live_blocks, key.device}).is_growing()) return false;
+    const auto rise = rise_in(&ledger, recorded);
+    if (!rise || *rise >= kSlowestPart * trend.per_step) return false;
+    const auto values = values_of(evidence.trace, key, recorded);
+    if (!std::is_sorted(values.begin(), values.end())) return false;
     is_any = true;
   }
   return is_any;

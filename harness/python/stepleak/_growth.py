@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stepleak._by_type import is_queue
@@ -16,7 +16,7 @@ from stepleak._facts import Facts
 from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import Module, called_name
+from stepleak._syntax import Guard, Module, called_name
 from stepleak._user_code import UserCode
 from stepleak._uses import Use
 
@@ -54,9 +54,8 @@ class Growth:
     def ending(self, filling: list[Use]) -> Structure | None:
         """The test under which something fills it, and which may not hold for ever."""
         for fill in filling:
-            for module, guard in self._facts.runs.guards(fill):
-                if self._facts.endings.may_end(module, guard, self._facts.runs.is_once):
-                    return self._facts.at("conditional", Use("test", module, guard.test))
+            for module, guard in _ending_guards(self._facts.runs.guards(fill), self._facts.runs, self._facts.endings):
+                return self._facts.at("conditional", Use("test", module, guard.test))
         return None
 
     def _fills_for_ever(self, fill: Use, in_vain: list[Use]) -> bool:
@@ -65,10 +64,11 @@ class Growth:
             fill.is_sure
             and not is_phase
             and not self._facts.places.is_moved(fill)
-            and not any(
-                self._facts.endings.may_end(module, guard, self._facts.runs.is_once)
-                and not self._facts.places.depends_on(module, guard.test, in_vain)
-                for module, guard in self._facts.runs.guards(fill)
+            and all(
+                self._facts.places.depends_on(module, guard.test, in_vain)
+                for module, guard in _ending_guards(
+                    self._facts.runs.guards(fill), self._facts.runs, self._facts.endings
+                )
             )
         )
 
@@ -165,15 +165,20 @@ def ending_where(code: UserCode, statement: dict[str, Any], called: str) -> Stru
     module = code.file(statement["file"])
     if module is None or called not in statement["calls"]:
         return None
-    runs, endings = Runs(code), Endings(code, [])
+    runs = Runs(code)
     calls = [call for call in module.calls.get(called, ()) if call.lineno == statement["line"]]
     guards = [place for call in calls for place in runs.guards(Use("fill", module, call))]
-    ending = [(home, g) for home, g in guards if endings.may_end(home, g, runs.is_once)]
     # A loop that tops something up, `while len(blocks) * 50 < rows`, ends with what it asks for.
-    topping_up = [(home, g) for home, g in guards if g.is_loop and _asks_for_length(g.test)]
-    for home, guard in [*topping_up, *ending]:
-        return at("conditional", Use("test", home, guard.test))
-    return None
+    topping_up = [(home, guard) for home, guard in guards if guard.is_loop and _asks_for_length(guard.test)]
+    ending = next(iter(topping_up), None) or next(_ending_guards(guards, runs, Endings(code, [])), None)
+    return None if ending is None else at("conditional", Use("test", ending[0], ending[1].test))
+
+
+def _ending_guards(
+    guards: Iterable[tuple[Module, Guard]], runs: Runs, endings: Endings
+) -> Iterator[tuple[Module, Guard]]:
+    """Of the tests under which something runs, those that may not hold for ever."""
+    return ((module, guard) for module, guard in guards if endings.may_end(module, guard, runs.is_once))
 
 
 def _asks_for_length(test: ast.expr) -> bool:

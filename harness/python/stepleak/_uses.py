@@ -61,18 +61,8 @@ _READING = frozenset(
         "union",
         "getsizeof",
     }
-    | {
-        "intersection",
-        "difference",
-        "nlargest",
-        "nsmallest",
-        "choice",
-        "choices",
-        "sample",
-        "shuffle",
-        "bisect",
-        "heapify",
-    }
+    | {"intersection", "difference", "nlargest", "nsmallest", "bisect", "heapify"}
+    | {"choice", "choices", "sample", "shuffle"}
     | {"accumulate", "hasattr", "callable", "cast", "as_tensor", "vstack", "hstack", "savez", "save", "from_iterable"}
 )
 """Functions and methods that only read what they get, wherever they come from."""
