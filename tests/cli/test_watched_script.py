@@ -209,6 +209,39 @@ def test_max_steps_ends_the_script(folder: CommandLine) -> None:
     assert folder.results("out.json")["train.py"]["steps"] == 20
 
 
+COUNTED = """
+import atexit
+import torch
+from torch import nn
+
+class Count(nn.Linear):
+    passes = 0
+    def forward(self, x):
+        Count.passes += 1
+        return super().forward(x)
+
+atexit.register(lambda: print(Count.passes, flush=True))
+model, kept = Count(8, 4), []
+optimizer = {optimizer}
+for _ in range(100_000):
+    loss = model(torch.rand(2, 8)).sum()
+    {step}
+    {keeps}
+"""
+
+
+@pytest.mark.parametrize("keeps", ["pass", "kept.append(loss)"])
+@pytest.mark.parametrize("optimizer", ["torch.optim.SGD(model.parameters(), lr=0.1)", "None"])
+def test_max_steps_ends_the_script_after_its_verdict_too(folder: CommandLine, keeps: str, optimizer: str) -> None:
+    trains = optimizer != "None"
+    step = "optimizer.zero_grad(); loss.backward(); optimizer.step()" if trains else "pass"
+    folder.write("counted.py", COUNTED.format(optimizer=optimizer, step=step, keeps=keeps))
+    watched = folder("watch", "--effort", "quick", "--max-steps", "150", "counted.py")
+    assert watched.code == 0
+    assert ("leaks" if keeps != "pass" else "is clean") in watched.err
+    assert 150 < int(watched.out) < 160  # the watch begins where a step has been seen to repeat
+
+
 def test_a_signal_reaches_the_script(folder: CommandLine) -> None:
     folder.write(
         "serve.py",

@@ -214,6 +214,13 @@ def test_refuses_wrong_options() -> None:
         stepleak.watch(steps=3)
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_one_that_was_never_made_goes_in_silence() -> None:
+    with pytest.raises(TypeError, match="core"):
+        stepleak.Watch()  # type: ignore[call-arg]
+    gc.collect()
+
+
 def test_a_watched_loader_ends_steps_with_its_items_over_all_epochs(loop: Loop) -> None:
     batches = stepleak.watch(list(range(10)), effort="quick")
     assert len(batches) == 10

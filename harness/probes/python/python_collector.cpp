@@ -39,10 +39,11 @@ std::int64_t collections_in_process() {
   return count;
 }
 
-// A collection that takes no longer is made at every boundary: half a percent of a step of 10 ms.
-constexpr std::chrono::microseconds kShort{50};
+// A collection that takes no longer, the count of what is left included, is made at every boundary: a quarter of a
+// percent of a step of 10 ms.
+constexpr std::chrono::microseconds kShort{25};
 // Others together take no larger part of the time than one of these.
-constexpr int kPartsOfTime = 200;
+constexpr int kPartsOfTime = 400;
 
 // Whether our freeze() is in force in this process.
 bool is_ours_in_force = false;
@@ -110,6 +111,7 @@ bool PythonCollector::collect(bool is_settled) {
   if (!has_collected_) return false;
   if (see_garbage_ && !is_on()) collect_and_show(std::exchange(see_garbage_, {}));
   const bool has_freed = collect_now();
+  objects_ = count_objects();
   collected_at_ = Clock::now();
   // On a busy machine one may wait for a core, which two in turn hardly ever do.
   const auto taken = collected_at_ - start;
@@ -154,7 +156,7 @@ void PythonCollector::note_collections_of_user() {
 void PythonCollector::unfreeze() {
   if (!is_frozen_) return;
   const py::gil_scoped_acquire gil;
-  set_apart_ = objects();
+  set_apart_ = count_objects();
   gc().unfreeze();
   is_frozen_ = is_ours_in_force = false;
 }
@@ -192,8 +194,7 @@ bool PythonCollector::is_on() const {
   return gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>() > 0;
 }
 
-std::int64_t PythonCollector::objects() const {
-  const py::gil_scoped_acquire gil;
+std::int64_t PythonCollector::count_objects() const {
   if (counted_from_) return set_apart_ + tracked_objects() - *counted_from_;
   return set_apart_ + (is_frozen_ ? tracked_objects() : 0);
 }

@@ -28,7 +28,7 @@ class PythonCollector final : public Collector {
   /// At which boundaries collect() collects.
   enum class Pace : std::uint8_t {
     every_boundary,
-    /// Where collections take long, at so few that they cost a 200th of the time, and where the run is judged: a loop
+    /// Where collections take long, at so few that they cost a 400th of the time, and where the run is judged: a loop
     /// of the user's is not to wait for them. At every one while the user's code has the collector off, since then
     /// nothing else collects.
     sampled,
@@ -57,10 +57,10 @@ class PythonCollector final : public Collector {
   /// Whether the newest collect() did: else what is counted now may be garbage.
   [[nodiscard]] bool has_collected() const { return has_collected_; }
 
-  /// Tracked objects that were born since the first freeze(), exact where has_collected(). Of those set apart again
+  /// Tracked objects that were born since the first freeze(), at the newest collect() that did. Of those set apart again
   /// later the deaths are not seen, so the count may be too high by a constant, and never hides growth. Between
   /// unfreeze() and freeze() it stands still.
-  [[nodiscard]] std::int64_t objects() const;
+  [[nodiscard]] std::int64_t objects() const { return objects_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,6 +69,7 @@ class PythonCollector final : public Collector {
   bool collect_now();
   void collect_and_show(const SeeGarbage& see);
   void note_collections_of_user();
+  [[nodiscard]] std::int64_t count_objects() const;  // with the GIL
   [[nodiscard]] bool is_on() const;
   [[nodiscard]] bool is_due(Clock::time_point now) const;
 
@@ -82,9 +83,10 @@ class PythonCollector final : public Collector {
   bool collects_itself_ = false;       ///< the user's code has the collector off, and called it since
   std::int64_t seen_ = kNotSeen;       ///< collections in this process up to our newest one; only while it is off
   Clock::time_point collected_at_;     ///< the end of the newest one
-  Clock::duration newest_time_{};      ///< that it took
+  Clock::duration newest_time_{};      ///< that it took, with the count of what was left
   Clock::duration collection_time_{};  ///< the shorter one of the last two
-  std::int64_t set_apart_ = 0;         ///< of objects(): what a later freeze() set apart
+  std::int64_t objects_ = 0;
+  std::int64_t set_apart_ = 0;         ///< of objects_: what a later freeze() set apart
   /// After stop_freezing(): all tracked objects when it was called.
   std::optional<std::int64_t> counted_from_;
 };

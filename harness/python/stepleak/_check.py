@@ -144,6 +144,8 @@ def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted:
 class Watch:
     """A watch over a loop of your own; made by watch(). Not to be used from two threads."""
 
+    _process = 0  # no process's: of one that was never made
+
     def __init__(
         self,
         core: Any,

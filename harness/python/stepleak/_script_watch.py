@@ -102,7 +102,12 @@ class ScriptWatch:
         """What ended steps of watches that are over."""
         self._core: Any = None
         self._steps = 0
+        """Of the newest watch."""
+        self._passed = 0
+        """Steps of the script, those after its verdict included."""
         self._is_ended = False
+        self._is_final = False
+        """No other watch follows: what goes on is counted, until there are as many steps as were asked for."""
         self._is_busy = False
         self.interrupting: threading.Thread | None = None
         """The thread in which the script is to end, where it is another than the main one, which it has interrupted."""
@@ -195,8 +200,8 @@ class ScriptWatch:
             return False
         is_over = self._core is None and bool(self._told)
         if (source, cycle.closing) == (self._source, self._closing):
-            return not is_over
-        if self._seen[source] < self._wait_of(source) or (is_over and cycle.closing in self._watched):
+            return True
+        if self._is_final or self._seen[source] < self._wait_of(source) or (is_over and cycle.closing in self._watched):
             return False
         is_alone = len(cycle.pattern) == 1
         # Surer steps than those so far, or another pattern of them: what was seen of the others does not count. But one
@@ -205,6 +210,8 @@ class ScriptWatch:
         self._source, self._closing = source, cycle.closing
         if not goes_on:
             self._core, self._steps, self._ends = None, 0, {}
+            if not is_over:
+                self._passed = 0
         self._ends[cycle.closing] = is_alone
         return True
 
@@ -225,21 +232,30 @@ class ScriptWatch:
         return SystemExit(0)  # of this one alone `threading` says nothing
 
     def _boundary(self) -> None:
-        if self._core is None:
+        if self._core is None and self._closing not in self._watched:
             self._core = self._guarded(self._begin)
             return
-        self._steps += 1
-        goes_on = self._guarded(self._core.step)
-        is_enough = 0 < self._request.most_steps <= self._steps
-        if goes_on and not is_enough:
-            return
-        if is_enough or self._request.stops:
+        self._passed += 1
+        goes_on = self._core is None or self._step()
+        is_enough = 0 < self._request.most_steps <= self._passed
+        if is_enough or (not goes_on and self._request.stops):
             self._end()
             raise self._ending()
-        if self._guarded(self._conclude) == "clean" and self._events is not None:
-            self._events.follow_optimizers_only()
-        else:
+        if not goes_on:
+            self._rest(self._guarded(self._conclude))
+
+    def _step(self) -> bool:
+        self._steps += 1
+        return bool(self._guarded(self._core.step))
+
+    def _rest(self, verdict: str | None) -> None:
+        """After a verdict: takes away the hooks that nothing needs any more."""
+        counts_on = self._request.most_steps > 0
+        self._is_final = verdict != "clean"
+        if self._events is None or (self._is_final and not counts_on):
             self._end()
+        elif not counts_on or self._source == Source.OPTIMIZER:
+            self._events.follow_optimizers_only()
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         # What goes wrong in watching is none of the script's business.
