@@ -120,6 +120,29 @@ for _ in range(60):
     watched = stepleak("watch", "daemon.py")
     assert watched.code == 0, watched.text
     assert [(stepleak.folder / f"{number}.log").read_text() for number in range(8)] == [""] * 8
+    assert "daemon.py leaks" in watched.err
+
+
+def test_a_script_that_closes_what_it_inherited_has_its_verdict(stepleak: CommandLine) -> None:
+    stepleak.write("daemon.py", "import os\nos.closerange(3, 1024)\n" + TRAINING + "for _ in range(80):\n    step()\n")
+    watched = stepleak("watch", "--json", "out.json", "daemon.py")
+    assert watched.code == 0, watched.text
+    assert stepleak.results("out.json")["daemon.py"]["verdict"] == "leak"
+
+
+def test_a_script_that_starts_itself_anew_finds_its_own_command(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "again.py",
+        """
+        import os, sys
+        if os.environ.get("AGAIN") != "1":
+            os.environ["AGAIN"] = "1"
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+        print("again", sys.argv[1:])
+        """,
+    )
+    watched = stepleak("watch", "again.py", "--x")
+    assert (watched.code, watched.out) == (0, "again ['--x']\n"), watched.text
 
 
 def test_a_script_that_becomes_another_program_says_what_to_watch(stepleak: CommandLine) -> None:

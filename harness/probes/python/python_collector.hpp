@@ -57,8 +57,8 @@ class PythonCollector final : public Collector {
   /// Whether the newest collect() did: else what is counted now may be garbage.
   [[nodiscard]] bool has_collected() const { return has_collected_; }
 
-  /// Tracked objects that were born since the first freeze(), at the newest collect() that did. Of those set apart again
-  /// later the deaths are not seen, so the count may be too high by a constant, and never hides growth. Between
+  /// Tracked objects that were born since the first freeze(), at the newest collect() that did. Of those set apart
+  /// again later the deaths are not seen, so the count may be too high by a constant, and never hides growth. Between
   /// unfreeze() and freeze() it stands still.
   [[nodiscard]] std::int64_t objects() const { return objects_; }
 
@@ -86,7 +86,7 @@ class PythonCollector final : public Collector {
   Clock::duration newest_time_{};      ///< that it took, with the count of what was left
   Clock::duration collection_time_{};  ///< the shorter one of the last two
   std::int64_t objects_ = 0;
-  std::int64_t set_apart_ = 0;         ///< of objects_: what a later freeze() set apart
+  std::int64_t set_apart_ = 0;  ///< of objects_: what a later freeze() set apart
   /// After stop_freezing(): all tracked objects when it was called.
   std::optional<std::int64_t> counted_from_;
 };

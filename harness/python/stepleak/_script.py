@@ -13,7 +13,10 @@ if __name__ == "__main__":
         sys.path.pop(0)
     if folder not in sys.path:
         sys.path.append(folder)
+    from stepleak._kept_file import KeptFile
     from stepleak._script_run import run
     from stepleak._script_watch import Request
 
-    run(Request(**json.loads(sys.argv[1])), sys.argv[2:])
+    asked = json.loads(sys.argv[1])
+    files = {name: KeptFile(asked.pop(name)) for name in ("recorder", "messages")}
+    run(Request(**files, **asked), sys.argv[2:])

@@ -29,8 +29,8 @@ _OURS = str(Path(__file__).parent / "_script")
 
 def run(request: Request, command: list[str]) -> None:
     """`command`: FILE.py ARGS..., or -m MODULE ARGS... Ends as the script ends: returns, or raises what it raised."""
-    for descriptor in (request.recorder, request.messages):
-        os.set_inheritable(descriptor, False)
+    # A script may start itself anew.
+    del sys.orig_argv[-len(command) - 2 : -len(command)]
     watch = ScriptWatch(request)
     if request.stops or request.most_steps > 0:
         signal.signal(ENDING, signal.default_int_handler)

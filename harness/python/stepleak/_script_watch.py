@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepleak import _torch
+from stepleak._kept_file import KeptFile
 from stepleak._script_events import ScriptEvents, Source
 from stepleak._step_cycle import StepCycle
 
@@ -30,10 +31,10 @@ class Request:
 
     options: dict[str, Any]
     """Of the core's watch."""
-    recorder: int
-    """Descriptor of the file in memory that the ledgers go to, so that they outlive a crash."""
-    messages: int
-    """Descriptor of the file that the results go to."""
+    recorder: KeptFile
+    """The ledgers go there, so that they outlive a crash."""
+    messages: KeptFile
+    """The results go there."""
     stops: bool
     """End the script once it is decided."""
     most_steps: int
@@ -85,8 +86,6 @@ class ScriptWatch:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._process = os.getpid()
-        messages = os.fstat(request.messages)
-        self._messages_are = (messages.st_dev, messages.st_ino)
         self._lock = threading.RLock()
         self._thread: int | None = None
         self._events: ScriptEvents | None = None
@@ -275,7 +274,8 @@ class ScriptWatch:
             # The one that the script uses, which may be none where there is one.
             is_on_gpu = torch.cuda.is_initialized()
             options["device"] = f"cuda:{torch.cuda.current_device()}" if is_on_gpu else "cpu"
-        return _core.Watch({**options, "seeds": False}, memory_file=self._request.recorder)
+        recorder = self._request.recorder.descriptor
+        return _core.Watch({**options, "seeds": False}, memory_file=-1 if recorder is None else recorder)
 
     def _how(self) -> str:
         cycle = self._cycles[self._source or Source.CALL]
@@ -296,16 +296,7 @@ class ScriptWatch:
         return f"no step was found to repeat: there were {seen}; let it run longer, or mark its steps: stepleak.watch()"
 
     def _tell(self, kind: str, text: str) -> None:
-        if not self._has_messages():
-            return
+        descriptor = self._request.messages.descriptor
         data = f"{kind}{text}".replace("\n", " ").encode() + b"\n"
-        while data:
-            data = data[os.write(self._request.messages, data) :]
-
-    def _has_messages(self) -> bool:
-        """A script may close all descriptors that it does not know, and then the number may be its own file's."""
-        try:
-            found = os.fstat(self._request.messages)
-        except OSError:
-            return False
-        return (found.st_dev, found.st_ino) == self._messages_are
+        while data and descriptor is not None:
+            data = data[os.write(descriptor, data) :]
