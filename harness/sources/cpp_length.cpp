@@ -27,6 +27,8 @@ class LengthReader {
     value = widened(file, value);
     const auto& before = file.token(value.first - 1);
     const auto& after = file.token(value.end);
+    // "kept[i % kept.size()]" says which one of them, and "kept.size() % 64" which of 64.
+    if (before.is("%") || (after.is("%") && !is_asked(file, value))) return std::nullopt;
     if (is_one_of(after.text, kComparisons)) return compared(file, value.first, value.end + 1);
     if (is_one_of(before.text, kComparisons)) return compared(file, value.first, value.first - 2);
     if (depth == kMostReads) return std::nullopt;
@@ -71,6 +73,20 @@ class LengthReader {
   [[nodiscard]] static bool is_head(const CppFile& file, std::size_t open) {
     const auto& word = file.token(open - 1);
     return word.is("if") || word.is("while") || word.is("for") || word.is("switch") || word.is("constexpr");
+  }
+
+  // Whether a remainder decides something: "size() % 64 == 0", "if (size() % 64)", "!(size() % 64)".
+  [[nodiscard]] static bool is_asked(const CppFile& file, TokenRange divided) {
+    auto end = divided.end + 1;
+    while (file.token(end).is_name() || file.token(end).type == Token::Type::number || file.token(end).is(".") ||
+           file.token(end).is("->") || file.token(end).is("::") || file.token(end).is("(")) {
+      end = file.token(end).is("(") ? file.partner(end) + 1 : end + 1;
+    }
+    const auto& after = file.token(end);
+    if (is_one_of(after.text, kComparisons) || after.is("?") || after.is("&&") || after.is("||")) return true;
+    const auto open = divided.first - 1;
+    const bool is_enclosed = file.token(open).is("(") && file.partner(open) == end;
+    return is_enclosed && (is_head(file, open) || file.token(open - 1).is("!"));
   }
 
   // The innermost parentheses around a token; 0: none in its statement.

@@ -10,6 +10,7 @@
 
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/source_root.hpp"
 
 namespace stepleak {
 namespace {
@@ -40,7 +41,14 @@ fs::path project_around(const fs::path& file) {
   return found;
 }
 
+// What watches is no part of a project in its own checkout, which scenarios and tests are.
+bool is_ours(const fs::path& folder) {
+  static const fs::path root = STEPLEAK_SOURCE_ROOT;
+  return !root.empty() && (folder == root / "harness" || folder == root / "detectors");
+}
+
 bool is_foreign(const fs::path& folder) {
+  if (is_ours(folder)) return true;
   const auto name = folder.filename().string();
   return name.starts_with('.') || name.starts_with("build") || name.starts_with("cmake-build") ||
          is_one_of(std::string_view(name), kForeign);

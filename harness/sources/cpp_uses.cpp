@@ -150,9 +150,10 @@ class UseReader {
     found_.escapes = found_.escapes || left.is("?");
   }
 
-  // An item may be replaced. Where it is a container of its own that grows, what is done with it counts.
+  // An item may be replaced. Where it is a container of its own that grows, what is done with it counts; not what is
+  // done with one of the things in that.
   void read_item(const TokenAt& use) {
-    if (is_nested_) read_item_at(use, use.file->partner(use.token + 1));
+    if (is_outer()) read_item_at(use, use.file->partner(use.token + 1));
   }
 
   // `last`: of what leads to the item, "kept[key]" and "kept.back()".
@@ -213,9 +214,7 @@ class UseReader {
     } else if (is_one_of(name.text, kAsking) && !is_outer()) {
       if (is_associative(container(), names_.project()) && !found_.asked) found_.asked = method;
     } else if (is_one_of(name.text, kLength)) {
-      // "kept[i % kept.size()]" says which item it is.
-      const bool is_index = is_whole && method.file->token(start_of(*method.file, use.token) - 1).is("%");
-      if (!is_index) add_test(*method.file, use.token, method.file->partner(method.token + 1));
+      add_test(*method.file, use.token, method.file->partner(method.token + 1));
     } else if (!is_one_of(name.text, kReading) || (is_whole && !name.is("empty"))) {
       found_.escapes = true;
     }
