@@ -381,7 +381,8 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool is_flat =
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
   // Alone the heap is noisy.
-  const bool is_host_leak = host.is_leak && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
+  const bool is_host_leak =
+      host.is_leak && host.is_seen && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
   // A quick run is too short: the readings that a record pass leaves out would hide that the heap rises ever more
   // slowly.
   const bool may_prove_host = host.is_leak && policy.clean_steps >= Policy{}.clean_steps;

@@ -34,6 +34,42 @@ bool are_replaced(const Trace& trace, const HostGrowth& growth) {
   return trace.has({Counter::heap_bytes}) && least >= kHeapFloorBytes && least > 2 * growth.heap.per_step;
 }
 
+std::int64_t value_at(const Trace& trace, const SeriesKey& key, std::int64_t step) {
+  const auto values = values_of(trace, key, {step, step});
+  return values.empty() ? 0 : values.front();
+}
+
+// The same since the newest record pass ended, over which nothing is known but what was usual before it: what it set
+// apart dies unseen, and what takes its place counts as more.
+bool are_replaced_since_record(const Trace& trace, const Trends& trends, const HostGrowth& growth) {
+  constexpr std::int64_t kFewest = 16;  // objects: what fewer take is in the heap's noise
+  const SeriesKey blocks{Counter::python_blocks};
+  const bool are_in_blocks = trace.has(blocks);
+  const auto* ledger = trace.ledger(are_in_blocks ? blocks : SeriesKey{Counter::heap_bytes});
+  const bool are_heavy = growth.objects.is_growing() && growth.objects.per_step >= kHeavyObjects;
+  if (!are_heavy || ledger == nullptr) return false;
+  const auto last = trends.judged().last;
+  std::int64_t ended = 0;
+  for (const auto& recording : trace.recordings()) {
+    const auto end = recording.pass.first_step + recording.steps - 1;
+    if (end < last) ended = end;
+  }
+  if (ended == 0) return false;
+  const auto& steps = ledger->steps();
+  const auto first = std::upper_bound(steps.begin(), steps.end(), ended);
+  const auto end = std::upper_bound(first, steps.end(), last);
+  // Over fewer steps than say that a ledger is flat, nothing tells the one from the other.
+  if (last - ended < 2 * growth.objects.window || end - first < 2) return true;
+  const auto rise_of = [&](const SeriesKey& key) {
+    return static_cast<double>(value_at(trace, key, *std::prev(end)) - value_at(trace, key, *first));
+  };
+  const auto objects = rise_of({Counter::python_objects});
+  if (objects < kFewest) return false;
+  if (are_in_blocks) return 2 * rise_of(blocks) < objects;
+  const auto bytes = rise_of({Counter::heap_bytes}) - rise_of({Counter::live_bytes});
+  return 2 * bytes < objects * kLeastObjectBytes;
+}
+
 double bytes_gained_a_step(const Recording& recording, const Holder& holder) {
   const auto bytes = static_cast<double>(holder.gained_bytes + holder.gained_block_bytes);
   return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
@@ -55,6 +91,7 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
                     .mapped = trends.of({Counter::mapped_bytes})};
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
   if (are_replaced(trace, growth)) growth.objects.state = TrendState::flat;
+  if (are_replaced_since_record(trace, trends, growth)) growth.objects.state = TrendState::undecided;
   const auto& supported = trends.supported_heap();
   const bool is_heap_decaying = trends.is_decaying({Counter::heap_bytes});
   // A heap that rises ever more slowly is not theirs.
@@ -65,6 +102,8 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   growth.is_leak = (growth.heap.is_growing() && !is_heap_decaying) ||
                    (growth.mapped.is_growing() && !trends.is_decaying({Counter::mapped_bytes})) ||
                    (growth.blocks.is_growing() && !trends.is_decaying({Counter::python_blocks})) || are_objects_heavy;
+  const auto is_seen = [](const Trend& trend) { return trend.is_growing() && !trend.is_half_seen; };
+  growth.is_seen = are_objects_heavy || is_seen(growth.heap) || is_seen(growth.mapped) || is_seen(growth.blocks);
   if (!growth.heap.is_growing() && supported.is_growing() && growth.objects.is_growing()) growth.heap = supported;
   // What is too light to be a leak where it grows is so where it still moves; a record pass moves it by a few.
   const bool are_objects_light = growth.objects.per_step < kHeavyObjects && (supported.is_flat() || is_heap_decaying);

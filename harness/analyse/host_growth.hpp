@@ -13,6 +13,7 @@ struct HostGrowth {
   Trend blocks;   ///< of Python's own allocator, which the heap does not see; noisy
   Trend mapped;   ///< writable memory that others than malloc have mapped; noisy
   bool is_leak = false;
+  bool is_seen = false;       ///< of a leak: what grows did so where it was read, and not over a record pass only
   bool is_witnessed = false;  ///< of a leak: something exact beside the heap says so, too
   bool is_decaying = false;   ///< what is not settled rises ever more slowly: library caches that fill
   bool is_settled = false;    ///< neither can turn into a leak any more, as far as this run shows

@@ -108,12 +108,14 @@ std::vector<std::size_t> stairs_of(Values values) {
   return stairs;
 }
 
-// Of such a buffer, which stands still, and rises by ever more after ever more steps, at one rate in all. Too short
+// Of such a buffer that stands still, and rises by ever more after ever more steps, at one rate in all. Too short
 // where it is none, or where the next stair should have come by now: it may be full.
-Trend trend_of_stairs(Values values) {
+Trend trend_of_latest_stairs(Values values) {
   constexpr std::size_t kFewest = 3;
   constexpr std::size_t kProof = 5;
-  constexpr double kHigher = 1.3;  // the newest than the first, at least: what rises by as much each time is none
+  // The newest than the first, at least, and as much later than the one before: what rises by as much each time is
+  // none.
+  constexpr double kHigher = 1.3;
   constexpr double kLate = 1.5;
   const auto stairs = stairs_of(values);
   if (stairs.size() < kFewest) return {};
@@ -121,6 +123,8 @@ Trend trend_of_stairs(Values values) {
   const auto first = stairs.back();
   const auto newest = stairs.front();
   if (height(newest) < kHigher * height(first)) return {};
+  const auto earliest = static_cast<double>(stairs[stairs.size() - 2] - first);
+  if (static_cast<double>(newest - stairs[1]) < kHigher * earliest) return {};
   std::vector<double> rates;
   for (std::size_t i = 0; i + 1 < stairs.size(); ++i) {
     rates.push_back(height(stairs[i]) / static_cast<double>(stairs[i] - stairs[i + 1]));
@@ -132,6 +136,21 @@ Trend trend_of_stairs(Values values) {
   // What is asked for as a stair comes is what was there before it.
   return {.state = stairs.size() < kProof ? TrendState::undecided : TrendState::growing,
           .per_step = rise_between(values, first - 1, newest - 1) / static_cast<double>(newest - first)};
+}
+
+// The same behind what rose once and higher: state that is made late, or what a record pass made.
+Trend trend_of_stairs(Values values) {
+  constexpr int kMostTries = 4;
+  for (int i = 0; i < kMostTries && values.size() > 1; ++i) {
+    auto trend = trend_of_latest_stairs(values);
+    if (trend.state != TrendState::too_short) return trend;
+    std::size_t highest = 1;
+    for (std::size_t j = 2; j < values.size(); ++j) {
+      if (rise_between(values, j - 1, j) >= rise_between(values, highest - 1, highest)) highest = j;
+    }
+    values = values.subspan(highest);
+  }
+  return {};
 }
 
 struct Windows {
@@ -166,6 +185,35 @@ TrendState state_of(const Windows& windows, double floor_per_window, bool is_exa
   if (!is_exact) return std::max(rises[1], rises[2]) <= floor_per_window ? TrendState::flat : TrendState::undecided;
   const auto earlier_high = std::max({windows.highest[0], windows.highest[1], windows.highest[2]});
   return *largest <= 0 && windows.highest[3] <= earlier_high ? TrendState::flat : TrendState::undecided;
+}
+
+// The same without the highest single rise in each window: of a list of small things the room for them rises in
+// stairs, and they themselves each step.
+std::vector<std::int64_t> without_stairs(Values values, std::int64_t window) {
+  std::vector<std::int64_t> rest(values.begin(), values.end());
+  const auto begin = std::ssize(values) - kWindows * window;
+  for (auto first = std::max<std::int64_t>(begin, 1); first < std::ssize(values); first += window) {
+    const auto end = std::min(first + window, std::ssize(values));
+    auto stair = first;
+    for (auto i = first; i < end; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const auto known = static_cast<std::size_t>(stair);
+      if (values[at] - values[at - 1] > values[known] - values[known - 1]) stair = i;
+    }
+    const auto height = values[static_cast<std::size_t>(stair)] - values[static_cast<std::size_t>(stair - 1)];
+    for (auto i = stair; height > 0 && i < std::ssize(values); ++i) rest[static_cast<std::size_t>(i)] -= height;
+  }
+  return rest;
+}
+
+// Whether it rises steadily but for single stairs.
+bool rises_between_stairs(Values values, std::int64_t window, double floor, double& per_step) {
+  const auto rest = without_stairs(values, window);
+  const auto windows = windows_of(rest, window);
+  per_step = static_cast<double>(windows.lowest[kWindows - 1] - windows.lowest[0]) /
+             static_cast<double>((kWindows - 1) * window);
+  return state_of(windows, floor * static_cast<double>(window), false) == TrendState::growing &&
+         !has_paused(rest, per_step);
 }
 
 using Value = std::vector<std::int64_t>::iterator;
@@ -206,6 +254,12 @@ Trend trend_of(Values values, const TrendOptions& options) {
     }
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
+    }
+    double rise = 0;
+    if (options.sees_stairs && trend.state == TrendState::undecided &&
+        rises_between_stairs(settled, trend.window, options.floor, rise)) {
+      trend.state = TrendState::growing;
+      trend.per_step = rise;
     }
     if (options.sees_stairs && !trend.is_growing()) {
       const auto stairs = trend_of_stairs(values);

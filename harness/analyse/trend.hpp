@@ -22,6 +22,8 @@ struct Trend {
   std::int64_t period = 0;      ///< steps after which the differences repeat exactly; 0: no such period
   std::int64_t since_step = 0;  ///< first step after which the ledger never came back to where it was
   double floor = 0;  ///< of a ledger that is read now and then: what rises by more a step is sure not to be flat
+  /// Of such a one: a record pass hides one of its two newest windows, over which it is taken to go on as before.
+  bool is_half_seen = false;
 
   [[nodiscard]] bool is_growing() const { return state == TrendState::growing; }
   [[nodiscard]] bool is_flat() const { return state == TrendState::flat; }
@@ -55,7 +57,7 @@ inline constexpr double kSlowestPart = 0.4;
 ///    times by half of its range at once, rises in between, and came down to the same level. A noisy one whose
 ///    newest eighth rises by less than a quarter of its rate has paused, and is not growing. One with a floor that
 ///    rises in ever higher and rarer stairs, at one rate in all, is growing after five of them, and not flat after
-///    three.
+///    three; and so it is where it would be growing without the highest single rise in each window.
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
 

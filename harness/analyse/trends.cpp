@@ -130,29 +130,62 @@ double rate_of_readings(const Ledger& ledger, StepRange judged) {
   return static_cast<double>(at(last) - at(first)) / static_cast<double>(count);
 }
 
-// The most steps that lie between what is held at one of the newest windows' begin and at the next one's: what a leak
+struct StepsSeen {
+  std::int64_t most = 0;
+  std::int64_t fewest = 0;
+  std::int64_t since = 0;  ///< the reading that is held at the earlier one's begin
+};
+
+// The steps that lie between what is held at one of the two newest windows' begin and at the next one's: what a leak
 // adds in these steps is seen.
-std::int64_t steps_seen(const Ledger& ledger, StepRange judged, std::int64_t window) {
+StepsSeen steps_seen(const Ledger& ledger, StepRange judged, std::int64_t window) {
   const auto read_by = [&](std::int64_t step) {
     const auto next = std::upper_bound(ledger.steps().begin(), ledger.steps().end(), step);
     return next == ledger.steps().begin() ? 0 : *std::prev(next);
   };
   const auto begin_of = [&](std::int64_t windows_to_end) { return read_by(judged.last - windows_to_end * window + 1); };
-  return std::max(begin_of(2) - begin_of(3), begin_of(1) - begin_of(2));
+  const auto [fewest, most] = std::minmax({begin_of(2) - begin_of(3), begin_of(1) - begin_of(2)});
+  return {most, fewest, begin_of(3)};
+}
+
+// Whether it grew up to the reading before the longest gap, which is that of a record pass.
+bool was_growing_before_gap(const Ledger& ledger, const TrendOptions& options, StepRange judged) {
+  std::int64_t longest = 0;
+  std::int64_t before = 0;
+  std::int64_t last = 0;
+  for (const auto step : ledger.steps()) {
+    if (step > judged.last) break;
+    if (last >= judged.first && step - last > longest) {
+      longest = step - last;
+      before = last;
+    }
+    last = step;
+  }
+  return before > judged.first && trend_of(ledger.held(judged.first, before), options).is_growing();
 }
 
 // Of a ledger that is read now and then. Windows are of whole readings, where they hold two: then a window rises by
 // what as many steps add. What is held over a window of one reading or two says as much of when it was read as of what;
-// where nothing was read for longer than a window, as in a record pass, what is held looks flat.
-Trend process_trend(const Ledger& ledger, TrendOptions options, StepRange judged) {
+// where nothing was read for longer than a window, as in a record pass, what is held looks flat. What grew up to such a
+// pass is flat only where it was read over both of the windows that say so.
+Trend process_trend(const Trace& trace, const Ledger& ledger, TrendOptions options, StepRange judged) {
   const auto gap = longest_gap(ledger, judged);
   const bool is_declared = options.period > 0;
+  const auto given = options;
   if (!is_declared && window_of(judged.count()) >= 2 * gap) options.period = gap;
   auto trend = judged_trend(ledger.held(judged.first, judged.last), options, judged);
-  const auto seen = steps_seen(ledger, judged, trend.window);
-  if (trend.is_flat() && 2 * seen < trend.window) trend.state = TrendState::undecided;
+  const auto* read = trace.ledger(ledger.key());
+  const auto seen = steps_seen(read == nullptr ? ledger : *read, judged, trend.window);
+  const auto own_steps = own_work(trace);
+  const bool is_half_seen =
+      2 * seen.fewest < trend.window &&
+      std::any_of(own_steps.begin(), own_steps.end(), [&](std::int64_t step) { return step > seen.since; });
+  const bool is_unseen =
+      2 * seen.most < trend.window || (is_half_seen && was_growing_before_gap(ledger, given, judged));
+  if (trend.is_flat() && is_unseen) trend.state = TrendState::undecided;
+  trend.is_half_seen = is_half_seen;
   trend.floor = options.floor;
-  if (seen > 0) trend.floor *= std::max(1.0, static_cast<double>(trend.window) / static_cast<double>(seen));
+  if (seen.most > 0) trend.floor *= std::max(1.0, static_cast<double>(trend.window) / static_cast<double>(seen.most));
   if (!trend.is_growing() || is_declared || trend.window >= 2 * gap) return trend;
   if (const auto rate = rate_of_readings(ledger, judged); rate > 0) trend.per_step = rate;
   return trend;
@@ -232,25 +265,26 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
     }
   }
   const auto heap = process_ledger(trace, {Counter::heap_bytes}, SeriesKey{Counter::live_bytes});
-  heap_ = process_trend(heap, heap_bytes, judged);
-  supported_heap_ = process_trend(heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
-  light_heap_ = process_trend(heap, {.period = period, .floor = kHeapNoiseBytes, .is_exact = false}, judged);
+  heap_ = process_trend(trace, heap, heap_bytes, judged);
+  supported_heap_ =
+      process_trend(trace, heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
+  light_heap_ = process_trend(trace, heap, {.period = period, .floor = kHeapNoiseBytes, .is_exact = false}, judged);
   note_decay(heap, judged);
   // Page-locked memory is mapped, too.
   const SeriesKey pages{Counter::mapped_bytes};
   if (trace.has(pages)) {
     const auto rest = process_ledger(trace, pages, SeriesKey{Counter::pinned_bytes});
-    ledgers_[pages] = process_trend(rest, mapped, judged);
+    ledgers_[pages] = process_trend(trace, rest, mapped, judged);
     note_decay(rest, judged);
   }
   const SeriesKey small_blocks{Counter::python_blocks};
   if (trace.has(small_blocks)) {
     const auto rest = process_ledger(trace, small_blocks);
-    ledgers_[small_blocks] = process_trend(rest, blocks, judged);
-    light_blocks_ = process_trend(rest, {.period = period, .floor = kBlockNoise, .is_exact = false}, judged);
+    ledgers_[small_blocks] = process_trend(trace, rest, blocks, judged);
+    light_blocks_ = process_trend(trace, rest, {.period = period, .floor = kBlockNoise, .is_exact = false}, judged);
     note_decay(rest, judged);
   }
-  resident_ = process_trend(process_ledger(trace, {Counter::resident_bytes}), host, judged);
+  resident_ = process_trend(trace, process_ledger(trace, {Counter::resident_bytes}), host, judged);
 }
 
 const Trend& Trends::of(const SeriesKey& key) const {

@@ -191,6 +191,39 @@ TEST(JudgeTest, AwaitsCallbacksUntilThePassThatSawThemIsWarmUp) {
   EXPECT_EQ(next_after_pass(384, 86), Next::clean);
 }
 
+// Seven objects a step, of 2 KiB of the heap until `full_at`; the steps 129 to 204 were recorded, what they had made
+// was set apart, and dies unseen.
+Decision after_members_are_replaced(std::int64_t full_at, std::int64_t steps) {
+  Trace trace({.has_python = true}, {kBytes, kHeap, {Counter::python_objects}});
+  const auto add_until = [&](std::int64_t last) {
+    for (auto step = trace.step_count() + 1; step <= last; ++step) {
+      const auto heap = 2048 * std::min(step, full_at) + (step > 128 ? 3'000'000 : 0);
+      const bool is_read = step == 1 || (step % 8 == 0 && (step <= 128 || step > 204));
+      trace.add_boundary(std::vector<std::int64_t>{4096, is_read ? heap : kUnread, 60 + 7 * step});
+      trace.add_collector_state(true);
+    }
+    trace.add_look({});
+  };
+  add_until(128);
+  trace.begin_pass({.type = PassType::record, .planned_steps = 76});
+  add_until(204);
+  trace.add_recording({.pass = trace.passes().back(), .steps = 76});
+  trace.begin_pass({.type = PassType::screen});
+  add_until(steps);
+  return Analysed(trace).decision();
+}
+
+TEST(JudgeTest, TakesObjectsInThePlaceOfThoseSetApartForNoWitness) {
+  for (const std::int64_t steps : {256, 384}) {
+    const auto replaced = after_members_are_replaced(150, steps);
+    EXPECT_TRUE(replaced.next != Next::leak || replaced.needs_proof) << steps;
+    EXPECT_NE(replaced.next, Next::clean) << steps;
+  }
+  const auto kept = after_members_are_replaced(1024, 384);
+  EXPECT_EQ(kept.next, Next::leak);
+  EXPECT_FALSE(kept.needs_proof);
+}
+
 TEST(JudgeTest, SaysInconclusiveAtTheBudgetAndNamesTheLedger) {
   const auto trace = TraceBuilder(1024).with(kBytes, [](auto step) { return step < 1000 ? 0 : step; }).build();
   const auto decision = Analysed(trace).decision();

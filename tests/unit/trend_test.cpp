@@ -208,6 +208,31 @@ TEST(StairsTest, ABufferThatMakesRoomAheadGrowsWithItsRate) {
   }
 }
 
+TEST(StairsTest, SeesABufferBehindAHigherRise) {
+  const auto with_rise = [](std::int64_t filled_until) {
+    auto values = buffer_of(1024, 1.5, 2800, filled_until);
+    for (std::size_t i = 90; i < values.size(); ++i) values[i] += 2'400'000;
+    return trend_of(values, kStairs);
+  };
+  EXPECT_EQ(with_rise(1024).state, TrendState::growing);
+  EXPECT_NEAR(with_rise(1024).per_step, 2800, 500);
+  EXPECT_EQ(with_rise(200).state, TrendState::flat);
+}
+
+// Strings, and a list of them whose room doubles.
+TEST(StairsTest, AListOfSmallThingsGrowsBetweenItsStairs) {
+  const auto strings = [](std::int64_t added_until) {
+    auto values = buffer_of(1024, 2.0, 330, added_until);
+    for (std::int64_t step = 1; step <= 1024; ++step) {
+      values[static_cast<std::size_t>(step - 1)] += 777 * (std::min(step, added_until) / 8 * 8);
+    }
+    return trend_of(values, kStairs);
+  };
+  EXPECT_EQ(strings(1024).state, TrendState::growing);
+  EXPECT_NEAR(strings(1024).per_step, 777, 50);
+  EXPECT_FALSE(strings(600).is_growing());
+}
+
 TEST(StairsTest, WhatDoublesIsNotFlatBeforeItsNextStairShouldHaveCome) {
   for (double rate = 1000; rate < 2000; rate += 100) {
     EXPECT_NE(trend_of(buffer_of(64, 2.0, rate, 64), kStairs).state, TrendState::flat) << rate;

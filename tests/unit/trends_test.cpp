@@ -55,6 +55,18 @@ TEST(TrendsTest, TakeNothingForTheStepsThatARecordPassLeaves) {
   }
 }
 
+// An arena whose chunks become larger took none in the last readings. That it grew is why steps were recorded.
+TEST(TrendsTest, TakeWhatGrewUpToARecordPassForFlatOnlyWhereItWasReadSince) {
+  const auto heap_after = [](std::int64_t steps, std::int64_t grown_until) {
+    const auto arena = [=](std::int64_t step) { return 2400 * std::min({step, grown_until, std::int64_t{24}}); };
+    const auto trace = run_of({Counter::heap_bytes}, arena, kLeftBehind, 32, steps);
+    return Trends(trace).heap();
+  };
+  EXPECT_EQ(heap_after(64, 24).state, TrendState::undecided);
+  EXPECT_EQ(heap_after(256, 24).state, TrendState::flat);
+  EXPECT_EQ(heap_after(64, 1).state, TrendState::flat);
+}
+
 /// A buffer that doubles last just before CUPTI comes in at step 57, and takes 16 MiB, or one that is full by then.
 Trace buffer_beside_cupti(std::int64_t full_at) {
   const SeriesKey objects{Counter::cuda_objects, Device{DeviceType::cuda, 0}};
