@@ -35,9 +35,9 @@ bool is_github() {
 }  // namespace
 
 void add_ci_options(CLI::App& verb, ReportOptions& options) {
-  verb.add_option("--junit", options.junit_file, "write a JUnit file here");
-  verb.add_option("--sarif", options.sarif_file, "write a SARIF file here, for code scanning");
-  verb.add_option("--code-quality", options.code_quality_file, "write a code quality report of GitLab's here");
+  add_output_option(verb, "--junit", options.junit_file, "write a JUnit file here");
+  add_output_option(verb, "--sarif", options.sarif_file, "write a SARIF file here, for code scanning");
+  add_output_option(verb, "--code-quality", options.code_quality_file, "write a code quality report of GitLab's here");
   verb.add_option("--known", options.known_file, "leaks that are let be, with their reasons (docs/known-leaks.md)")
       ->check(CLI::ExistingFile);
   verb.add_option("--colour", options.colours, "auto, always or never")

@@ -6,10 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
@@ -49,6 +53,22 @@ bool is_for_bisect(int argc, char** argv) {
     if (has_script && (argument == "-m" || argument.ends_with(".py"))) return false;
   }
   return false;
+}
+
+// `stepleak watch --json F -- train.py --its`: the separator that many write there is none of the script's words.
+std::vector<std::string> without_separator(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words.front() != "watch") return words;
+  const auto* verb = app.get_subcommand("watch");
+  for (std::size_t i = 1; i < words.size() && words[i].starts_with("-") && words[i] != "-m"; ++i) {
+    if (words[i] == "--") {
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+    const auto* option = verb->get_option_no_throw(words[i]);
+    if (option != nullptr && option->get_items_expected_min() > 0) ++i;
+  }
+  return words;
 }
 
 // `git bisect run` takes 125 for "cannot be told", and everything else up to 127 for bad.
@@ -93,7 +113,9 @@ int code_of(int argc, char** argv) try {
   stepleak::add_init_command(app, chosen);
   stepleak::add_completion_command(app, chosen);
   try {
-    app.parse(argc, argv);
+    auto words = without_separator(app, argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::RequiredError& error) {
     // CLI11 tells only that a verb is missing, also where an unknown one was given.
     const bool is_verb = !app.get_subcommands().empty();

@@ -154,7 +154,7 @@ void add_gate_command(CLI::App& app, Command& chosen) {
   auto command = std::make_shared<GateCommand>();
   add_gate_options(*verb, command->options);
   add_ci_options(*verb, command->options.reports);
-  verb->add_option("--json", command->options.reports.json_file, "write the results here, as run does");
+  add_output_option(*verb, "--json", command->options.reports.json_file, "write the results here, as run does");
   verb->add_option("--html", command->options.reports.html_file,
                    "write a page with all runs and their differences here");
   verb->add_flag("--fail-on-other-key", command->fails_on_other_key, "a baseline of another machine or version fails");

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/reporting.hpp"
@@ -16,7 +17,9 @@ struct ReportCommand {
   std::vector<std::string> files;
 
   void read(const std::string& file, std::vector<Result>& results) const {
-    for (auto& result : results_from_json(read_file(file), file)) {
+    auto stored = results_from_json(read_file(file), file);
+    if (stored.empty()) throw failure_error(fmt::format("{} has no results", file), "see what was to write it");
+    for (auto& result : stored) {
       print_result(result, reports);
       results.push_back(std::move(result));
     }

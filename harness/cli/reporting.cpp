@@ -71,9 +71,16 @@ std::string json_of(const std::vector<const Result*>& results) {
   return text + "]\n";
 }
 
+CLI::Option* add_output_option(CLI::App& verb, const std::string& name, std::string& file, const std::string& help) {
+  const auto is_named = [](const std::string& given) {
+    return given.empty() ? std::string("no file is named: give a path, or leave the option out") : std::string();
+  };
+  return verb.add_option(name, file, help)->check(is_named);
+}
+
 void add_report_options(CLI::App& verb, ReportOptions& options) {
-  verb.add_option("--json", options.json_file, "write the whole result here");
-  verb.add_option("--html", options.html_file, "write a page with pictures here, one file for a browser");
+  add_output_option(verb, "--json", options.json_file, "write the whole result here");
+  add_output_option(verb, "--html", options.html_file, "write a page with pictures here, one file for a browser");
   add_ci_options(verb, options);
   verb.add_flag("--strict", options.is_strict, "notes fail too");
 }

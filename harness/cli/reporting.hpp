@@ -14,7 +14,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace stepleak {
 
@@ -29,6 +30,9 @@ struct ReportOptions {
   std::string colours = "auto";
   bool is_strict = false;
 };
+
+/// An option that names a file to write. Empty, as what comes of a shell's variable that is not set, is wrong use.
+CLI::Option* add_output_option(CLI::App& verb, const std::string& name, std::string& file, const std::string& help);
 
 /// --json, --html, --strict, and what add_ci_options() adds.
 void add_report_options(CLI::App& verb, ReportOptions& options);

@@ -179,7 +179,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
   verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")->required();
   add_run_options(*verb, command->options);
   add_report_options(*verb, command->reports);
-  verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
+  add_output_option(*verb, "--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
   verb->add_option("--scenarios", command->scenario_folder, kScenarioFolderHelp);
   verb->footer(
       "The file's top level is the set-up; the callable takes nothing, or the step index.\n"

@@ -50,9 +50,12 @@ struct WatchCommand {
     if (first != "-m") check_no_option(first, "watch");
     if (first == "-m") {
       if (script.size() < 2) throw usage_error("-m names no module", "write: stepleak watch -m package.module --args");
-    } else if (std::error_code unusable; !std::filesystem::is_regular_file(first, unusable)) {
+    } else if (std::error_code unusable; !std::filesystem::exists(first, unusable)) {
       throw usage_error(fmt::format("there is no file {}", first),
                         "name a Python file, or a module: stepleak watch -m package.module");
+    } else if (std::filesystem::is_directory(first, unusable) &&
+               !std::filesystem::exists(std::filesystem::path(first) / "__main__.py", unusable)) {
+      throw usage_error(fmt::format("there is no __main__.py in the folder {}", first), "name a Python file in it");
     }
     if (options.steps != 0 && options.steps < kFewestSteps) {
       throw usage_error(fmt::format("{} steps are too few to judge", options.steps),
@@ -167,7 +170,7 @@ void add_watch_command(CLI::App& app, Command& chosen) {
   add_progress_option(*verb, command->progress);
   add_bisect_option(*verb);
   add_report_options(*verb, command->reports);
-  verb->add_option("--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
+  add_output_option(*verb, "--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
   verb->footer(
       "Then the script and its arguments: FILE.py ARGS... or -m MODULE ARGS...\n"
       "It runs as under python; its exit code is kept, and the report goes to stderr.\n"

@@ -3,10 +3,12 @@
 
 #include "harness/observe/flight_recorder.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -53,10 +55,12 @@ constexpr std::int64_t rows_that_fit(std::size_t key_count) {
 static_assert(rows_that_fit(FlightRecorder::kFullKeys) == FlightRecorder::kCapacityRows);
 
 int with_room(int memory_file) {
-  if (::ftruncate(memory_file, kMappedBytes) != 0) {
-    throw failure_error("no memory for the flight recorder", "free some memory");
+  if (::ftruncate(memory_file, kMappedBytes) == 0) return memory_file;
+  if (errno == EFBIG) {
+    throw failure_error("no file may be as large as the flight recorder, which is one in memory",
+                        fmt::format("ulimit -f {} at least", kMappedBytes / 1024 + 1));
   }
-  return memory_file;
+  throw failure_error("no memory for the flight recorder", "free some memory");
 }
 
 }  // namespace

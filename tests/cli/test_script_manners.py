@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import zipapp
 
+import pytest
 from conftest import CommandLine
 
 TRAINING = """
@@ -159,3 +162,37 @@ def test_a_script_that_becomes_another_program_says_what_to_watch(stepleak: Comm
     watched = stepleak("watch", "again.py")
     assert (watched.code, watched.out) == (0, "again\n")
     assert "as another program that it became by os.exec" in watched.err
+
+
+@pytest.mark.parametrize("how", ["folder", "archive"])
+def test_a_folder_and_an_archive_with_a_main_run_as_under_python(stepleak: CommandLine, how: str) -> None:
+    stepleak.write("app/__main__.py", "import sys\nimport other\nprint(__name__, sys.argv[1:], other.NAME)\n")
+    stepleak.write("app/other.py", "NAME = __file__.rpartition('/')[2]\n")
+    app = "app"
+    if how == "archive":
+        app = "app.pyz"
+        zipapp.create_archive(stepleak.folder / "app", stepleak.folder / app)
+    watched = stepleak("watch", app, "--its")
+    assert (watched.code, watched.out) == (0, "__main__ ['--its'] other.py\n"), watched.text
+
+
+def test_a_separator_before_the_script_is_none_of_its_words(stepleak: CommandLine) -> None:
+    stepleak.write("shown.py", "import sys\nprint(sys.argv)\n")
+    assert stepleak("watch", "--effort", "quick", "--", "shown.py", "--", "x").out == "['shown.py', '--', 'x']\n"
+    assert stepleak("watch", "shown.py", "--", "x").out == "['shown.py', '--', 'x']\n"
+
+
+def test_a_script_that_patches_what_we_ask_for_is_watched_all_the_same(stepleak: CommandLine) -> None:
+    patched = "import os\nos.getpid = lambda: 1 / 0\n"
+    stepleak.write("patched.py", TRAINING + patched + "for _ in range(80):\n    step()\n")
+    watched = stepleak("watch", "patched.py")
+    assert watched.code == 0, watched.text
+    assert "patched.py leaks" in watched.err
+
+
+def test_a_limit_of_file_sizes_is_named(stepleak: CommandLine) -> None:
+    stepleak.write("shown.py", "print('shown')\n")
+    line = f"ulimit -f 100; exec '{os.environ['STEPLEAK_CLI']}' watch shown.py"
+    done = subprocess.run(["bash", "-c", line], cwd=stepleak.folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "ulimit -f" in done.stderr

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from json import loads as _loads  # a step may leave another one in the module
+from os import getpid as _getpid  # likewise
 from typing import TYPE_CHECKING, Any, Literal
 
 from stepleak import _epochs, _known, _load, _on_leak, _options, _torch
@@ -94,6 +94,7 @@ def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpac
     Raises UsageError for wrong options and for a step that returns a generator, Interrupted (a KeyboardInterrupt) with
     the result so far on Ctrl-C.
     """
+    __tracebackhide__ = True  # by pytest: wrong options are told at the call
     _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core  # type: ignore[attr-defined]  # built, not written
@@ -122,6 +123,7 @@ def _begun(options: _options.Checked) -> _options.Checked:
 @contextlib.contextmanager
 def _one_judge() -> Iterator[None]:
     """A watch of the command line over this script makes room. The core reports wrong use as ValueError."""
+    __tracebackhide__ = True
     script = sys.modules.get("stepleak._script_watch")
     if script is not None:
         script.step_aside()
@@ -166,7 +168,7 @@ class Watch:
         self._ignored = list(ignored)
         self._is_told = result is not None
         self._loops = 0
-        self._process = os.getpid()
+        self._process = _getpid()
         _on_leak.follow(self)
 
     def step(self) -> bool:
@@ -255,7 +257,7 @@ class Watch:
 
     def __del__(self) -> None:
         # In a forked child nothing is watched.
-        if os.getpid() == self._process:
+        if _getpid() == self._process:
             self.headline_at_exit()
 
     def __enter__(self) -> Watch:
@@ -294,6 +296,7 @@ def watch(
     "raise" a LeakError out of `step()`, a function is called with the result; each once. At the program's end a verdict
     is said that nobody asked for.
     """
+    __tracebackhide__ = True
     _on_leak.checked(on_leak)
     code = sys._getframe(1).f_code
     if loader is not None and (running := _epochs.going_on_over(loader)) is not None:

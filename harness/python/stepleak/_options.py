@@ -100,6 +100,7 @@ def checked(function: str, target: str, given: Mapping[str, Any]) -> Checked:
     """Of a call of a function of that name. Raises TypeError for an option that there is not, and UsageError where one
     is of another kind, or beyond what the core can hold.
     """
+    __tracebackhide__ = True
     if unknown := [name for name in given if name not in DEFAULTS]:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
     options: dict[str, Any] = {**DEFAULTS, **given, "target": target}

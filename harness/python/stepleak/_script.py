@@ -18,5 +18,5 @@ if __name__ == "__main__":
     from stepleak._script_watch import Request
 
     asked = json.loads(sys.argv[1])
-    files = {name: KeptFile(asked.pop(name)) for name in ("recorder", "messages")}
-    run(Request(**files, **asked), sys.argv[2:])
+    recorder, messages = KeptFile(asked.pop("recorder")), KeptFile(asked.pop("messages"))
+    run(Request(recorder=recorder, messages=messages, **asked), sys.argv[2:])

@@ -10,6 +10,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import pkgutil
 import runpy
 import signal
 import sys
@@ -62,6 +63,11 @@ def run(request: Request, command: list[str]) -> None:
 def _run_file(command: list[str]) -> None:
     path = os.path.abspath(command[0])
     sys.argv = command
+    if pkgutil.get_importer(command[0]) is not None:  # a folder, or an archive: __main__.py in it
+        sys.path.insert(0, command[0])
+        _fresh_main()
+        runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
+        return
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     main = _fresh_main()

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import getpid as _getpid  # the script may leave another one in the module
 from typing import Any
 
 from stepleak import _torch
@@ -85,7 +86,7 @@ class ScriptWatch:
 
     def __init__(self, request: Request) -> None:
         self._request = request
-        self._process = os.getpid()
+        self._process = _getpid()
         self._lock = threading.RLock()
         self._thread: int | None = None
         self._events: ScriptEvents | None = None
@@ -114,7 +115,7 @@ class ScriptWatch:
 
     def drop(self, why: str) -> None:
         """Ends without a verdict, unless it has ended."""
-        if self._is_ended or os.getpid() != self._process:
+        if self._is_ended or _getpid() != self._process:
             return
         self._is_ended, self._core = True, None
         if self._events is not None:
@@ -128,7 +129,7 @@ class ScriptWatch:
 
     def end(self, failed: str = "") -> None:
         """The script has ended; `failed`: by what exception. Later calls do nothing, nor those of a forked child."""
-        if self._is_ended or os.getpid() != self._process:
+        if self._is_ended or _getpid() != self._process:
             return
         with self._lock:
             self._end(failed)
@@ -162,7 +163,7 @@ class ScriptWatch:
         return verdict
 
     def _on_event(self, source: Source, name: str) -> None:
-        if self._is_ended or self._is_busy or os.getpid() != self._process or not self._is_followed(source):
+        if self._is_ended or self._is_busy or _getpid() != self._process or not self._is_followed(source):
             return
         # What another thread does meanwhile lies within the step.
         if not self._lock.acquire(blocking=False):
@@ -176,7 +177,7 @@ class ScriptWatch:
             self._lock.release()
 
     def _on_mark(self, what: str) -> None:
-        if self._is_ended or self._is_busy or os.getpid() != self._process or not self._lock.acquire(blocking=False):
+        if self._is_ended or self._is_busy or _getpid() != self._process or not self._lock.acquire(blocking=False):
             return
         try:
             if self._core is not None:
