@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import heapq
 import importlib
@@ -100,6 +101,70 @@ def test_dict_that_the_collector_does_not_track_grows() -> None:
         return []
 
     assert any(".answers (dict" in holder["path"] for holder in search(root, keep)["holders"])
+
+
+@dataclasses.dataclass
+class ObjectOfRing:
+    number: int
+    observation: torch.Tensor
+
+
+class SlotsOfProgram:
+    """A replay that is full."""
+
+    def __init__(self) -> None:
+        self.most, self.cursor = 2 * STEPS, 0
+        self.program_slots: list[ObjectOfRing] = []
+        for i in range(self.most):
+            self.add(ObjectOfRing(i, torch.zeros(1)))
+
+    def add(self, item: ObjectOfRing) -> None:
+        if len(self.program_slots) < self.most:
+            self.program_slots.append(item)
+        else:
+            self.program_slots[self.cursor] = item
+            self.cursor = (self.cursor + 1) % self.most
+
+
+def test_entries_that_took_the_place_of_others_go_with_what_hangs_on_them() -> None:
+    root = SlotsOfProgram()
+
+    def keep() -> list[int]:
+        for i in range(STEPS):
+            root.add(ObjectOfRing(i, torch.zeros(4)))
+        return [entry.observation._cdata for entry in root.program_slots[:STEPS]]
+
+    found = search(root, keep, (__file__,))
+    [holder] = {found["holder_of"][address] for address in found["addresses"]}
+    path = found["holders"][holder]["path"]
+    assert path.partition(" [")[0].endswith(f".program_slots (list, len {2 * STEPS})")
+    assert "Tensor" not in path
+
+
+def test_entry_that_leads_to_the_one_before_it_keeps_all_of_them() -> None:
+    root: Any = types.SimpleNamespace(last=[None])
+
+    def keep() -> list[int]:
+        addresses = []
+        for _ in range(STEPS):
+            root.last[0] = types.SimpleNamespace(before=root.last[0], loss=torch.zeros(4))
+            addresses.append(root.last[0].loss._cdata)
+        return addresses
+
+    found = search(root, keep)
+    assert ".before (SimpleNamespace)" in found["holders"][found["holder_of"][found["addresses"][0]]]["path"]
+
+
+def test_what_hangs_on_entries_of_before_may_grow() -> None:
+    root: Any = types.SimpleNamespace(layers=[types.SimpleNamespace(cache=torch.zeros(1)) for _ in range(3)])
+
+    def keep() -> list[int]:
+        for layer in root.layers:
+            layer.cache = torch.zeros(4)
+        return [layer.cache._cdata for layer in root.layers]
+
+    found = search(root, keep)
+    assert found["holders"][found["holder_of"][found["addresses"][0]]]["path"].endswith(".cache -> Tensor")
 
 
 class ThinnedBank:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -24,7 +25,8 @@ from stepleak._keys import are_keys_lost, are_keys_old
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import container_kind, free_places_in, items_of, namespace_of, type_name
-from stepleak._paths import End, Paths, Search
+from stepleak._paths import AT_EXIT, End, Paths, Search
+from stepleak._runs import is_atexit
 from stepleak._sources import Sources
 from stepleak._statement import makes_of_itself, no_statement
 from stepleak._statements import Statements
@@ -117,7 +119,12 @@ class Found:
         links = self._links_in(search)
         is_link = is_link or links >= 0
         holder = self._graph.add(search, is_whole=is_link or buffer is not None, within=within)
-        if self._is_of_entry(holder):
+        entry = -1 if is_link else self._entry_of(holder, search.objects)
+        if entry >= 0 and self._is_replaced(search, entry, holder["chain"], paths):
+            # It goes with all that hangs on it.
+            search = dataclasses.replace(search, objects=search.objects[: entry + 1])
+            holder = self._graph.add(search)
+        elif entry >= 0:
             holder = self._graph.add(search, is_whole=True)
         place, chain = holder.pop("place"), holder.pop("chain")
         if chain and is_array_of_objects(chain[-1]):
@@ -125,14 +132,8 @@ class Found:
             place = dataclasses.replace(place, buffer=type(chain[-1]))
         place = self._place_for(search, place, links, buffer, is_link=is_link)
         life = self._life_of(search)
-
-        def are_lost(container: Any) -> bool:
-            growth = max(0, self._growth(container))
-            return are_keys_lost(container, growth, paths, self.grown, [chain, search.objects])
-
-        whole = [*life.owners, *chain] if chain else []
         growth = self._growth(chain[-1]) if chain else NEW
-        container = judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
+        container = self._judged(search, chain, life, growth, paths)
         if container.structure.kind == "bounded" and (around := self._around(chain)) is not None:
             # Of ever more bounded ones what they are in is what grows.
             self.add(paths, search, buffer, weight, within=around, born=born)
@@ -153,6 +154,9 @@ class Found:
             if structure == UNKNOWN_STRUCTURE:
                 # An optimizer's states are as many as the parameters that it was given.
                 structure = self._ending_of_groups(statement) or structure
+            if search.root_name == AT_EXIT:
+                # However few of them each call's own objects keep, there are ever more calls.
+                statement, structure, holder["container"] = *self._registering(), -1
         except Exception:
             # Source that nobody thought of must not lose the holder itself.
             statement = no_statement()
@@ -171,17 +175,42 @@ class Found:
             self._keeping_nodes = len(self._holders)
         self._holders.append(holder | _gain_of(weight))
 
+    def _judged(self, search: Search, chain: list[Any], life: Life, growth: int, paths: Paths) -> Judged:
+        def are_lost(container: Any) -> bool:
+            gained = max(0, self._growth(container))
+            return are_keys_lost(container, gained, paths, self.grown, [chain, search.objects])
+
+        whole = [*life.owners, *chain] if chain else []
+        return judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
+
+    def _is_replaced(self, search: Search, entry: int, chain: list[Any], paths: Paths) -> bool:
+        """Whether an entry of a container that is full took the place of another one."""
+        if id(search.objects[entry]) not in self._births.all:
+            return False
+        return self._judged(search, chain, self._life_of(search), 0, paths).structure.kind == "bounded"
+
+    def _registering(self) -> tuple[dict[str, Any], Structure]:
+        """The only statement that registers a function to be called at exit, and what becomes of those."""
+        found = [(module, call) for module, call in self._code.calls("register") if is_atexit(call.func)]
+        statement = self._sources.statement_at(found[0][0].file, found[0][1].lineno) if len(found) == 1 else None
+        is_known = bool(found) and not self._code.calls("unregister")
+        return statement or no_statement(), Structure("unbounded") if is_known else UNKNOWN_STRUCTURE
+
     def _ending_of_groups(self, statement: dict[str, Any]) -> Structure | None:
         at = (statement["file"], statement["line"])
         if at not in self._endings:
             self._endings[at] = ending_where(self._code, statement, "add_param_group")
         return self._endings[at]
 
-    def _is_of_entry(self, holder: dict[str, Any]) -> bool:
-        """Whether what is held is an attribute of what lies in a container that has got nothing: a layer's cache."""
+    def _entry_of(self, holder: dict[str, Any], way: list[Any]) -> int:
+        """Where on the way lies an entry of a container that has got nothing, which has what is held as an attribute: a
+        layer with a cache of its own, or what took the place of another entry; -1: nowhere.
+        """
         chain: list[Any] = holder["chain"]
         is_attribute = any(access.kind == "attribute" for access in holder["place"].beyond)
-        return bool(chain) and is_attribute and self._growth(chain[-1]) == 0
+        if not chain or not is_attribute or self._growth(chain[-1]) != 0:
+            return -1
+        return next((at + 1 for at, item in enumerate(way[:-1]) if item is chain[-1]), -1)
 
     def _place_for(self, search: Search, place: Place, links: int, buffer: Buffer | None, *, is_link: bool) -> Place:
         """Where a statement puts what is kept: `place` is where it lies."""
@@ -343,11 +372,7 @@ class Found:
             # First of all: where its time is over, nothing may name a holder that is not there.
             self.add(paths, search, born=self._born.get(address, ()))
             self._holder_of[address] = index
-            container = search.objects[-2] if len(search.objects) > 1 else None
-            if container_kind(container) is not None:
-                for item in items_of(container):
-                    if id(item) in self._wanted:
-                        self._holder_of.setdefault(self._wanted[id(item)], index)
+            self._share(search.objects, index)
         elif search.end is End.NO_ROOT and not self._cycle_of:
             # One shows where they close.
             ways = Ways(tensors[address], search.visited, self._limit)
@@ -356,6 +381,22 @@ class Found:
                 self._cycle_of[address] = len(self._holders)
                 self._add_cycle(objects, "unreachable" if cycle else "unknown")
         return search.end
+
+    def _share(self, way: list[Any], index: int) -> None:
+        """Whose holder it is as well: what lies in the same container, or hangs on what came to lie in it."""
+        for at in range(len(way) - 2, -1, -1):
+            if container_kind(way[at]) is None:
+                continue
+            items = items_of(way[at])
+            if at < len(way) - 2:
+                young = [item for item in items if id(item) in self._births.all]
+                items = gc.get_referents(*young) if id(way[at + 1]) in self._births.all else []
+                items += gc.get_referents(*(item for item in items if type(item) is dict))
+            for item in items:
+                if id(item) in self._wanted:
+                    self._holder_of.setdefault(self._wanted[id(item)], index)
+            if at == 0 or namespace_of(way[at - 1]) is not way[at]:
+                return
 
     def _add_cycle(self, objects: list[Any], structure: str) -> None:
         holder, way = self._graph.add_cycle(objects)

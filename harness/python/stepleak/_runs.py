@@ -126,7 +126,7 @@ class Runs:
             return False
         registered = [c for _, c in self._code.calls("register") if any(last_name(a) == function.name for a in c.args)]
         own = any(last_name(d) == "register" for d in function.decorator_list)
-        return own or any(isinstance(c.func, (ast.Attribute, ast.Name)) and _is_atexit(c.func) for c in registered)
+        return own or any(isinstance(c.func, (ast.Attribute, ast.Name)) and is_atexit(c.func) for c in registered)
 
     # --- how often ----------------------------------------------------------------------------------------------------
 
@@ -417,5 +417,6 @@ def _named(decorator: ast.expr) -> ast.expr:
     return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
-def _is_atexit(function: ast.expr) -> bool:
+def is_atexit(function: ast.expr) -> bool:
+    """Whether what is called registers a function to be called at exit."""
     return re.fullmatch(r"(atexit\.)?register", ast.unparse(function)) is not None
