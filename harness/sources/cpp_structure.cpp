@@ -143,7 +143,9 @@ class Reader {
     const bool is_dropping = next.is(".") && is_wrapped && file.token(use.token + 3).is("(") &&
                              (is_emptying(method.text) || is_taking_out(method.text) || method.is("emplace"));
     const bool is_moved = file.token(use.token - 1).is("(") && is_moving(file.token(use.token - 2).text);
-    if (next.is("=") || is_dropping || is_moved) add_removal(use, true);
+    // One of many such objects goes now and then: "while (window.size() > most) window.pop_front()".
+    const bool is_one_of_many = is_dropping && is_taking_out(method.text);
+    if (next.is("=") || is_dropping || is_moved) add_removal(use, !is_one_of_many);
   }
 
   // What is put into a place of a vector takes that of what was there. How many there are, its declaration may say.

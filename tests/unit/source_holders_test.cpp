@@ -263,6 +263,16 @@ INSTANTIATE_TEST_SUITE_P(
              " void act() {\n  episode.states.push_back(at::rand(4));  // made, keeps\n"
              "  if (++t % 50 == 0) episode = Episode{};\n }\n};\n",
              reset, "Episode::states (std::vector<at::Tensor>) -> Tensor"},
+        Case{"one of many objects goes",
+             "struct Profile {\n std::vector<at::Tensor> laps;\n};\nstruct Profiler {\n std::deque<Profile> window;\n"
+             " void act() {\n  window.push_back({});\n  while (window.size() > 500) window.pop_front();\n"
+             "  window.back().laps.push_back(at::rand(4));  // made, keeps\n }\n};\n",
+             conditional, "Profile::laps (std::vector<at::Tensor>) -> Tensor"},
+        Case{"all of many objects go",
+             "struct Profile {\n std::vector<at::Tensor> laps;\n};\nstruct Profiler {\n std::deque<Profile> window;\n"
+             " void act() {\n  window.push_back({});\n  if (window.size() > 500) window.clear();\n"
+             "  window.back().laps.push_back(at::rand(4));  // made, keeps\n }\n};\n",
+             reset, "Profile::laps (std::vector<at::Tensor>) -> Tensor"},
         Case{"the object stays",
              "struct Episode {\n std::vector<at::Tensor> states;\n};\nstruct Agent {\n Episode episode;\n"
              " void act() {\n  episode.states.push_back(at::rand(4));  // made, keeps\n }\n};\n",
