@@ -42,7 +42,7 @@ class Trainer:
     kind="detached_activation",
     report="wandb/wandb#2644",
     line="self.members.append(copy.deepcopy(self.model).eval())",
-    holder=".members (deque",
+    holder=".members",
 )
 def snapshot_ensemble(device: str) -> Callable[[], None]:
     """Nothing bounds the ensemble."""
