@@ -352,8 +352,7 @@ bool are_few_objects_awaited(const Trace& trace, const Trends& trends, const Hos
   if (trace.recordings().empty() || host.objects.state != TrendState::undecided) return false;
   const auto& recording = trace.recording();
   const auto judged = trends.judged();
-  const auto recorded_until = recording.pass.first_step + recording.steps - 1;
-  const bool is_within_warm_up = recorded_until < judged.first + judged.count() / 4;
+  const bool is_within_warm_up = recording.last_step() < judged.first + judged.count() / 4;
   const bool is_to_come = judged.count() < policy.leak_steps || !is_within_warm_up;
   return is_to_come && holder_of_few_objects(recording) >= 0;
 }

@@ -51,8 +51,7 @@ bool are_replaced_since_record(const Trace& trace, const Trends& trends, const H
   const auto last = trends.judged().last;
   std::int64_t ended = 0;
   for (const auto& recording : trace.recordings()) {
-    const auto end = recording.pass.first_step + recording.steps - 1;
-    if (end < last) ended = end;
+    if (recording.last_step() < last) ended = recording.last_step();
   }
   if (ended == 0) return false;
   const auto& steps = ledger->steps();

@@ -57,7 +57,7 @@ bool is_alike(const std::map<std::int64_t, std::int64_t>& bytes_of_steps, std::i
 // that is new in each step is as large as the last one.
 bool are_steps_alike(const Evidence& evidence) {
   const auto& recording = evidence.recording;
-  const StepRange recorded{recording.pass.first_step, recording.pass.first_step + recording.steps - 1};
+  const StepRange recorded{recording.pass.first_step, recording.last_step()};
   const auto devices = evidence.trace.devices();
   return std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     const auto peaks = values_of(evidence.trace, {Counter::peak_bytes, device}, recorded);

@@ -17,15 +17,13 @@ namespace {
 // A leak that pauses comes back after a while like those between its events before; four such whiles are no pause.
 constexpr std::int64_t kSilences = 4;
 
-std::int64_t end_of(const Recording& recording) { return recording.pass.first_step + recording.steps - 1; }
-
 StepRange recorded_steps(const Evidence& evidence) {
-  return {.first = evidence.recording.pass.first_step, .last = end_of(evidence.recording)};
+  return {.first = evidence.recording.pass.first_step, .last = evidence.recording.last_step()};
 }
 
 // Whether a ledger has stood still, up to the record pass's end, for much longer than ever between two of its rises.
 bool is_silent(const Evidence& evidence, const SeriesKey& key) {
-  const auto values = values_of(evidence.trace, key, {evidence.trends.judged().first, end_of(evidence.recording)});
+  const auto values = values_of(evidence.trace, key, {evidence.trends.judged().first, evidence.recording.last_step()});
   std::size_t last_rise = 0;
   std::size_t longest = 1;
   for (std::size_t i = 1; i < values.size(); ++i) {
@@ -149,7 +147,7 @@ bool is_expiry_to_come(const Evidence& evidence, Device device) {
   const auto per_step = evidence.trends.of(bytes).per_step;
   const auto rise = rise_in(evidence.trace.ledger(bytes), recorded_steps(evidence));
   if (rise && *rise < kSlowestPart * per_step) return true;
-  return has_paused(values_of(evidence.trace, bytes, {judged.first, end_of(evidence.recording)}), per_step);
+  return has_paused(values_of(evidence.trace, bytes, {judged.first, evidence.recording.last_step()}), per_step);
 }
 
 // Whether something empties the container and has not done so yet. What was emptied meanwhile, and grows all the same,
@@ -202,7 +200,7 @@ double recorded_rate(const Recording& recording, const Finding& finding) {
 // higher: the container may have been emptied meanwhile. Set-up may have put more in at once: of a rate of more than
 // one entry a step, half is counted on.
 double filling_rate(const Recording& recording, const Finding& finding, std::int64_t held) {
-  const auto mean = rate_of(std::max<std::int64_t>(1, held), end_of(recording));
+  const auto mean = rate_of(std::max<std::int64_t>(1, held), recording.last_step());
   const auto rate = std::max(mean, recorded_rate(recording, finding));
   return rate <= 1 ? rate : std::max(1.0, rate / 2);
 }
@@ -211,7 +209,7 @@ double filling_rate(const Recording& recording, const Finding& finding, std::int
 // every step what it gained in the recorded ones.
 std::int64_t entries_of(const ObjectNode& container, const Holder& holder, const Recording& recording) {
   if (!holder.is_of_sources) return container.length - std::min(holder.free_entries, container.length);
-  return holder.gained_entries * end_of(recording) / std::max<std::int64_t>(1, recording.steps);
+  return holder.gained_entries * recording.last_step() / std::max<std::int64_t>(1, recording.steps);
 }
 
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
@@ -235,7 +233,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
         is_decaying(values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
     return outcome;
   }
-  const auto end = end_of(evidence.recording);
+  const auto end = evidence.recording.last_step();
   const auto& holder = evidence.recording.holders.at(static_cast<std::size_t>(finding.holder_index));
   outcome.held = entries_of(*container, holder, evidence.recording);
   // At the rate at which it filled so far; a container that is full already makes room for what comes.

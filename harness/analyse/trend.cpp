@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace stepleak {
@@ -171,6 +172,12 @@ Windows windows_of(Values values, std::int64_t window) {
   return result;
 }
 
+// From the first window to the last.
+double per_step_of(const Windows& windows, std::int64_t window) {
+  return static_cast<double>(windows.lowest[kWindows - 1] - windows.lowest[0]) /
+         static_cast<double>((kWindows - 1) * window);
+}
+
 TrendState state_of(const Windows& windows, double floor_per_window, bool is_exact) {
   std::array<double, kWindows - 1> rises{};
   for (std::size_t w = 0; w < rises.size(); ++w) {
@@ -206,14 +213,13 @@ std::vector<std::int64_t> without_stairs(Values values, std::int64_t window) {
   return rest;
 }
 
-// Whether it rises steadily but for single stairs.
-bool rises_between_stairs(Values values, std::int64_t window, double floor, double& per_step) {
+// What it rises by a step where it does so steadily but for single stairs.
+std::optional<double> rise_between_stairs(Values values, std::int64_t window, double floor) {
   const auto rest = without_stairs(values, window);
   const auto windows = windows_of(rest, window);
-  per_step = static_cast<double>(windows.lowest[kWindows - 1] - windows.lowest[0]) /
-             static_cast<double>((kWindows - 1) * window);
-  return state_of(windows, floor * static_cast<double>(window), false) == TrendState::growing &&
-         !has_paused(rest, per_step);
+  const auto per_step = per_step_of(windows, window);
+  const auto state = state_of(windows, floor * static_cast<double>(window), false);
+  return state == TrendState::growing && !has_paused(rest, per_step) ? std::optional(per_step) : std::nullopt;
 }
 
 using Value = std::vector<std::int64_t>::iterator;
@@ -245,8 +251,7 @@ Trend trend_of(Values values, const TrendOptions& options) {
     trend.state = TrendState::undecided;
   } else {
     const auto windows = windows_of(settled, trend.window);
-    trend.per_step =
-        static_cast<double>(windows.lowest[3] - windows.lowest[0]) / static_cast<double>((kWindows - 1) * trend.window);
+    trend.per_step = per_step_of(windows, trend.window);
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
     if (options.is_exact && !trend.is_growing() && is_full(values)) trend.state = TrendState::flat;
     if (trend.state == TrendState::undecided && has_level_troughs(values, options.floor)) {
@@ -255,11 +260,11 @@ Trend trend_of(Values values, const TrendOptions& options) {
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
     }
-    double rise = 0;
-    if (options.sees_stairs && trend.state == TrendState::undecided &&
-        rises_between_stairs(settled, trend.window, options.floor, rise)) {
-      trend.state = TrendState::growing;
-      trend.per_step = rise;
+    if (options.sees_stairs && trend.state == TrendState::undecided) {
+      if (const auto rise = rise_between_stairs(settled, trend.window, options.floor); rise.has_value()) {
+        trend.state = TrendState::growing;
+        trend.per_step = *rise;
+      }
     }
     if (options.sees_stairs && !trend.is_growing()) {
       const auto stairs = trend_of_stairs(values);

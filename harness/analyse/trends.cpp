@@ -93,13 +93,18 @@ bool is_of_process(Counter counter) {
          counter == Counter::resident_bytes;
 }
 
-// Steps between two readings of a ledger, at most.
-std::int64_t longest_gap(const Ledger& ledger, StepRange range) {
-  std::int64_t longest = 1;
+struct Gap {
+  std::int64_t steps = 1;
+  std::int64_t before = 0;  // the reading at its begin; 0: there is none
+};
+
+// The longest between two readings of a ledger; the first of several.
+Gap longest_gap(const Ledger& ledger, StepRange range) {
+  Gap longest;
   std::int64_t last = 0;
   for (const auto step : ledger.steps()) {
     if (step > range.last) break;
-    if (last >= range.first) longest = std::max(longest, step - last);
+    if (last >= range.first && step - last > longest.steps) longest = {step - last, last};
     last = step;
   }
   return longest;
@@ -148,28 +153,12 @@ StepsSeen steps_seen(const Ledger& ledger, StepRange judged, std::int64_t window
   return {most, fewest, begin_of(3)};
 }
 
-// Whether it grew up to the reading before the longest gap, which is that of a record pass.
-bool was_growing_before_gap(const Ledger& ledger, const TrendOptions& options, StepRange judged) {
-  std::int64_t longest = 0;
-  std::int64_t before = 0;
-  std::int64_t last = 0;
-  for (const auto step : ledger.steps()) {
-    if (step > judged.last) break;
-    if (last >= judged.first && step - last > longest) {
-      longest = step - last;
-      before = last;
-    }
-    last = step;
-  }
-  return before > judged.first && trend_of(ledger.held(judged.first, before), options).is_growing();
-}
-
 // Of a ledger that is read now and then. Windows are of whole readings, where they hold two: then a window rises by
 // what as many steps add. What is held over a window of one reading or two says as much of when it was read as of what;
 // where nothing was read for longer than a window, as in a record pass, what is held looks flat. What grew up to such a
 // pass is flat only where it was read over both of the windows that say so.
 Trend process_trend(const Trace& trace, const Ledger& ledger, TrendOptions options, StepRange judged) {
-  const auto gap = longest_gap(ledger, judged);
+  const auto [gap, before_gap] = longest_gap(ledger, judged);
   const bool is_declared = options.period > 0;
   const auto given = options;
   if (!is_declared && window_of(judged.count()) >= 2 * gap) options.period = gap;
@@ -180,8 +169,11 @@ Trend process_trend(const Trace& trace, const Ledger& ledger, TrendOptions optio
   const bool is_half_seen =
       2 * seen.fewest < trend.window &&
       std::any_of(own_steps.begin(), own_steps.end(), [&](std::int64_t step) { return step > seen.since; });
-  const bool is_unseen =
-      2 * seen.most < trend.window || (is_half_seen && was_growing_before_gap(ledger, given, judged));
+  // The longest gap is a record pass's.
+  const auto was_growing = [&, before = before_gap] {
+    return before > judged.first && trend_of(ledger.held(judged.first, before), given).is_growing();
+  };
+  const bool is_unseen = 2 * seen.most < trend.window || (is_half_seen && was_growing());
   if (trend.is_flat() && is_unseen) trend.state = TrendState::undecided;
   trend.is_half_seen = is_half_seen;
   trend.floor = options.floor;
@@ -241,7 +233,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false, .sees_stairs = true};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   const auto note_decay = [&](const Ledger& ledger, StepRange range) {
-    if (stepleak::is_decaying(ledger.held(range.first, range.last), longest_gap(ledger, range)))
+    if (stepleak::is_decaying(ledger.held(range.first, range.last), longest_gap(ledger, range).steps))
       decaying_.insert(ledger.key());
   };
   for (const auto& ledger : trace.ledgers()) {

@@ -71,11 +71,11 @@ std::string json_of(const std::vector<const Result*>& results) {
   return text + "]\n";
 }
 
-CLI::Option* add_output_option(CLI::App& verb, const std::string& name, std::string& file, const std::string& help) {
+void add_output_option(CLI::App& verb, const std::string& name, std::string& file, const std::string& help) {
   const auto is_named = [](const std::string& given) {
     return given.empty() ? std::string("no file is named: give a path, or leave the option out") : std::string();
   };
-  return verb.add_option(name, file, help)->check(is_named);
+  verb.add_option(name, file, help)->check(is_named);
 }
 
 void add_report_options(CLI::App& verb, ReportOptions& options) {

@@ -14,8 +14,7 @@
 
 namespace CLI {
 class App;
-class Option;
-}  // namespace CLI
+}
 
 namespace stepleak {
 
@@ -32,7 +31,7 @@ struct ReportOptions {
 };
 
 /// An option that names a file to write. Empty, as what comes of a shell's variable that is not set, is wrong use.
-CLI::Option* add_output_option(CLI::App& verb, const std::string& name, std::string& file, const std::string& help);
+void add_output_option(CLI::App& verb, const std::string& name, std::string& file, const std::string& help);
 
 /// --json, --html, --strict, and what add_ci_options() adds.
 void add_report_options(CLI::App& verb, ReportOptions& options);

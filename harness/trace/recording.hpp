@@ -27,6 +27,8 @@ struct Recording {
   std::vector<std::string> notes;  ///< what of it could not be had: "the search for holders failed: ..."
 
   [[nodiscard]] bool is_empty() const { return steps == 0; }
+  /// The one that ran last of its pass.
+  [[nodiscard]] std::int64_t last_step() const { return pass.first_step + steps - 1; }
   /// Whether births in a step were recorded: in every stride-th one, counted from the last that was planned.
   [[nodiscard]] bool is_recorded(std::int64_t step) const;
   /// Whether what was born in a step and is alive at the end proves that it stays: the step was recorded, and is none

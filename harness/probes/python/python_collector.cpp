@@ -171,7 +171,6 @@ std::int64_t PythonCollector::collect_all() {
   }
   unfreeze();
   collect_now();
-  has_collected_ = true;
   auto after = tracked_addresses();
   std::sort(after.begin(), after.end());
   return std::count_if(before.begin(), before.end(),
