@@ -190,10 +190,14 @@ double rate_of(std::int64_t entries, std::int64_t steps) {
   return static_cast<double>(entries) / static_cast<double>(std::max<std::int64_t>(1, steps));
 }
 
-// In the recorded steps.
+// What a container gained by a step of the record pass. Of one that was found in the sources only that is known which
+// was born in a recorded step.
+double gained_rate(const Recording& recording, const Holder& holder) {
+  return rate_of(holder.gained_entries, holder.is_of_sources ? recording.recorded_steps() : recording.steps);
+}
+
 double recorded_rate(const Recording& recording, const Finding& finding) {
-  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
-  return rate_of(holder.gained_entries, recording.steps);
+  return gained_rate(recording, recording.holders.at(static_cast<std::size_t>(finding.holder_index)));
 }
 
 // Entries a step at which a container fills: the mean of all steps so far, and that of the recorded ones where it is
@@ -209,7 +213,7 @@ double filling_rate(const Recording& recording, const Finding& finding, std::int
 // every step what it gained in the recorded ones.
 std::int64_t entries_of(const ObjectNode& container, const Holder& holder, const Recording& recording) {
   if (!holder.is_of_sources) return container.length - std::min(holder.free_entries, container.length);
-  return holder.gained_entries * recording.last_step() / std::max<std::int64_t>(1, recording.steps);
+  return static_cast<std::int64_t>(gained_rate(recording, holder) * static_cast<double>(recording.last_step()));
 }
 
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {

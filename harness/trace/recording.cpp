@@ -17,9 +17,15 @@ bool Recording::is_handed_on(const Survivor& survivor) const {
   return survivor.has_graph && !survivor.is_sink && !is_proof(survivor.birth_step);
 }
 
+std::int64_t Recording::recorded_steps() const {
+  std::int64_t count = 0;
+  for (auto step = pass.first_step; step <= last_step(); ++step) count += is_recorded(step) ? 1 : 0;
+  return count;
+}
+
 std::int64_t Recording::proof_steps() const {
   std::int64_t count = 0;
-  for (auto step = pass.first_step; step < pass.first_step + steps; ++step) count += is_proof(step) ? 1 : 0;
+  for (auto step = pass.first_step; step <= last_step(); ++step) count += is_proof(step) ? 1 : 0;
   return count;
 }
 

@@ -36,6 +36,8 @@ struct Recording {
   [[nodiscard]] bool is_proof(std::int64_t step) const;
   /// Whether a tensor has a graph, is no sink, and is as young as what one step hands on to the next.
   [[nodiscard]] bool is_handed_on(const Survivor& survivor) const;
+  /// In how many steps births were recorded.
+  [[nodiscard]] std::int64_t recorded_steps() const;
   /// How many steps are a proof.
   [[nodiscard]] std::int64_t proof_steps() const;
 };

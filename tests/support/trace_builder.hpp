@@ -57,8 +57,9 @@ class TraceBuilder {
     return *this;
   }
   /// The last `steps` of the trace were a record pass after a look.
-  TraceBuilder& recorded(std::int64_t steps) {
+  TraceBuilder& recorded(std::int64_t steps, std::int64_t stride = 1) {
     recorded_ = steps;
+    stride_ = stride;
     return *this;
   }
   /// There is a Python, and its collector is on, or the user's code has turned it off.
@@ -74,7 +75,7 @@ class TraceBuilder {
     trace.add_collector_state(is_collector_enabled_);
     if (recorded_ == 0) return trace;
     trace.add_look(cohorts_);
-    trace.begin_pass({.type = PassType::record, .planned_steps = recorded_});
+    trace.begin_pass({.type = PassType::record, .planned_steps = recorded_, .stride = stride_});
     add_boundaries(steps_, trace);
     trace.add_recording({.pass = trace.passes().back(),
                          .steps = recorded_,
@@ -97,6 +98,7 @@ class TraceBuilder {
 
   std::int64_t steps_;
   std::int64_t recorded_ = 0;
+  std::int64_t stride_ = 1;
   TraceFacts facts_;
   bool is_collector_enabled_ = true;
   std::vector<SeriesKey> keys_;

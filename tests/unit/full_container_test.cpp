@@ -137,6 +137,31 @@ TEST(FullContainerTest, HoldsAsManyEntriesAsItsBoundWhereItIsFull) {
   }
 }
 
+// On a GPU births are recorded in each seventh step. A container of a C++ program is known by these alone.
+TEST(FullContainerTest, FillsAtTheRateOfTheRecordedSteps) {
+  constexpr std::int64_t kStride = 7;
+  TraceBuilder builder(61);
+  builder.with({Counter::live_bytes}, [](auto step) { return 512 * step; })
+      .with({Counter::live_blocks}, [](auto step) { return step; })
+      .with_object({.type = "std::vector<Transition>"})
+      .with_holder({.held = 0,
+                    .container = 0,
+                    .structure = {.type = StructureType::bounded, .bound = 240},
+                    .gained_entries = 5,
+                    .is_of_sources = true});
+  for (std::int64_t step = 33; step <= 61; step += kStride) {
+    Survivor kept{.type = SurvivorType::block, .birth_step = step};
+    kept.storage = static_cast<std::uint64_t>(step);
+    kept.bytes = kept.storage_bytes = 512;
+    kept.holder = 0;
+    builder.with_survivor(kept);
+  }
+  const auto outcome = Analysed(builder.recorded(29, kStride).build()).outcome(GrowthDetector());
+  EXPECT_EQ(outcome.type, RecordOutcome::Type::bounded);
+  EXPECT_EQ(outcome.held, 61);
+  EXPECT_EQ(outcome.full_at, 240);
+}
+
 // The last look leaves no room for a record pass, and a shorter one would prove nothing.
 TEST(FullContainerTest, RecordsNoPassThatIsTooShortToProve) {
   const auto result = run_full([draws = Draws(1)](std::int64_t) mutable { return draws.between(1, 4); }, Effort::quick);
