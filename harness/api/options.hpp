@@ -40,6 +40,13 @@ struct Options {
                                    ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
 };
 
+/// Whose loop it is.
+enum class LoopOwner : std::uint8_t {
+  stepleak,
+  user,  ///< what takes long at a boundary or at operators is done at few: collections, the count of live tensors and
+         ///< nodes
+};
+
 /// What a front door adds to the C++ core; all pointers outlive the run.
 struct Surroundings {
   std::vector<Probe*> probes;

@@ -171,7 +171,7 @@ PythonSurroundings::~PythonSurroundings() = default;
 Surroundings PythonSurroundings::get() const {
   auto conditions = python_conditions();
   if (owner_ == LoopOwner::user) {
-    conditions["garbage collections"] = "at every boundary, unless they take more than 50 us and a 200th of the time";
+    conditions["garbage collections"] = PythonCollector::sampled_pace();
   }
   return {.probes = {objects_.get()},
           .collector = collector_.get(),

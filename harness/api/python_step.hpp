@@ -32,12 +32,6 @@ enum class AfterRun : std::uint8_t {
   ends,     ///< what takes time to undo is left
 };
 
-/// Whose loop it is.
-enum class LoopOwner : std::uint8_t {
-  stepleak,  ///< each boundary collects cyclic garbage
-  user,      ///< collections are sampled where they take long
-};
-
 /// What an interpreter adds to a run: its collector, its objects, who holds them. `root`: the step or the loop's owner
 /// as a `PyObject*`, whose name paths start with; null: none. Made and dropped without the GIL, or with it.
 class PythonSurroundings {

@@ -19,6 +19,7 @@
 #include "harness/probes/host/host_memory.hpp"
 #include "harness/probes/host/host_probe.hpp"
 #include "harness/probes/torch/cpu_allocator_probe.hpp"
+#include "harness/probes/torch/graph_probe.hpp"
 #include "harness/probes/torch/heap_probe.hpp"
 #include "harness/probes/torch/loaded_torch.hpp"
 #include "harness/probes/torch/stack_recorder.hpp"
@@ -84,12 +85,13 @@ class OnlyRun {
 };
 
 struct RunSetup::Parts {
-  Parts(Device watched, int thread_count, GraphCoverage coverage)
+  Parts(Device watched, int thread_count, LoopOwner owner)
       : device(watched),
         threads(thread_count),
         stacks(std::make_shared<StackTable>()),
         cpu_allocator(stacks),
-        graph(stacks, watched.type == DeviceType::cuda ? GraphCoverage::record_pass : coverage),
+        graph(stacks, watched.type == DeviceType::cuda || owner == LoopOwner::user ? GraphCoverage::record_pass
+                                                                                   : GraphCoverage::every_step),
         heap(stacks),
         detectors(all_detectors()) {}
 
@@ -110,10 +112,10 @@ struct RunSetup::Parts {
   SessionParts session;
 };
 
-RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, GraphCoverage coverage) {
+RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, LoopOwner owner) {
   expect_torch_as_built();
   check_options(options);
-  own_ = std::make_unique<Parts>(device_of(options.device), options.threads, coverage);
+  own_ = std::make_unique<Parts>(device_of(options.device), options.threads, owner);
   auto& own = *own_;
   const bool is_on_gpu = own.device.type == DeviceType::cuda;
   if (options.seeds) {

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "harness/api/options.hpp"
-#include "harness/probes/torch/graph_probe.hpp"
 #include "harness/session/session.hpp"
 
 namespace stepleak {
@@ -14,10 +13,8 @@ namespace stepleak {
 class RunSetup {
  public:
   /// Seeds torch's generators. Throws usage errors for wrong options and where another run of this process has
-  /// not ended, failure errors where the device is not visible. `coverage` is of a run on the host's memory: on a GPU
-  /// the graph is watched in record passes only.
-  RunSetup(const Options& options, const Surroundings& surroundings,
-           GraphCoverage coverage = GraphCoverage::every_step);
+  /// not ended, failure errors where the device is not visible.
+  RunSetup(const Options& options, const Surroundings& surroundings, LoopOwner owner = LoopOwner::stepleak);
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;
   ~RunSetup();

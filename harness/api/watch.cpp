@@ -12,7 +12,7 @@ namespace stepleak {
 struct Watch::Parts {
   Parts(const Options& options, const Surroundings& surroundings)
       // What stays on in a loop of the user's costs him at each operator, which blocks and the heap answer for.
-      : setup(options, surroundings, GraphCoverage::record_pass), session(setup.parts()) {}
+      : setup(options, surroundings, LoopOwner::user), session(setup.parts()) {}
 
   RunSetup setup;
   Session session;

@@ -3,6 +3,7 @@
 
 #include "harness/probes/python/python_collector.hpp"
 
+#include <fmt/format.h>
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
@@ -67,6 +68,11 @@ void register_fork_handler_once() {
 bool is_warming_up(std::int64_t collections) { return collections == 2 || collections == 4; }
 
 }  // namespace
+
+std::string PythonCollector::sampled_pace() {
+  return fmt::format("at every boundary, unless they take more than {} us and a {}th of the time", kShort.count(),
+                     kPartsOfTime);
+}
 
 PythonCollector::PythonCollector(Undo undo, Pace pace) : undo_(undo), pace_(pace) {
   const py::gil_scoped_acquire gil;

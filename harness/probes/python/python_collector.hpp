@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "harness/probes/collector.hpp"
 #include "harness/probes/python/frozen_objects.hpp"
@@ -33,6 +34,9 @@ class PythonCollector final : public Collector {
     /// nothing else collects.
     sampled,
   };
+
+  /// What Pace::sampled does, in words.
+  [[nodiscard]] static std::string sampled_pace();
 
   explicit PythonCollector(Undo undo = Undo::restore, Pace pace = Pace::every_boundary);
   ~PythonCollector() override;

@@ -12,6 +12,9 @@ namespace stepleak {
 
 class StackTable;
 
+/// In which steps the callback is on.
+enum class GraphCoverage : std::uint8_t { every_step, record_pass };
+
 /// Live tensors and autograd nodes, exact for what operators return: a global RecordFunction callback keeps
 /// weak references to outputs and to their `grad_fn`, and each boundary counts those still alive.
 ///
@@ -29,9 +32,6 @@ class StackTable;
 ///
 /// In recorded steps of the record pass it also records operator and stack of each birth, and end_record() walks the
 /// graphs to tell which survivors are sinks (nothing else keeps them) and which lie on a cycle of ownership.
-/// In which steps the callback is on.
-enum class GraphCoverage : std::uint8_t { every_step, record_pass };
-
 class GraphProbe final : public Probe {
  public:
   explicit GraphProbe(std::shared_ptr<StackTable> stacks, GraphCoverage coverage = GraphCoverage::every_step);
