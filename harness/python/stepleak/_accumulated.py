@@ -17,8 +17,9 @@ from stepleak._runs import Runs
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import called_name, first_name
+from stepleak._use import Use
 from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Use, Uses
+from stepleak._uses import Uses
 
 _ON = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Subscript, ast.keyword)
 _LIBRARIES = frozenset({"torch", "F"})

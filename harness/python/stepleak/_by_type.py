@@ -28,8 +28,8 @@ from stepleak._objects import (
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import Module
+from stepleak._use import Use
 from stepleak._user_code import UserCode
-from stepleak._uses import Use
 
 _UNLIMITED = 2**31 - 1
 """As `multiprocessing.Queue()` has it, whose semaphore counts no further."""

@@ -13,7 +13,7 @@ from stepleak._objects import bound_of, container_kind
 from stepleak._structure import Structure
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
-from stepleak._uses import Use
+from stepleak._use import Use
 
 
 class Capacity:

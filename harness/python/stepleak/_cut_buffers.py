@@ -27,8 +27,9 @@ from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import FUNCTIONS, called_name
 from stepleak._tensors import is_tensor, shape_of
 from stepleak._unseen import array_type
+from stepleak._use import Use
 from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Use, Uses
+from stepleak._uses import Uses
 
 _JOINING = {"cat": 0, "concat": 0, "concatenate": 0, "append": 0, "vstack": 0, "row_stack": 0}
 """Functions that make a longer buffer of others, and the axis where none is given."""

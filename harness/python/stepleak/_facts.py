@@ -18,8 +18,9 @@ from stepleak._runs import Runs
 from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._unseen import length_of
+from stepleak._use import Name, Use
 from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Name, Use, Uses
+from stepleak._uses import Uses
 from stepleak._values import Values
 
 

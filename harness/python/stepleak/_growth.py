@@ -17,8 +17,8 @@ from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import Guard, Module, called_name
+from stepleak._use import Use
 from stepleak._user_code import UserCode
-from stepleak._uses import Use
 
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from stepleak._by_type import CACHES, is_queue, of_cache, of_type, owner_of
 from stepleak._capacity import Capacity
+from stepleak._container_words import ADDING
 from stepleak._facts import Facts
 from stepleak._growth import Growth
 from stepleak._keys import AreKeysLost
@@ -21,8 +22,8 @@ from stepleak._replaced import owner_replaced
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._unseen import is_array_of_objects, length_of
+from stepleak._use import CHANGING, Use
 from stepleak._user_code import UserCode
-from stepleak._uses import ADDING, CHANGING, Use
 
 
 @dataclass(frozen=True)

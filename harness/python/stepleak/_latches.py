@@ -16,8 +16,8 @@ from stepleak._endings import Endings
 from stepleak._guards import parts_of
 from stepleak._runs import Runs
 from stepleak._syntax import FUNCTIONS, Function, Guard, Module
+from stepleak._use import Use
 from stepleak._user_code import UserCode
-from stepleak._uses import Use
 
 _OF_RUNNERS = ("__", "main", "setup", "test", "pytest_")
 """Beginnings of names that Python, a test runner or a command line calls."""

@@ -17,8 +17,9 @@ from stepleak._places import Places
 from stepleak._runs import Runs, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
+from stepleak._use import Name
 from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Name, Uses
+from stepleak._uses import Uses
 
 _METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(kind))
 """Of what a loop goes over, which is any of these."""

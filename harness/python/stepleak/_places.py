@@ -10,12 +10,14 @@ import types
 from collections.abc import Iterator
 
 from stepleak._assignments import assignments
+from stepleak._container_words import ADDING, REMOVING
 from stepleak._objects import class_attributes_of
 from stepleak._runs import Runs
 from stepleak._slots import Slot
 from stepleak._syntax import SCOPES, Guard, Module, called_name, is_parameter, last_name
+from stepleak._use import CHANGING, Name, Use
 from stepleak._user_code import UserCode
-from stepleak._uses import ADDING, CHANGING, REMOVING, Name, Use, Uses
+from stepleak._uses import Uses
 
 _MAY_CHANGE = CHANGING | {"assign", "escape"}
 _MOST_CHANGING = 200

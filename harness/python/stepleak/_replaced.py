@@ -13,8 +13,9 @@ from stepleak._runs import Runs
 from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import last_name
+from stepleak._use import Use
 from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Use, Uses
+from stepleak._uses import Uses
 
 
 def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:

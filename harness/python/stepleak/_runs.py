@@ -19,8 +19,8 @@ from stepleak._syntax import (
     first_name,
     last_name,
 )
+from stepleak._use import Name, Use
 from stepleak._user_code import UserCode
-from stepleak._uses import Name, Use
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MAIN = frozenset({"main", "__main__"})

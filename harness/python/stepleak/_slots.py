@@ -14,8 +14,8 @@ from typing import Any
 from stepleak._frames import frame_of
 from stepleak._objects import all_class_names, attributes_of, container_kind, is_a, module_namespace, namespace_of
 from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
+from stepleak._use import VALUE, Keys, Name
 from stepleak._user_code import UserCode
-from stepleak._uses import VALUE, Keys, Name
 
 
 @dataclass(frozen=True)

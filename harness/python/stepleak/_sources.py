@@ -14,7 +14,7 @@ from stepleak._keeping import Keeping
 from stepleak._repeating import functions_around, is_in_constructor, repeated, repeating
 from stepleak._statement import has_any, line_of, no_statement, own_calls, statement_of
 from stepleak._syntax import Module, called_name
-from stepleak._uses import Use
+from stepleak._use import Use
 
 
 class Sources:

@@ -31,8 +31,8 @@ from stepleak._paths import AT_EXIT, Search
 from stepleak._runs import Runs
 from stepleak._sources import Sources
 from stepleak._statement import no_statement
+from stepleak._use import Use
 from stepleak._user_code import UserCode
-from stepleak._uses import Use
 
 _MOST_FILES = 40
 """In which a container's name stands, of those in which no survivor was made: a commoner one says little."""

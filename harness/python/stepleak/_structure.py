@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepleak._uses import Use
+from stepleak._use import Use
 
 
 @dataclass(frozen=True)

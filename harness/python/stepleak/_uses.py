@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from dataclasses import dataclass
 
+from stepleak._container_words import ADDING, FRESH, OF_QUEUES, READING, READING_LIBRARIES, REMOVING, SAME_ITEMS
 from stepleak._syntax import (
     COMPREHENSIONS,
     FUNCTIONS,
@@ -23,85 +23,11 @@ from stepleak._syntax import (
     last_name,
     parameters,
 )
+from stepleak._use import VALUE, Keys, Name, Use
 from stepleak._user_code import OwnerClasses, UserCode
 
-Keys = tuple[object, ...]
-"""Keys of the items between what is named and the container; None where any may be it."""
-
-VALUE = object()
-"""In the place of a key: what is named is a context variable, whose `get()` is what it has."""
-
-ADDING = frozenset(
-    {"append", "add", "extend", "insert", "appendleft", "extendleft", "update", "setdefault", "__setitem__"}
-    | {"put", "put_nowait"}
-)
-REMOVING = frozenset(
-    {"pop", "popleft", "popitem", "remove", "discard", "difference_update", "intersection_update", "__delitem__"}
-    | {"symmetric_difference_update", "__isub__", "__iand__"}
-)
-_OF_QUEUES = frozenset({"get", "get_nowait", "queue", "_queue"})
-"""What takes an item out of a queue (a dictionary is only asked), and its own container, from which anybody may."""
-_SAME_ITEMS = frozenset({"enumerate", "zip", "reversed", "list", "tuple", "iter", "sorted", "chain", "filter", "cast"})
-_READING = frozenset(
-    {"len", "sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "dict", "enumerate", "zip", "print"}
-    | {"str", "repr", "any", "all", "iter", "reversed", "map", "filter", "isinstance", "id", "type", "hash", "deque"}
-    | {"bool", "heapreplace", "heappushpop", "copy", "deepcopy", "Counter", "OrderedDict", "chain", "islice", "next"}
-    | {"fmean", "mean", "median", "stdev", "extend", "update", "join", "info", "debug", "warning", "error", "log"}
-    | {
-        "write",
-        "format",
-        "dump",
-        "dumps",
-        "stack",
-        "cat",
-        "concatenate",
-        "array",
-        "tensor",
-        "plot",
-        "union",
-        "getsizeof",
-    }
-    | {"intersection", "difference", "nlargest", "nsmallest", "bisect", "heapify"}
-    | {"choice", "choices", "sample", "shuffle"}
-    | {"accumulate", "hasattr", "callable", "cast", "as_tensor", "vstack", "hstack", "savez", "save", "from_iterable"}
-)
-"""Functions and methods that only read what they get, wherever they come from."""
-_READING_LIBRARIES = frozenset({"torch", "np", "numpy", "math", "statistics", "json", "pickle", "logging", "warnings"})
-CHANGING = frozenset({"fill", "put", "remove", "reset", "trim"})
-"""Kinds of uses after which other items are in the container."""
 _DYNAMIC = ("getattr(", "setattr(", "delattr(", "vars(", "__dict__", "globals(")
-_FRESH = frozenset({"list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter", "field", "sorted", "copy"})
 _MOST_NAMES = 200
-
-
-@dataclass(frozen=True)
-class Name:
-    """One name under which the container goes."""
-
-    kind: str
-    """"attribute", "variable", "call" (of a function that returns it) or "self" (in methods of its class)."""
-    name: str
-    keys: Keys = ()
-    module: Module | None = None
-    scope: ast.AST | None = None
-    is_slot: bool = False
-    """Whether the container is kept under it, so that an assignment replaces the container."""
-    is_guess: bool = False
-    """Whether it may be any attribute of some object, and where it goes says nothing."""
-
-
-@dataclass(frozen=True)
-class Use:
-    """One thing that the sources do with it."""
-
-    kind: str
-    """fill, remove, trim, reset, assign, ask, length, truth, or escape: it goes where it cannot be followed."""
-    module: Module
-    node: ast.expr
-    """The expression that is the container."""
-    detail: ast.expr | None = None
-    """Of a fill the key or the item, of a trim the slice, of an assignment the value."""
-    is_sure: bool = True
 
 
 class Uses:
@@ -122,7 +48,7 @@ class Uses:
         self._classes = classes
         self._own = own
         self._methods = methods
-        self._removing = REMOVING | _OF_QUEUES if "put" in methods else REMOVING
+        self._removing = REMOVING | OF_QUEUES if "put" in methods else REMOVING
         self._names: set[tuple[str, str, Keys, int, bool]] = set()
         self._waiting: list[Name] = []
 
@@ -218,7 +144,7 @@ class Uses:
         own_class = module.class_of_self(owner)
         if own_class is not None:
             return self._classes.has(module, own_class)
-        return first_name(owner) not in _READING_LIBRARIES and first_name(owner) not in ("args", "optim", "nn", "F")
+        return first_name(owner) not in READING_LIBRARIES and first_name(owner) not in ("args", "optim", "nn", "F")
 
     def _meet_binding(self, name: Name, module: Module, node: ast.AST) -> None:
         if name.kind != "attribute" or not isinstance(node, ast.ImportFrom):
@@ -260,7 +186,7 @@ class Uses:
             self.origin(module, value.value, keys, depth + 1)
         elif isinstance(value, ast.Call):
             name = called_name(value)
-            if name not in _FRESH and (keys == () and name not in self._own):
+            if name not in FRESH and (keys == () and name not in self._own):
                 self._add("escape", module, value)
         elif isinstance(value, (ast.Subscript, ast.Await)) and not (
             isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
@@ -491,7 +417,7 @@ class Uses:
         if name == "len" and not keys:
             self._length(module, call)
             return
-        if keys and name in _SAME_ITEMS and isinstance(call.func, ast.Name):
+        if keys and name in SAME_ITEMS and isinstance(call.func, ast.Name):
             self._walk(module, call, keys, False)
             return
         if name == "cast":
@@ -508,7 +434,7 @@ class Uses:
             return
         if self._into_user_code(module, call, node, keys, keyword):
             return
-        if name not in _READING and first_name(call.func) not in _READING_LIBRARIES:
+        if name not in READING and first_name(call.func) not in READING_LIBRARIES:
             self._add("escape", module, node)
 
     def _into_user_code(self, module: Module, call: ast.Call, node: ast.expr, keys: Keys, keyword: str) -> bool:
@@ -571,7 +497,7 @@ def _without_key(target: ast.expr, over: ast.expr) -> ast.expr:
     hold nothing."""
     pair = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == 2 else None
     name = called_name(over) if isinstance(over, ast.Call) else ""
-    if isinstance(over, ast.Call) and name in _SAME_ITEMS and len(over.args) == 1:
+    if isinstance(over, ast.Call) and name in SAME_ITEMS and len(over.args) == 1:
         is_counted = name == "enumerate" and pair is not None
         return _without_key(pair[1] if is_counted and pair else target, over.args[0])
     is_of_items = isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and name == "items"
