@@ -342,3 +342,144 @@ def test_the_step_of_a_loop_that_runs_once_never_comes_back(name: str, tmp_path:
     holder = next(h for h in found_in(source, tmp_path)["holders"] if h["container"] >= 0)
 
     assert holder["structure"]["kind"] == kind
+
+
+ROUNDS = """
+import torch
+class ProgramMeters:
+    def __init__(self):
+        self.pending_of_program = {}
+    def defer_of_program(self, number, tensor):
+        BEFORE
+        self.pending_of_program["loss", number] = tensor
+
+def program_epoch(meters, step):
+    for _ in range(60):
+        tensor = torch.ones(2)
+        program_tensor(tensor)
+        meters.defer_of_program(step, tensor)
+        program_step()
+        step += 1
+    return RETURNED
+
+def program_main():
+    meters = ProgramMeters()
+    best, step = 0.0, 0
+    for epoch in range(100):
+        TAKEN = program_epoch(meters, PASSED)
+
+program_main()
+"""
+
+
+def rounds(taken: str = "step", passed: str = "step", returned: str = "step", before: str = "pass") -> str:
+    """A program whose epochs count on in a function that is passed the count and returns it."""
+    program = ROUNDS.replace("TAKEN", taken).replace("PASSED", passed)
+    return program.replace("RETURNED", returned).replace("BEFORE", before)
+
+
+COUNTED_ON = {
+    "returned": ("unbounded", rounds()),
+    "returned beside another value": ("unbounded", rounds("best, step", returned="0.5, step")),
+    "not taken back": ("keyed", rounds("best")),
+    "taken back as another": ("keyed", rounds("step, best", returned="0.5, step")),
+    "passed anew": ("keyed", rounds(passed="epoch")),
+    "not returned": ("keyed", rounds(returned="60")),
+    "changed where it is kept": ("keyed", rounds(before="number = number % 900")),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED_ON)
+def test_a_count_that_goes_through_a_function_and_back_never_repeats(name: str, tmp_path: Path) -> None:
+    kind, source = COUNTED_ON[name]
+    holder = next(h for h in found_in(source, tmp_path)["holders"] if h["container"] >= 0)
+
+    assert holder["structure"]["kind"] == kind
+
+
+NUMBERED = """
+import torch
+kept_of_program = {}
+
+class ProgramStream:
+    def draw_of_program(self):
+        number = 0
+        while True:
+            yield YIELDED
+            number += 1
+
+def keep_of_program(key, tensor):
+    kept_of_program[key] = tensor
+
+def program_main():
+    settings = {"renew": 10}
+    active, number = {}, 0
+    LOOP
+
+program_main()
+"""
+KEPT = """tensor = torch.ones(2)
+        program_tensor(tensor)
+        keep_of_program({}, tensor)
+        program_step()"""
+BY_STREAM = "for task, labels in ProgramStream().draw_of_program():\n        " + KEPT
+BY_STREAMS = "for _ in range(9):\n      for task, labels in ProgramStream().draw_of_program():\n        " + KEPT
+BY_SEQUENCE = """for _ in range(10_000):
+        while len(active) < 2:
+            active[NEW] = 0
+            number += 1
+        for sequence in list(active):
+            active[sequence] += 1
+            if active[sequence] > 9:
+                del active[sequence]
+        """ + KEPT.format("(sequence, 1)")
+BY_ROUND = """for i in range(10_000):
+        rounds = i // settings["renew"]
+        LATER
+        keep_of_program(("left", rounds), 1)
+        """ + KEPT.format("('right', rounds)")
+BY_PARAMETER = """group = {"params": [torch.ones(2, 2)], "renew": 10}
+    group["params"][0].grad = torch.ones(2, 2)
+    best = 0
+    for i in range(10_000):
+        for n, p in enumerate(group["params"]):
+            if p.grad is None:
+                continue
+            grad = p.grad
+            if grad.dim() == 2 and p.dim() == 2:
+                tensor = torch.ones(2)
+                program_tensor(tensor)
+                keep_of_program((n, i // group["renew"]), tensor)
+            best = float(grad.sum()) - 9
+        program_step()"""
+
+
+def numbered(loop: str, yielded: str = "number, 'labels'", new: str = "number", later: str = "pass") -> str:
+    """A program that keeps something by a number that somebody else counts."""
+    program = NUMBERED.replace("LOOP", loop).replace("YIELDED", yielded)
+    return program.replace("NEW", new).replace("LATER", later)
+
+
+COUNTED_BY_OTHERS = {
+    "a generator": ("unbounded", numbered(BY_STREAM.format("(task, 'a')"))),
+    "a generator, of something else": ("keyed", numbered(BY_STREAM.format("(labels, 'a')"))),
+    "a generator that goes round": ("keyed", numbered(BY_STREAM.format("task"), "number % 900, 'labels'")),
+    "a generator that is made anew": ("keyed", numbered(BY_STREAMS.format("task"))),
+    "a generator that yields what is not known": ("keyed", numbered(BY_STREAM.format("task"), "from [(number, 1)]")),
+    "a dictionary": ("unbounded", numbered(BY_SEQUENCE)),
+    "a dictionary that is filled with what repeats": ("keyed", numbered(BY_SEQUENCE, new="number % 900")),
+    "a dictionary that others fill": ("keyed", numbered(BY_SEQUENCE + "\n        keep_of_program(0, active)")),
+    "parts by a setting": ("unbounded", numbered(BY_ROUND)),
+    "parts, of parameters with a gradient": ("unbounded", numbered(BY_PARAMETER)),
+    "parts, of what has come far enough": ("unknown", numbered(BY_PARAMETER.replace("p.dim() == 2", "best < 1"))),
+    "parts by what changes": ("keyed", numbered(BY_ROUND, later="settings['renew'] = i + 1")),
+    "parts by what others count": ("keyed", numbered(BY_ROUND, later="keep_of_program(i % 900, 1)")),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED_BY_OTHERS)
+def test_a_number_that_others_count_never_repeats(name: str, tmp_path: Path) -> None:
+    kind, source = COUNTED_BY_OTHERS[name]
+    holder = next(h for h in found_in(source, tmp_path)["holders"] if h["container"] >= 0)
+
+    assert holder["structure"]["kind"] == kind

@@ -40,14 +40,27 @@ def assigned_beside(module: Module, targets: ast.AST | None, node: ast.Name | as
     return None if is_any_starred else values.elts[targets.elts.index(node)]
 
 
+def assigned_value(module: Module, node: ast.Name) -> ast.expr | None:
+    """What a statement assigns to a variable; None where that does not stand there by itself."""
+    parent, _ = module.parent(node)
+    if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+        return parent.value
+    return assigned_beside(module, parent, node)
+
+
+def variable_stores(module: Module, scope: ast.AST, name: str) -> list[ast.Name]:
+    """Where a variable of a scope is given a value, or deleted; not as a parameter."""
+    return [
+        n
+        for n in module.named.get(name, ())
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and module.resolve(n, name) is scope
+    ]
+
+
 def is_only_assigned(module: Module, scope: ast.AST, name: str) -> bool:
     """Whether one statement assigns to a variable, those aside that count it up."""
-    plain = 0
-    for node in module.nodes:
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            is_other = not isinstance(module.parent(node)[0], ast.AugAssign)
-            plain += is_other and module.resolve(node, name) is scope
-    return plain == 1
+    stored = [n for n in variable_stores(module, scope, name) if isinstance(n.ctx, ast.Store)]
+    return len([n for n in stored if not isinstance(module.parent(n)[0], ast.AugAssign)]) == 1
 
 
 def stored_values(module: Module, name: str) -> list[ast.expr]:
@@ -72,9 +85,8 @@ def stores(code: UserCode, module: Module, target: ast.Name | ast.Attribute) -> 
         homes = code.mentioning(target.attr)[0]
         return [(home, node) for home in homes for node in home.nodes if is_stored(node, target.attr)]
     scope = module.resolve(target, target.id)
-    named = [n for n in module.named.get(target.id, ()) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     parameter = [(module, target)] if is_parameter(scope, target.id) else []
-    return parameter + [(module, node) for node in named if module.resolve(node, target.id) is scope]
+    return parameter + [(module, node) for node in variable_stores(module, scope, target.id)]
 
 
 def is_setting(code: UserCode, module: Module, node: ast.Name | ast.Attribute) -> bool:

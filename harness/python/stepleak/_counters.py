@@ -8,7 +8,15 @@ import ast
 from collections.abc import Callable, Collection
 from typing import Any
 
-from stepleak._assignments import is_only_assigned, is_setting, is_stored, stored_values, stores
+from stepleak._assignments import (
+    assigned_value,
+    is_setting,
+    is_stored,
+    stored_values,
+    stores,
+    variable_stores,
+)
+from stepleak._counting import comes_back_counted, is_capped, is_counted_up, is_step_up, keys_looped_over, yielded_to
 from stepleak._handed import handed
 from stepleak._objects import all_class_names
 from stepleak._syntax import LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
@@ -20,6 +28,8 @@ _CLOCKS = frozenset(
 )
 _UNIQUE = frozenset({"uuid1", "uuid4", "token_hex", "token_bytes", "token_urlsafe"})
 _FRESH = _CLOCKS | _UNIQUE | {"object", "create_task"}
+_SCHEDULED = frozenset({"lr", "momentum", "betas", "weight_decay"})
+"""Items of an optimizer's groups that torch's schedulers, or the user's by the same habit, change."""
 _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
 
 IsOnce = Callable[[Module, ast.AST], bool]
@@ -86,12 +96,25 @@ class Counters:
         """Whether an expression has one value as long as the container lives: a literal, or a setting."""
         if isinstance(node, ast.Constant):
             return True
+        if isinstance(node, ast.Subscript):
+            return self._is_setting_by_name(node)
         if not isinstance(node, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, node):
             return False
         if isinstance(node, ast.Name):
             return module.resolve(node, node.id) is module.tree
         stored = stores(self._code, module, node)
         return bool(stored) and all(self._are_owners_lasting(m, n, is_once) for m, n in stored)
+
+    def _is_setting_by_name(self, item: ast.Subscript) -> bool:
+        """Whether it is an item by a name, `group["renew"]`, and no item of that name is ever given another value."""
+        name = item.slice.value if isinstance(item.slice, ast.Constant) else None
+        if not isinstance(name, str) or name in _SCHEDULED:
+            return False
+        modules, is_whole = self._code.mentioning(name)
+        items = (
+            n for m in modules for n in m.nodes if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)
+        )
+        return is_whole and not any(isinstance(n.slice, ast.Constant) and n.slice.value == name for n in items)
 
     def _is_count(self, node: ast.AST, is_once: IsOnce) -> bool:
         name = last_name(node)
@@ -110,14 +133,14 @@ class Counters:
                     continue
                 statement = module.statement(node)
                 if not may_end and (
-                    _is_capped(module, statement, node) or not self._are_owners_lasting(module, node, is_once)
+                    is_capped(module, statement, node) or not self._are_owners_lasting(module, node, is_once)
                 ):
                     return False
                 if isinstance(statement, ast.AugAssign) and statement.target is node:
-                    if not _is_step_up(statement.op, statement.value):
+                    if not is_step_up(statement.op, statement.value):
                         return False
                     counted = True
-                elif _is_counted_up(statement, node):
+                elif is_counted_up(statement, node):
                     counted = True
                 elif not is_once(module, node):
                     return False
@@ -138,47 +161,73 @@ class Counters:
         scope = module.resolve(key, key.id)
         if is_parameter(scope, key.id):
             return self._is_passed_fresh(module, scope, key.id, is_once, depth)
-        counted = False
-        for node in module.nodes:
-            if not isinstance(node, ast.Name) or node.id != key.id or isinstance(node.ctx, ast.Load):
-                continue
-            if module.resolve(node, key.id) is not scope:
-                continue
+        counted = has_loop = False
+        assigned = 0
+        for node in variable_stores(module, scope, key.id):
             statement = module.statement(node)
-            if not may_end and _is_capped(module, statement, node):
+            if not may_end and is_capped(module, statement, node):
                 return False
             if isinstance(statement, ast.AugAssign):
-                if not _is_step_up(statement.op, statement.value):
+                if not is_step_up(statement.op, statement.value):
                     return False
                 counted = True
-            elif _is_counted_up(statement, node):
+            elif is_counted_up(statement, node) or comes_back_counted(self._code, module, node):
                 counted = True
             elif isinstance(statement, LOOPS) and not isinstance(statement, ast.While):
-                if not _is_counting_loop(statement, node) or not is_once(module, statement):
+                if not (_is_counting_loop(statement, node) and is_once(module, statement)) and not self._loops_afresh(
+                    module, statement, node, is_once, depth
+                ):
                     return False
-                counted = True
-            elif isinstance(statement, ast.Assign) and is_only_assigned(module, scope, key.id):
-                if isinstance(statement.value, ast.Constant):
+                counted = has_loop = True
+            elif (value := assigned_value(module, node)) is not None:
+                assigned += 1
+                if isinstance(value, ast.Constant):
                     if not is_once(module, node):
                         return False
-                elif (may_end and self.is_length(module, statement.value)) or self.never_repeats(
-                    module, statement.value, is_once, depth + 1
+                elif (may_end and self.is_length(module, value)) or self.never_repeats(
+                    module, value, is_once, depth + 1
                 ):
                     counted = True
                 else:
                     return False
             else:
                 return False
-        return counted
+        return counted and assigned + has_loop <= 1
+
+    def _loops_afresh(self, module: Module, loop: ast.AST, target: ast.Name, is_once: IsOnce, depth: int) -> bool:
+        """Whether a loop's variable has what never repeats: what a generator of the user's counts, or the keys of a
+        dictionary that is filled by nothing else."""
+        if not isinstance(loop, (ast.For, ast.AsyncFor)) or depth > _MOST_DEPTH:
+            return False
+        home, values = yielded_to(self._code, module, loop, target)
+        if values:
+            return is_once(module, loop) and all(self.never_repeats(home, v, is_once, depth + 1) for v in values)
+        keys = keys_looped_over(module, loop, target)
+        return bool(keys) and all(self.never_repeats(module, key, is_once, depth + 1) for key in keys)
 
     def _is_passed_fresh(self, module: Module, function: ast.AST, name: str, is_once: IsOnce, depth: int) -> bool:
         calls = self._code.calls(getattr(function, "name", "")) if getattr(function, "name", "") else []
         is_bound = module.class_of_method(function) is not None
+        is_changed = bool(variable_stores(module, function, name))
         if not calls and self._code.is_step(module, function):
             # What a step is handed is its number, and nothing else.
-            return parameters(function)[is_bound:][:1] == [name]
-        passed = [(home, argument_of(call, function, name, is_bound)) for home, call in calls]
-        return len(passed) == 1 and all(self.never_repeats(m, p, is_once, depth + 1) for m, p in passed)
+            return parameters(function)[is_bound:][:1] == [name] and not is_changed
+        passed = [(home, call, argument_of(call, function, name, is_bound)) for home, call in calls]
+        if not passed or not all(self.never_repeats(home, value, is_once, depth + 1) for home, _, value in passed):
+            return False
+        home, call, value = passed[0]
+        if not is_changed:
+            # Two loops, one after the other, may count alike.
+            return all(m is home and m.loops(c) == home.loops(call) for m, c, _ in passed)
+        # It goes on from there at the next call only where the caller has taken it back.
+        return (
+            len(passed) == 1
+            and isinstance(value, ast.Name)
+            and any(
+                comes_back_counted(self._code, home, node, call)
+                for node in variable_stores(home, home.resolve(value, value.id), value.id)
+            )
+        )
 
 
 def _is_unique(node: ast.AST) -> bool:
@@ -188,30 +237,6 @@ def _is_unique(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and called_name(node) in _KEEPING and len(node.args) == 1:
         node = node.args[0]
     return isinstance(node, ast.Call) and called_name(node) in _UNIQUE
-
-
-def _is_step_up(op: ast.operator, value: ast.expr) -> bool:
-    is_whole = isinstance(value, ast.Constant) and type(value.value) is int
-    return isinstance(op, ast.Add) and is_whole and value.value > 0  # type: ignore[attr-defined]
-
-
-def _is_capped(module: Module, statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
-    """Whether a count goes on only under a test of itself: `if self.length < 48: self.length += 1`."""
-    name = ast.unparse(target)
-    tests = (guard.test for guard in module.guards(statement))
-    return any(isinstance(n, ast.expr) and ast.unparse(n) == name for test in tests for n in ast.walk(test))
-
-
-def _is_counted_up(statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
-    """Whether it says `n = n + 1`."""
-    if not isinstance(statement, ast.Assign) or statement.targets != [target]:
-        return False
-    value = statement.value
-    return (
-        isinstance(value, ast.BinOp)
-        and ast.unparse(value.left) == ast.unparse(target)
-        and _is_step_up(value.op, value.right)
-    )
 
 
 def _is_counting_loop(loop: ast.AST, target: ast.Name) -> bool:

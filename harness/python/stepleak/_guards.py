@@ -10,8 +10,12 @@ from stepleak._syntax import Guard, Module, called_name
 
 _PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
 """Methods of a module that list what it is made of."""
-_FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "startswith", "endswith"}
-"""Of a parameter, and of a name."""
+_FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "startswith", "endswith"} | {
+    "grad",
+    "is_sparse",
+    "requires_grad",
+}
+"""Of a parameter, and of a name: what has got a gradient in some steps gets one again."""
 
 
 def parts_of(guard: Guard) -> list[Guard]:
@@ -66,14 +70,19 @@ def is_access_of_object(module: Module, guard: Guard) -> bool:
 
 def is_of_parts(module: Module, test: ast.expr) -> bool:
     """Whether a test picks some of a model's parameters or modules by what these are: `isinstance(part, nn.Linear)`,
-    `"weight" in name`, `p.dim() == 2` in a loop over `model.named_parameters()`. It picks the same ones each time."""
+    `"weight" in name`, `p.dim() == 2` in a loop over `model.named_parameters()`, or over `group["params"]` of an
+    optimizer. It picks the same ones each time."""
     loops = [loop for loop in module.loops(test) if isinstance(loop, ast.For)]
     targets = {
-        n.id
+        n.id for loop in loops if _is_over_parts(loop.iter) for n in ast.walk(loop.target) if isinstance(n, ast.Name)
+    }
+    targets |= {
+        node.id
         for loop in loops
-        if called_name(loop.iter) in _PARTS
-        for n in ast.walk(loop.target)
-        if isinstance(n, ast.Name)
+        for statement in ast.walk(loop)
+        if isinstance(statement, ast.Assign) and _is_gradient_of(statement.value, targets)
+        for node in statement.targets
+        if isinstance(node, ast.Name)
     }
     if isinstance(test, ast.Call) and called_name(test) == "isinstance":
         asked = test.args[:1]
@@ -83,6 +92,18 @@ def is_of_parts(module: Module, test: ast.expr) -> bool:
         asked = [test]
     kept = [part for part in asked if not isinstance(part, ast.Constant)]
     return bool(kept) and all(_is_fixed_of(part, targets) for part in kept)
+
+
+def _is_over_parts(iterated: ast.expr) -> bool:
+    if isinstance(iterated, ast.Call) and called_name(iterated) == "enumerate" and iterated.args:
+        return _is_over_parts(iterated.args[0])
+    if isinstance(iterated, ast.Subscript):
+        return isinstance(iterated.slice, ast.Constant) and iterated.slice.value == "params"
+    return called_name(iterated) in _PARTS
+
+
+def _is_gradient_of(value: ast.expr, parts: set[str]) -> bool:
+    return isinstance(value, ast.Attribute) and value.attr == "grad" and _is_fixed_of(value.value, parts)
 
 
 def _is_fixed_of(asked: ast.expr, targets: set[str]) -> bool:
