@@ -18,6 +18,7 @@ from stepleak._facts import Facts
 from stepleak._growth import Growth
 from stepleak._keys import AreKeysLost
 from stepleak._objects import container_kind, is_one_of
+from stepleak._own_removals import are_calls_over, is_of_own_call
 from stepleak._replaced import owner_replaced
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure
@@ -110,6 +111,7 @@ class Judge:
     def _structure(self, resolved: list[Use]) -> Structure:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._facts.runs.is_at_end(u.module, u.node)]
+        uses = self._without_own_removals(uses)
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
         living = [u for u in uses if u.kind not in CHANGING or not self._facts.is_idle(u)]
         taking = [u for u in living if u in removing]
@@ -136,6 +138,14 @@ class Judge:
             return doubted or (keyed if in_vain == UNKNOWN else in_vain)
         found = keyed or self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
         return self._growth.conditional(taking) if found == UNKNOWN else found
+
+    def _without_own_removals(self, uses: list[Use]) -> list[Use]:
+        """Without those that take out what their own call has put in: that is over by now."""
+        fills = [u for u in uses if u.kind == "fill" and not self._facts.runs.is_set_up(u)]
+        own = [u for u in uses if is_of_own_call(u, fills)]
+        if not own or not all(map(self._facts.is_fresh, fills)) or not are_calls_over(own[0], self._facts.container):
+            return uses
+        return [u for u in uses if u not in own]
 
     def _expiring(self, taking: list[Use], fills: list[Use]) -> Structure | None:
         """Where something else takes items of any age, such as the first of a heap, that old ones go does not say that

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Removals that take out what the same call has put in, and nothing else: what a call leaves behind, since something
+was raised in between, nobody takes out any more."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import types
+
+from stepleak._assignments import variable_stores
+from stepleak._syntax import Function, Module, first_line, is_parameter
+from stepleak._unseen import length_of
+from stepleak._use import Use
+
+_RUNNING = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
+_CODES = ("cr_code", "gi_code", "ag_code")
+
+
+def is_of_own_call(removal: Use, fills: list[Use]) -> bool:
+    """Whether a removal, by a variable of its function, follows the only fill that there is, by the same one, in that
+    function: `self.waiting[number] = x; await answer; del self.waiting[number]`.
+
+    One that surely comes, as it stands in a `finally`, is none: what it has not taken out yet is in use. The keys must
+    be ever new ones.
+    """
+    module, key = removal.module, removal.detail
+    if removal.kind != "remove" or not isinstance(key, ast.Name) or len(fills) != 1:
+        return False
+    fill = fills[0]
+    function = module.function(removal.node)
+    if function is None or fill.module is not module or module.function(fill.node) is not function:
+        return False
+    is_same = isinstance(fill.detail, ast.Name) and fill.detail.id == key.id
+    if not is_same or module.resolve(fill.node, key.id) is not function or _is_last(module, removal.node):
+        return False
+    times_set = len(variable_stores(module, function, key.id)) + is_parameter(function, key.id)
+    return times_set == 1 and fill.node.lineno < removal.node.lineno
+
+
+def are_calls_over(removal: Use, container: object) -> bool:
+    """Whether most of what a container has is of calls of the removal's function that have ended. Looks at coroutines
+    and generators, of which many may be waiting at once; other calls are over when a step is, all but one."""
+    function = removal.module.function(removal.node)
+    if function is None:
+        return False
+    is_waiting = isinstance(function, ast.AsyncFunctionDef) or _has_yield(removal.module, function)
+    return not is_waiting or 2 * _calls_of(function, removal.module.file) < length_of(container)
+
+
+def _calls_of(function: Function, file: str) -> int:
+    """How many coroutines or generators of a function have not ended."""
+    count = 0
+    for item in gc.get_objects():
+        if type(item) in _RUNNING:
+            code = next(getattr(item, name) for name in _CODES if hasattr(type(item), name))
+            count += code.co_firstlineno == first_line(function) and code.co_filename == file
+    return count
+
+
+def _has_yield(module: Module, function: Function) -> bool:
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) and module.scope(n) is function for n in module.nodes)
+
+
+def _is_last(module: Module, node: ast.AST) -> bool:
+    """Whether it stands in a `finally`, or where an exception is taken."""
+    return any(isinstance(outer, ast.ExceptHandler) or field == "finalbody" for outer, field in module.around(node))
