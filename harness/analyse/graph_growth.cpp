@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "harness/analyse/suspects.hpp"
+#include "harness/trace/frames.hpp"
 
 namespace stepleak {
 namespace {
@@ -33,6 +35,34 @@ std::int64_t first_growth(const Trends& trends) {
   return since;
 }
 
+bool is_any_old(const Recording& recording, const std::vector<const Survivor*>& survivors) {
+  return std::any_of(survivors.begin(), survivors.end(), [&](const Survivor* s) { return is_old(recording, *s); });
+}
+
+// The newest tensor with a graph that a step hands on, and that is found to be held; null where there is none.
+// `is_wanted`: by whom.
+const Survivor* handed_on(const Recording& recording, const std::function<bool(const Holder&)>& is_wanted) {
+  const auto found = survivors_where(recording, [&](const Survivor& survivor) {
+    return recording.is_handed_on(survivor) && survivor.holder >= 0 &&
+           is_wanted(recording.holders.at(static_cast<std::size_t>(survivor.holder)));
+  });
+  return found.empty() ? nullptr : found.back();
+}
+
+// Of a state that is handed on from step to step, what was made of it in the newest one is the sink, which may be no
+// more than a number to be shown: `shown = self.mean / (1 - decay)`. Who keeps all of them is the state, where the
+// sources tell that it is made of what it was.
+void tell_state_from_what_is_made_of_it(const Evidence& evidence, const GraphGrowth& growth, Finding& finding) {
+  const auto& recording = evidence.recording;
+  if (is_any_old(recording, growth.sinks) || never_ends(finding.structure)) return;
+  const auto* state = handed_on(recording, [](const Holder& holder) { return never_ends(holder.structure); });
+  if (state == nullptr) return;
+  set_holder(recording, state->holder, finding);
+  if (state->stack < 0) return;
+  finding.where = where_of(recording.stacks.at(static_cast<std::size_t>(state->stack)));
+  finding.op = state->op;
+}
+
 }  // namespace
 
 std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
@@ -51,9 +81,7 @@ std::optional<GraphGrowth> graph_growth_of(const Evidence& evidence) {
   const auto scalars = std::count_if(growth.sinks.begin(), growth.sinks.end(), [](auto* s) { return is_scalar(*s); });
   const auto all = static_cast<std::ptrdiff_t>(growth.sinks.size());
   // Of a state that is handed on only the newest is a sink; the loss of the last step leads to that one's graph, too.
-  const bool is_handed_on = std::none_of(growth.sinks.begin(), growth.sinks.end(),
-                                         [&](const Survivor* s) { return is_old(evidence.recording, *s); });
-  growth.is_kept_by_scalar = is_handed_on ? scalars == all : 2 * scalars >= all;
+  growth.is_kept_by_scalar = is_any_old(evidence.recording, growth.sinks) ? 2 * scalars >= all : scalars == all;
   return growth;
 }
 
@@ -73,10 +101,10 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
   }
   if (finding.holder_index < 0) {
     // What a step hands on is no sink: the newest graph leads to it, and may be held by a call that is not over.
-    const auto is_found = [&](const Survivor& s) { return evidence.recording.is_handed_on(s) && s.holder >= 0; };
-    const auto handed_on = survivors_where(evidence.recording, is_found);
-    if (!handed_on.empty()) set_holder(evidence.recording, handed_on.back()->holder, finding);
+    const auto* state = handed_on(evidence.recording, [](const Holder&) { return true; });
+    if (state != nullptr) set_holder(evidence.recording, state->holder, finding);
   }
+  tell_state_from_what_is_made_of_it(evidence, growth, finding);
   const auto counted = growth_text(finding.count_per_step, growth.nodes.period, "autograd node");
   finding.what = counted.count;
   if (const auto* sink = example_of(growth.sinks, finding); sink != nullptr) {

@@ -115,11 +115,11 @@ TEST(GraphRetentionDetectorTest, IgnoresAGraphThatTheNewestStepsCarryOver) {
 }
 
 // A state that each step makes of the last one's, of which only the newest is a sink, beside the loss of the last step.
-// Who holds the state before it is known; `is_sink_held`: also who holds the newest.
-TraceBuilder carried_state(bool is_sink_held) {
+// Who holds the state before it is known, and `structure` of that; `is_sink_held`: also who holds the newest.
+TraceBuilder carried_state(bool is_sink_held, StructureType structure = StructureType::unknown) {
   auto builder = leaking(1024, 1, 9);
   builder.with_object({.type = "Tensor"}).with_object({.type = "Session"});
-  builder.with_holder({.held = 0}).with_holder({.held = 1});
+  builder.with_holder({.held = 0}).with_holder({.held = 1, .structure = {.type = structure}});
   for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
     const auto address = static_cast<std::uint64_t>(0x1000 * step);
     builder.with_survivor({.type = SurvivorType::node, .birth_step = step, .identity = address});
@@ -142,8 +142,8 @@ TraceBuilder carried_state(bool is_sink_held) {
 }
 
 TEST(AttachedActivationDetectorTest, DetectsAStateThatIsHandedOnBesideTheLossOfTheLastStep) {
-  const auto holder_of = [](bool is_sink_held) {
-    const auto builder = carried_state(is_sink_held);
+  const auto holder_of = [](bool is_sink_held, StructureType structure = StructureType::unknown) {
+    const auto builder = carried_state(is_sink_held, structure);
     EXPECT_TRUE(kinds_of(builder).contains(Kind::attached_activation));
     EXPECT_FALSE(kinds_of(builder).contains(Kind::graph_retention));
     return Analysed(builder.build()).findings(AttachedActivationDetector()).front().holder_index;
@@ -151,6 +151,8 @@ TEST(AttachedActivationDetectorTest, DetectsAStateThatIsHandedOnBesideTheLossOfT
   EXPECT_EQ(holder_of(true), 0);
   // A call that is not over holds the newest.
   EXPECT_EQ(holder_of(false), 1);
+  // The sources tell that the state is made of what it was: the newest tensor is made of it, to be shown.
+  EXPECT_EQ(holder_of(true, StructureType::unbounded), 1);
 }
 
 TEST(AttachedActivationDetectorTest, DetectsAKeptActivationWithItsGraph) {

@@ -39,7 +39,7 @@ class Endings:
 
         And a setting stays what it is, as do the type, the name and the shape of a model's parts.
         """
-        if self._is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard.test):
+        if self._is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard):
             return True
         test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:

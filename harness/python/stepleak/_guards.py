@@ -10,12 +10,11 @@ from stepleak._syntax import Guard, Module, called_name
 
 _PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
 """Methods of a module that list what it is made of."""
-_FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "startswith", "endswith"} | {
-    "grad",
-    "is_sparse",
-    "requires_grad",
+_FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "is_sparse"} | {
+    "startswith",
+    "endswith",
 }
-"""Of a parameter, and of a name: what has got a gradient in some steps gets one again."""
+"""Of a parameter, and of a name."""
 
 
 def parts_of(guard: Guard) -> list[Guard]:
@@ -68,10 +67,12 @@ def is_access_of_object(module: Module, guard: Guard) -> bool:
     return is_of_object and is_of_none and isinstance(test.ops[0], ast.IsNot if guard.holds else ast.Is)
 
 
-def is_of_parts(module: Module, test: ast.expr) -> bool:
+def is_of_parts(module: Module, guard: Guard) -> bool:
     """Whether a test picks some of a model's parameters or modules by what these are: `isinstance(part, nn.Linear)`,
     `"weight" in name`, `p.dim() == 2` in a loop over `model.named_parameters()`, or over `group["params"]` of an
-    optimizer. It picks the same ones each time."""
+    optimizer. It picks the same ones each time; what has a gradient in some steps gets one again.
+    """
+    test = guard.test
     loops = [loop for loop in module.loops(test) if isinstance(loop, ast.For)]
     targets = {
         n.id for loop in loops if _is_over_parts(loop.iter) for n in ast.walk(loop.target) if isinstance(n, ast.Name)
@@ -84,6 +85,8 @@ def is_of_parts(module: Module, test: ast.expr) -> bool:
         for node in statement.targets
         if isinstance(node, ast.Name)
     }
+    if _is_with_gradient(guard, targets):
+        return True
     if isinstance(test, ast.Call) and called_name(test) == "isinstance":
         asked = test.args[:1]
     elif isinstance(test, ast.Compare):
@@ -100,6 +103,16 @@ def _is_over_parts(iterated: ast.expr) -> bool:
     if isinstance(iterated, ast.Subscript):
         return isinstance(iterated.slice, ast.Constant) and iterated.slice.value == "params"
     return called_name(iterated) in _PARTS
+
+
+def _is_with_gradient(guard: Guard, parts: set[str]) -> bool:
+    """Whether what a test guards runs for what has a gradient: `if p.grad is None: continue`."""
+    test = guard.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _is_gradient_of(test.left, parts):
+        return False
+    none = test.comparators[0]
+    is_none = isinstance(none, ast.Constant) and none.value is None
+    return is_none and isinstance(test.ops[0], ast.IsNot if guard.holds else ast.Is)
 
 
 def _is_gradient_of(value: ast.expr, parts: set[str]) -> bool:
