@@ -78,6 +78,32 @@ def test_the_call_of_such_a_method_is_what_keeps(tmp_path: Path) -> None:
     assert holder["kept_by"]["text"] == "self.ended_some_day.add_done_callback(functools.partial(print, number))"
 
 
+MODULES = """
+import torch
+
+class ProgramTasks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads_of_program = torch.nn.ModuleDict()
+    def begin_task(self, number):
+        head = torch.nn.Linear(2, 2)
+        self.heads_of_program[f"task_{number}"] = head
+
+def program_main():
+    tasks = ProgramTasks()
+    for number in range(100):
+        tasks.begin_task(number)
+        program_step()
+
+program_main()
+"""
+
+
+def test_an_item_that_is_set_calls_a_method_too(tmp_path: Path) -> None:
+    holder = next(h for h in found_in(MODULES, tmp_path)["holders"] if h["container"] >= 0)
+    assert holder["kept_by"]["text"] == "self.heads_of_program[f'task_{number}'] = head"
+
+
 @pytest.mark.parametrize(
     ("lines", "line"),
     [
@@ -86,6 +112,7 @@ def test_the_call_of_such_a_method_is_what_keeps(tmp_path: Path) -> None:
         (["self.scores(batch)", "self.others(batch)"], 3),
         (["self.scores.update(batch)", "self.scores.update(batch[:1])"], 0),
         (["self.scores.update", "update(batch)"], 0),
+        (["self.scores[0] = batch", "self.others[0] = batch", "last = self.scores[0]"], 3),
     ],
 )
 def test_only_one_call_of_such_a_method_is_named(lines: list[str], line: int, tmp_path: Path) -> None:
@@ -95,5 +122,7 @@ def test_only_one_call_of_such_a_method_is_named(lines: list[str], line: int, tm
     place = Place(
         [Access("attribute", "scores", frozenset({"Board"})), Access("attribute", "kept")], [], is_container=True
     )
-    statement = Sources({str(file): set()}).statement_calling_method(place, {"update", "forward", "__call__"})
+    statement = Sources({str(file): set()}).statement_calling_method(
+        place, {"update", "forward", "__call__", "__setitem__"}
+    )
     assert statement["line"] == line

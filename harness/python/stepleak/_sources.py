@@ -171,7 +171,9 @@ class Sources:
 
 
 def _objects_called(statement: ast.stmt, names: Collection[str]) -> Iterator[ast.expr]:
-    """Those of which a statement calls one of these methods."""
+    """Those of which a statement calls one of these methods; to set an item calls one, too."""
+    if "__setitem__" in names and isinstance(statement, ast.Assign):
+        yield from (target.value for target in statement.targets if isinstance(target, ast.Subscript))
     for call in own_calls(statement):
         if isinstance(call.func, ast.Attribute) and call.func.attr in names:
             yield call.func.value
