@@ -11,6 +11,7 @@
 
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/suspects.hpp"
+#include "harness/trace/collective_recorder.hpp"
 
 namespace stepleak {
 namespace {
@@ -80,6 +81,20 @@ std::string heap_library(const Evidence& evidence, const Finding& finding) {
   return heaviest_of(shares, finding.bytes_per_step * static_cast<double>(recording.proof_steps()));
 }
 
+// What torch records of collectives, in each step alike: only so much of it comes to be.
+std::string collective_recorder(const Evidence& evidence, const Finding& finding) {
+  const auto& recording = evidence.recording;
+  double recorded = 0;
+  for (const auto& survivor : recording.survivors) {
+    const bool is_recorded = survivor.library == kCollectiveRecorder && is_old(recording, survivor);
+    if (is_recorded) recorded += static_cast<double>(survivor.bytes);
+  }
+  const auto left = finding.bytes_per_step * static_cast<double>(recording.proof_steps());
+  const auto so_far = finding.bytes_per_step * static_cast<double>(recording.last_step());
+  const bool is_it = recorded > 0 && 2 * recorded >= left && so_far <= static_cast<double>(kMostRecordedBytes);
+  return is_it ? std::string(kCollectiveRecorder) : std::string();
+}
+
 std::string object_library(const Evidence& evidence, const Finding& finding) {
   if (evidence.trends.of({Counter::cuda_objects, finding.device}).period > 0) return {};
   double all = 0;
@@ -101,7 +116,9 @@ std::string caching_library(const Evidence& evidence, const Finding& finding) {
   // Few objects of Python's, such as those that take the place of others which had been set apart, are no plans.
   const bool are_objects_few = finding.counted == Counted::python_objects && finding.count_per_step < kHeavyObjects;
   const bool is_of_heap = finding.kind == Kind::host_heap && (finding.counted == Counted::nothing || are_objects_few);
-  return is_of_heap ? heap_library(evidence, finding) : std::string();
+  if (!is_of_heap) return {};
+  auto recorder = collective_recorder(evidence, finding);
+  return recorder.empty() ? heap_library(evidence, finding) : recorder;
 }
 
 }  // namespace stepleak

@@ -13,6 +13,7 @@
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/explain/explain.hpp"
+#include "harness/trace/collective_recorder.hpp"
 #include "harness/trace/holder_text.hpp"
 
 namespace stepleak {
@@ -230,6 +231,12 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
       return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
                          outcome.holder, outcome.bound);
     case Outcome::caching:
+      if (outcome.holder == kCollectiveRecorder) {
+        return fmt::format(
+            "what grows is what {} keeps, the newest 2,000 or as many as TORCH_FR_BUFFER_SIZE says, which did not end "
+            "in {} steps: let it run longer, or set that to 0",
+            outcome.holder, record.trace.step_count());
+      }
       return fmt::format(
           "what grows is what {} keeps for shapes that it meets for the first time (plans, compiled code), which did "
           "not end in {} steps: let it run longer, or let it meet fewer shapes (pad them, or sort them into buckets)",

@@ -433,6 +433,14 @@ BY_SEQUENCE = """for _ in range(10_000):
             if active[sequence] > 9:
                 del active[sequence]
         """ + KEPT.format("(sequence, 1)")
+BY_SHARD = """for shard in range(9):
+        active[shard] = 0
+    for _ in range(10_000):
+        for sequence in list(active):
+            tensor = torch.ones(2)
+            program_tensor(tensor)
+            keep_of_program((sequence, 1), tensor)
+        program_step()"""
 BY_ROUND = """for i in range(10_000):
         rounds = i // settings["renew"]
         LATER
@@ -469,6 +477,7 @@ COUNTED_BY_OTHERS = {
     "a dictionary": ("unbounded", numbered(BY_SEQUENCE)),
     "a dictionary that is filled with what repeats": ("keyed", numbered(BY_SEQUENCE, new="number % 900")),
     "a dictionary that others fill": ("keyed", numbered(BY_SEQUENCE + "\n        keep_of_program(0, active)")),
+    "a dictionary that was filled before": ("keyed", numbered(BY_SHARD)),
     "parts by a setting": ("unbounded", numbered(BY_ROUND)),
     "parts, of parameters with a gradient": ("unbounded", numbered(BY_PARAMETER)),
     "parts, of what has come far enough": ("unknown", numbered(BY_PARAMETER.replace("p.dim() == 2", "best < 1"))),

@@ -8,6 +8,7 @@
 #include "detectors/fragmentation_drift/fragmentation_drift_detector.hpp"
 #include "detectors/host_heap/host_heap_detector.hpp"
 #include "detectors/raw_cuda/raw_cuda_detector.hpp"
+#include "harness/trace/collective_recorder.hpp"
 #include "tests/support/analysed.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/trace_builder.hpp"
@@ -42,14 +43,15 @@ void keep(TraceBuilder& builder, const PerStep& count, const Survivor& survivor)
   }
 }
 
-RecordOutcome heap_outcome(const std::string& library, const PerStep& count, const PerStep& computed = alike()) {
+RecordOutcome heap_outcome(const std::string& library, const PerStep& count, const PerStep& computed = alike(),
+                           std::int64_t bytes = kKiBi) {
   TraceBuilder builder(kSteps);
   builder.with({Counter::live_bytes}, [](auto) { return 4096; })
       .with({Counter::peak_bytes}, [=](auto step) { return 8192 + computed(step); })
-      .with({Counter::heap_bytes}, [](auto step) { return kKiBi * step; })
+      .with({Counter::heap_bytes}, [=](auto step) { return bytes * step; })
       .recorded(kRecorded)
       .with_stack({});
-  keep(builder, count, {.type = SurvivorType::heap, .bytes = kKiBi, .library = library, .stack = 0});
+  keep(builder, count, {.type = SurvivorType::heap, .bytes = bytes, .library = library, .stack = 0});
   return Analysed(builder.build()).outcome(HostHeapDetector());
 }
 
@@ -61,6 +63,12 @@ TEST(LibraryCacheTest, IsWhatALibraryKeepsNowAndThen) {
 
 TEST(LibraryCacheTest, IsNotWhatEachStepLeavesAlike) {
   EXPECT_EQ(heap_outcome("libcudnn_graph.so.9", alike()).type, Type::open);
+}
+
+TEST(LibraryCacheTest, IsWhatTorchRecordsOfCollectivesAsLongAsThatMayGoOn) {
+  const std::string recorder(kCollectiveRecorder);
+  EXPECT_EQ(heap_outcome(recorder, alike()).type, Type::caching);
+  EXPECT_EQ(heap_outcome(recorder, alike(), alike(), 16 * kKiBi).type, Type::open);
 }
 
 TEST(LibraryCacheTest, IsAPlanOfTheSameSizeForTheShapeOfEachStep) {

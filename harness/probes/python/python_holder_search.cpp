@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/probes/python/frame_locals.hpp"
+#include "harness/trace/collective_recorder.hpp"
 #include "harness/trace/holder_text.hpp"
 
 namespace py = pybind11;
@@ -258,7 +259,10 @@ void PythonHolderSearch::search(Recording& recording) {
   const auto gradient = found["gradient"].cast<int>();
   const auto keeping_nodes = found["keeping_nodes"].cast<int>();
   const auto garbage = found["garbage"].cast<int>();
+  const auto records_collectives = found["records_collectives"].cast<bool>();
   for (auto& survivor : recording.survivors) {
+    const bool is_of_torch = survivor.type == SurvivorType::heap && survivor.library.starts_with("libtorch");
+    if (records_collectives && is_of_torch) survivor.library = kCollectiveRecorder;
     if (survivor.type == SurvivorType::node) {
       survivor.holder = survivor.is_in_cycle ? gradient : survivor.is_sink ? keeping_nodes : -1;
     }

@@ -108,8 +108,9 @@ def yielded_to(
 
 
 def keys_looped_over(module: Module, loop: ast.For | ast.AsyncFor, target: ast.Name) -> list[ast.expr]:
-    """Where a loop goes over the keys of a dictionary, a variable that nobody else has: under which ones it is filled,
-    but for the loop's own. Nothing where that is not known."""
+    """Where a loop goes over the keys of a dictionary, a variable that nobody else has: under which ones it is filled
+    between two times that it does so, but for the loop's own. Nothing where that is not known, or where it is filled
+    before: then there are so many, and no more."""
     over, is_alone = loop.iter, loop.target is target
     while isinstance(over, ast.Call) and called_name(over) in _SAME_ITEMS and len(over.args) == 1:
         over = over.args[0]
@@ -130,8 +131,11 @@ def keys_looped_over(module: Module, loop: ast.For | ast.AsyncFor, target: ast.N
     items = [
         parent for parent, field in map(module.parent, uses) if isinstance(parent, ast.Subscript) and field == "value"
     ]
-    keys = [item.slice for item in items if isinstance(item.ctx, ast.Store)]
-    return [key for key in keys if not (isinstance(key, ast.Name) and key.id == target.id)]
+    fills = [item for item in items if isinstance(item.ctx, ast.Store)]
+    others = [item for item in fills if not (isinstance(item.slice, ast.Name) and item.slice.id == target.id)]
+    around = module.loops(loop)
+    is_filled_between = all(any(outer in around for outer in module.loops(item)) for item in others)
+    return [item.slice for item in others] if is_filled_between else []
 
 
 def _is_plain_use(module: Module, use: ast.Name) -> bool:

@@ -15,6 +15,7 @@ from stepleak._access import Access, Place
 from stepleak._accumulated import accumulated
 from stepleak._births import Births
 from stepleak._buffers import Buffer
+from stepleak._collectives import is_recording_collectives
 from stepleak._cut_buffers import cut, cut_where_made
 from stepleak._cycles import Garbage, Ways, codes_of, statement_closing
 from stepleak._frames import Position, ReadLocals
@@ -98,6 +99,7 @@ class Found:
             "unreachable": set(self._unreachable),
             "gradient": self._gradient,
             "keeping_nodes": self._keeping_nodes,
+            "records_collectives": is_recording_collectives(),
             "garbage": self._garbage,
         }
 
