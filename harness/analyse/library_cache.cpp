@@ -84,15 +84,14 @@ std::string heap_library(const Evidence& evidence, const Finding& finding) {
 // What torch records of collectives, in each step alike: only so much of it comes to be.
 std::string collective_recorder(const Evidence& evidence, const Finding& finding) {
   const auto& recording = evidence.recording;
-  double recorded = 0;
-  for (const auto& survivor : recording.survivors) {
-    const bool is_recorded = survivor.library == kCollectiveRecorder && is_old(recording, survivor);
-    if (is_recorded) recorded += static_cast<double>(survivor.bytes);
-  }
-  const auto left = finding.bytes_per_step * static_cast<double>(recording.proof_steps());
   const auto so_far = finding.bytes_per_step * static_cast<double>(recording.last_step());
-  const bool is_it = recorded > 0 && 2 * recorded >= left && so_far <= static_cast<double>(kMostRecordedBytes);
-  return is_it ? std::string(kCollectiveRecorder) : std::string();
+  if (so_far > static_cast<double>(kMostRecordedBytes)) return {};
+  std::map<std::string, double> shares;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.library != kCollectiveRecorder || !is_old(recording, survivor)) continue;
+    shares[survivor.library] += static_cast<double>(survivor.bytes);
+  }
+  return heaviest_of(shares, finding.bytes_per_step * static_cast<double>(recording.proof_steps()));
 }
 
 std::string object_library(const Evidence& evidence, const Finding& finding) {

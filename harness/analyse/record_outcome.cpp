@@ -17,7 +17,7 @@ namespace {
 // A leak that pauses comes back after a while like those between its events before; four such whiles are no pause.
 constexpr std::int64_t kSilences = 4;
 
-StepRange recorded_steps(const Evidence& evidence) {
+StepRange recorded_range(const Evidence& evidence) {
   return {.first = evidence.recording.pass.first_step, .last = evidence.recording.last_step()};
 }
 
@@ -110,7 +110,7 @@ constexpr double kExpectedEvents = 7;
 // are one more. What falls now and then may rise again. Python's objects are some of the search's own in these steps,
 // and say nothing beside what grew with them.
 bool has_slowed(const Evidence& evidence) {
-  const auto recorded = recorded_steps(evidence);
+  const auto recorded = recorded_range(evidence);
   bool is_any = false;
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
@@ -145,7 +145,7 @@ bool is_expiry_to_come(const Evidence& evidence, Device device) {
   if (!is_any_old_dying(evidence.trace, device, judged)) return true;
   const SeriesKey bytes{Counter::live_bytes, device};
   const auto per_step = evidence.trends.of(bytes).per_step;
-  const auto rise = rise_in(evidence.trace.ledger(bytes), recorded_steps(evidence));
+  const auto rise = rise_in(evidence.trace.ledger(bytes), recorded_range(evidence));
   if (rise && *rise < kSlowestPart * per_step) return true;
   return has_paused(values_of(evidence.trace, bytes, {judged.first, evidence.recording.last_step()}), per_step);
 }

@@ -71,3 +71,10 @@ def found_in(program: str, folder: Path, born_in: frozenset[int] = frozenset()) 
         gc.unfreeze()
         del sys.modules["program"]
     return found
+
+
+def kind_found_in(program: str, folder: Path) -> str:
+    """What bounds the first container that is found, by its kind."""
+    holder = next(h for h in found_in(program, folder)["holders"] if h["container"] >= 0)
+    kind: str = holder["structure"]["kind"]
+    return kind

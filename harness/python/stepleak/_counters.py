@@ -16,7 +16,7 @@ from stepleak._assignments import (
     stores,
     variable_stores,
 )
-from stepleak._counting import comes_back_counted, is_capped, is_counted_up, is_step_up, keys_looped_over, yielded_to
+from stepleak._counting import comes_back_counted, is_capped, is_counted_up, keys_looped_over, yielded_to
 from stepleak._handed import handed
 from stepleak._objects import all_class_names
 from stepleak._syntax import LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
@@ -136,13 +136,9 @@ class Counters:
                     is_capped(module, statement, node) or not self._are_owners_lasting(module, node, is_once)
                 ):
                     return False
-                if isinstance(statement, ast.AugAssign) and statement.target is node:
-                    if not is_step_up(statement.op, statement.value):
-                        return False
+                if is_counted_up(statement, node):
                     counted = True
-                elif is_counted_up(statement, node):
-                    counted = True
-                elif not is_once(module, node):
+                elif isinstance(statement, ast.AugAssign) or not is_once(module, node):
                     return False
         return counted
 
@@ -167,11 +163,7 @@ class Counters:
             statement = module.statement(node)
             if not may_end and is_capped(module, statement, node):
                 return False
-            if isinstance(statement, ast.AugAssign):
-                if not is_step_up(statement.op, statement.value):
-                    return False
-                counted = True
-            elif is_counted_up(statement, node) or comes_back_counted(self._code, module, node):
+            if is_counted_up(statement, node) or comes_back_counted(self._code, module, node):
                 counted = True
             elif isinstance(statement, LOOPS) and not isinstance(statement, ast.While):
                 if not (_is_counting_loop(statement, node) and is_once(module, statement)) and not self._loops_afresh(

@@ -6,6 +6,7 @@ keys of a dictionary."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from stepleak._assignments import assigned_value, variable_stores
 from stepleak._syntax import Module, argument_of, called_name, is_parameter, parameters
@@ -17,7 +18,7 @@ _ASKING = frozenset({"get", "pop", "popitem", "keys", "values", "items", "clear"
 """Methods that give a dictionary no key."""
 
 
-def is_step_up(op: ast.operator, value: ast.expr) -> bool:
+def _is_step_up(op: ast.operator, value: ast.expr) -> bool:
     is_whole = isinstance(value, ast.Constant) and type(value.value) is int
     return isinstance(op, ast.Add) and is_whole and value.value > 0  # type: ignore[attr-defined]
 
@@ -30,14 +31,16 @@ def is_capped(module: Module, statement: ast.AST, target: ast.Name | ast.Attribu
 
 
 def is_counted_up(statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
-    """Whether it says `n = n + 1`."""
+    """Whether it says `n += 1`, or `n = n + 1`."""
+    if isinstance(statement, ast.AugAssign):
+        return statement.target is target and _is_step_up(statement.op, statement.value)
     if not isinstance(statement, ast.Assign) or statement.targets != [target]:
         return False
     value = statement.value
     return (
         isinstance(value, ast.BinOp)
         and ast.unparse(value.left) == ast.unparse(target)
-        and is_step_up(value.op, value.right)
+        and _is_step_up(value.op, value.right)
     )
 
 
@@ -68,20 +71,14 @@ def comes_back_counted(code: UserCode, module: Module, target: ast.Name, call: a
 def _counts_up(module: Module, function: ast.AST, name: str) -> bool:
     """Whether a function only counts one of its parameters up."""
     stored = [(node, module.statement(node)) for node in variable_stores(module, function, name)]
-    return bool(stored) and all(
-        (is_counted_up(s, n) or (isinstance(s, ast.AugAssign) and is_step_up(s.op, s.value)))
-        and not is_capped(module, s, n)
-        for n, s in stored
-    )
+    return bool(stored) and all(is_counted_up(s, n) and not is_capped(module, s, n) for n, s in stored)
 
 
 def _returns(module: Module, function: ast.AST, name: str, position: int) -> bool:
     """Whether a function returns a variable wherever it returns something, among others at `position`; -1: alone."""
     values = [n.value for n in module.nodes if isinstance(n, ast.Return) and module.scope(n) is function]
-    if position >= 0:
-        is_long = [isinstance(v, ast.Tuple) and len(v.elts) > position for v in values]
-        values = [v.elts[position] for v in values if isinstance(v, ast.Tuple)] if all(is_long) else []
-    return bool(values) and all(isinstance(v, ast.Name) and v.id == name for v in values)
+    returned = _items_at(values, position)
+    return bool(returned) and all(isinstance(v, ast.Name) and v.id == name for v in returned)
 
 
 # --- by a loop --------------------------------------------------------------------------------------------------------
@@ -89,7 +86,7 @@ def _returns(module: Module, function: ast.AST, name: str, position: int) -> boo
 
 def yielded_to(
     code: UserCode, module: Module, loop: ast.For | ast.AsyncFor, target: ast.Name
-) -> tuple[Module, list[ast.expr]]:
+) -> tuple[Module, Sequence[ast.expr | None]]:
     """What the only generator of the user's that a loop may mean yields to one of its variables. Nothing where that is
     not known."""
     found = code.functions(called_name(loop.iter)) if isinstance(loop.iter, ast.Call) else []
@@ -100,11 +97,8 @@ def yielded_to(
     values = [n.value for n in nodes if isinstance(n, ast.Yield) and n.value is not None]
     if len(values) < len(nodes):
         return home, []
-    if loop.target is target:
-        return home, values
-    position = _position(loop.target, target)
-    is_long = position >= 0 and all(isinstance(v, ast.Tuple) and len(v.elts) > position for v in values)
-    return home, [v.elts[position] for v in values if isinstance(v, ast.Tuple)] if is_long else []
+    position = -1 if loop.target is target else _position(loop.target, target)
+    return home, _items_at(values, position) if loop.target is target or position >= 0 else []
 
 
 def keys_looped_over(module: Module, loop: ast.For | ast.AsyncFor, target: ast.Name) -> list[ast.expr]:
@@ -159,3 +153,11 @@ def _position(targets: ast.AST | None, target: ast.Name) -> int:
     names = targets.elts if isinstance(targets, (ast.Tuple, ast.List)) else []
     is_any_starred = any(isinstance(name, ast.Starred) for name in names)
     return names.index(target) if target in names and not is_any_starred else -1
+
+
+def _items_at(values: Sequence[ast.expr | None], position: int) -> Sequence[ast.expr | None]:
+    """What stands at `position` of tuples; -1: the values themselves. Nothing where one of them is no such tuple."""
+    if position < 0:
+        return values
+    tuples = [value for value in values if isinstance(value, ast.Tuple) and len(value.elts) > position]
+    return [value.elts[position] for value in tuples] if len(tuples) == len(values) else []

@@ -48,7 +48,7 @@ class Latches:
         """Whether no way leads to a statement any more. False where that is not sure."""
         function = module.function(node)
         # What waits behind a test goes on though it holds no more: a coroutine, and a loop that has begun.
-        if function is not None and _is_suspended(function):
+        if function is not None and is_suspended(function):
             return False
         guards = itertools.takewhile(lambda guard: not guard.is_loop, module.guards(node))
         parts = [part for guard in guards for part in parts_of(guard)]
@@ -122,7 +122,7 @@ def is_idle(use: Use, runs: Runs, endings: Endings) -> bool:
     return is_off or runs.is_uncalled(use.module, use.node)
 
 
-def _is_suspended(function: Function) -> bool:
+def is_suspended(function: Function) -> bool:
     """Whether it may wait in the middle while others run."""
     is_generator = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
     return is_generator or isinstance(function, ast.AsyncFunctionDef)

@@ -10,12 +10,13 @@ import gc
 import types
 
 from stepleak._assignments import variable_stores
-from stepleak._syntax import Function, Module, first_line, is_parameter
+from stepleak._latches import is_suspended
+from stepleak._syntax import Function, Module, is_parameter
 from stepleak._unseen import length_of
 from stepleak._use import Use
+from stepleak._user_code import place_in, place_of
 
-_RUNNING = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
-_CODES = ("cr_code", "gi_code", "ag_code")
+_CODES = {types.CoroutineType: "cr_code", types.GeneratorType: "gi_code", types.AsyncGeneratorType: "ag_code"}
 
 
 def is_of_own_call(removal: Use, fills: list[Use]) -> bool:
@@ -45,22 +46,14 @@ def are_calls_over(removal: Use, container: object) -> bool:
     function = removal.module.function(removal.node)
     if function is None:
         return False
-    is_waiting = isinstance(function, ast.AsyncFunctionDef) or _has_yield(removal.module, function)
-    return not is_waiting or 2 * _calls_of(function, removal.module.file) < length_of(container)
+    return not is_suspended(function) or 2 * _calls_of(removal.module, function) < length_of(container)
 
 
-def _calls_of(function: Function, file: str) -> int:
+def _calls_of(module: Module, function: Function) -> int:
     """How many coroutines or generators of a function have not ended."""
-    count = 0
-    for item in gc.get_objects():
-        if type(item) in _RUNNING:
-            code = next(getattr(item, name) for name in _CODES if hasattr(type(item), name))
-            count += code.co_firstlineno == first_line(function) and code.co_filename == file
-    return count
-
-
-def _has_yield(module: Module, function: Function) -> bool:
-    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) and module.scope(n) is function for n in module.nodes)
+    place = place_in(module, function)
+    running = (item for item in gc.get_objects() if type(item) in _CODES)
+    return sum(place_of(getattr(item, _CODES[type(item)])) == place for item in running)
 
 
 def _is_last(module: Module, node: ast.AST) -> bool:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepleak import _standing
+from stepleak._collectives import distributed_in_use
 
 _RUNS = itertools.count()
 """Runs of this process: all ranks make the same ones, in the same order."""
@@ -231,8 +232,8 @@ def _abort_collectives() -> None:
 
 def find(timeout: float) -> Peers | None:
     """The ranks of the default process group; None where there is none, or no other rank."""
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+    distributed = distributed_in_use()
+    if distributed is None:
         return None
     world = distributed.get_world_size()
     if world < 2:

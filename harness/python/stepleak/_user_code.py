@@ -45,11 +45,11 @@ class UserCode:
     ) -> None:
         self._limit = limit
         self._apart = {os.path.realpath(file) for file in apart}
-        self._step = None if entry is None else _place_of(entry)
+        self._step = None if entry is None else place_of(entry)
         self._waiting: dict[tuple[str, str, int], set[int]] = {}
         for frame in frames_of_this_thread() if entry is not None else ():
-            self._waiting.setdefault(_place_of(frame.f_code), set()).add(frame.f_lineno)
-        self._entered = {self._step, *(_place_of(frame.f_code) for frame in running_frames())}
+            self._waiting.setdefault(place_of(frame.f_code), set()).add(frame.f_lineno)
+        self._entered = {self._step, *(place_of(frame.f_code) for frame in running_frames())}
         self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
@@ -99,7 +99,7 @@ class UserCode:
 
     def is_entry(self, module: Module, function: Function) -> bool:
         """Whether it is the function that is called as the step, or runs now."""
-        return _place_in(module, function) in self._entered
+        return place_in(module, function) in self._entered
 
     def is_over(self, module: Module, node: ast.AST) -> bool:
         """Whether it is on the way of a function, or a file, that waits for the end of a run that repeats a step.
@@ -110,7 +110,7 @@ class UserCode:
         branches: list[list[ast.stmt]] = []
         for outer, name in module.around(node) if self._waiting else ():
             if name == "body" and isinstance(outer, (*FUNCTIONS, ast.Lambda, ast.Module)):
-                lines = set() if isinstance(outer, ast.Lambda) else self._waiting.get(_place_in(module, outer), set())
+                lines = set() if isinstance(outer, ast.Lambda) else self._waiting.get(place_in(module, outer), set())
                 return any(all(_has_line(branch, line) for branch in branches) for line in lines)
             if isinstance(outer, _BRANCHING) and name in ("body", "orelse"):
                 branches.append(getattr(outer, name))
@@ -118,11 +118,11 @@ class UserCode:
 
     def is_step(self, module: Module, function: ast.AST) -> bool:
         """Whether it is the function that is called as the step."""
-        return isinstance(function, FUNCTIONS) and _place_in(module, function) == self._step
+        return isinstance(function, FUNCTIONS) and place_in(module, function) == self._step
 
     def is_waiting(self, frame: types.FrameType) -> bool:
         """Whether a frame waits for the end of a run that repeats a step."""
-        return _place_of(frame.f_code) in self._waiting
+        return place_of(frame.f_code) in self._waiting
 
     def living_classes(self, name: str) -> list[type]:
         """The classes of this name that objects, or their classes' subclasses, have now."""
@@ -220,13 +220,13 @@ def _is_typed_in(value: Any, main: dict[str, Any]) -> bool:
     return type(value) is types.FunctionType and value.__globals__ is main
 
 
-def _place_in(module: Module, scope: Function | ast.Module) -> tuple[str, str, int]:
-    """As `_place_of` has it of the code of a function or a file."""
+def place_in(module: Module, scope: Function | ast.Module) -> tuple[str, str, int]:
+    """As `place_of` has it of the code of a function or a file."""
     name, line = ("<module>", 1) if isinstance(scope, ast.Module) else (scope.name, first_line(scope))
     return os.path.realpath(module.file), name, line
 
 
-def _place_of(code: types.CodeType) -> tuple[str, str, int]:
+def place_of(code: types.CodeType) -> tuple[str, str, int]:
     return os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno
 
 
