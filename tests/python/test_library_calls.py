@@ -99,8 +99,16 @@ program_main()
 """
 
 
-def test_an_item_that_is_set_calls_a_method_too(tmp_path: Path) -> None:
-    holder = next(h for h in found_in(MODULES, tmp_path)["holders"] if h["container"] >= 0)
+# A class of the user's that has the name of one of torch's.
+NAMESAKE = """
+class Module:
+    pass
+"""
+
+
+@pytest.mark.parametrize("program", [MODULES, NAMESAKE + MODULES])
+def test_an_item_that_is_set_calls_a_method_too(program: str, tmp_path: Path) -> None:
+    holder = next(h for h in found_in(program, tmp_path)["holders"] if h["container"] >= 0)
     assert holder["kept_by"]["text"] == "self.heads_of_program[f'task_{number}'] = head"
 
 

@@ -12,7 +12,7 @@ from stepleak._bounds import Bounds
 from stepleak._counters import Counters
 from stepleak._endings import Endings
 from stepleak._latches import Latches, is_idle
-from stepleak._objects import all_class_names, class_attributes_of, is_a
+from stepleak._objects import all_class_names, all_classes_of, class_attributes_of, is_a
 from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._slots import Slot
@@ -49,8 +49,8 @@ class Facts:
         """Follows the container under all its names. Before anything else is asked."""
         slot = self.slot
         names = list(slot.names)
-        for known in all_class_names(self.container):
-            names += [Name("self", "", (), m, c) for m, c in self.code.classes(known)]
+        for kind in all_classes_of(self.container):
+            names += [Name("self", "", (), m, c) for m, c in self.code.definitions(kind)]
         self.uses.follow(names)
         for name in slot.names:
             if name.module is not None and name.scope is not None and self.places.is_parameter(name):

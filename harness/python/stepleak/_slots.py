@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepleak._frames import frame_of
-from stepleak._objects import all_class_names, attributes_of, container_kind, is_a, module_namespace, namespace_of
+from stepleak._objects import all_classes_of, attributes_of, container_kind, is_a, module_namespace, namespace_of
 from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
 from stepleak._use import VALUE, Keys, Name
 from stepleak._user_code import UserCode
@@ -86,8 +86,8 @@ class Slots:
         if type(name) is not str:
             return None
         names = [Name("attribute", name, keys, is_slot=True)]
-        for known in all_class_names(owner):
-            for module, made in self._code.classes(known):
+        for kind in all_classes_of(owner):
+            for module, made in self._code.definitions(kind):
                 if any(isinstance(n, ast.stmt) and _binds(n, name) for n in made.body):
                     names.append(Name("variable", name, keys, module, made, is_slot=True))
         return Slot(names, owner)

@@ -18,7 +18,6 @@ from stepleak._folders import UserFiles
 from stepleak._frames import Position
 from stepleak._library_calls import LibraryCalls
 from stepleak._objects import (
-    all_class_names,
     full_type_name,
     groups_of,
     holds_a,
@@ -167,7 +166,7 @@ class Statements:
         for owner in reversed(owners):
             while way and (way[-1].kind != "attribute" or type_name(owner) not in way[-1].owners):
                 way.pop()
-            if len(way) < 2 or any(self._code.classes(name) for name in all_class_names(owner)):
+            if len(way) < 2 or self._code.defines_class_of(owner):
                 break
             calls = self._library_calls
             names = calls.methods_handing_on(owner, names) if names else calls.methods_filling(owner, way[-1].label)
@@ -182,7 +181,8 @@ class Statements:
         """Of a library's object that fills itself, innermost of `objects`: a handler that gathers records, a mock its
         calls, an iterator what it will give again."""
         for item in reversed(objects):
-            if any(self._code.classes(name) for name in all_class_names(item)):
+            # The calls of it are told by its name.
+            if self._code.defines_class_of(item) or self._code.classes(type_name(item)):
                 break
             if full_type_name(item).partition(".")[0] in _FILLED_BY_OTHERS:
                 continue

@@ -148,6 +148,25 @@ class UserCode:
         modules, _ = self.mentioning(name)
         return [(m, n) for m in modules for n in m.classes.get(name, ())]
 
+    def definitions(self, kind: type) -> list[tuple[Module, ast.ClassDef]]:
+        """Where the sources define a class, or may: two files may each have one of its name, and a library another.
+
+        Which of them it is their modules say, where one of them is known to be the class's own.
+        """
+        found = self.classes(name_of(kind))
+        home = class_namespace_of(kind).get("__module__")
+        own = [(module, definition) for module, definition in found if module.namespace.get("__name__") == home]
+        return own or ([] if self._is_library(home) else found)
+
+    def defines_class_of(self, item: Any) -> bool:
+        """Whether the sources define one of an object's classes, or may."""
+        return any(self.definitions(kind) for kind in all_classes_of(item))
+
+    def _is_library(self, name: Any) -> bool:
+        loaded = dict.get(self._loaded, name) if type(name) is str else None
+        file = module_namespace(loaded).get("__file__")
+        return type(file) is str and os.path.realpath(file) not in self._texts
+
     def calls(self, name: str) -> list[tuple[Module, ast.Call]]:
         """Calls of whatever has this name."""
         modules, _ = self.mentioning(name)
@@ -235,25 +254,12 @@ def _has_line(statements: list[ast.stmt], line: int) -> bool:
 
 
 class OwnerClasses:
-    """The classes of an object that has an attribute, in the sources; none where there is no such object.
-
-    Two files may each have a class of one name. Which of them it is their modules say, where one of them is known to
-    be the class's own.
-    """
+    """The classes of an object that has an attribute, in the sources; none where there is no such object."""
 
     def __init__(self, code: UserCode, owner: Any = None) -> None:
-        self._homes: dict[str, set[str]] = {}
-        for kind in [] if owner is None else all_classes_of(owner):
-            homes = self._homes.setdefault(name_of(kind), set())
-            home = class_namespace_of(kind).get("__module__")
-            if any(_name_of_module(module) == home for module, _ in code.classes(name_of(kind))):
-                homes.add(home)
+        kinds = [] if owner is None else all_classes_of(owner)
+        self._known = {definition for kind in kinds for _, definition in code.definitions(kind)}
 
-    def has(self, module: Module, definition: ast.ClassDef) -> bool:
+    def has(self, definition: ast.ClassDef) -> bool:
         """Whether a class of the sources is, or may be, one of them."""
-        homes = self._homes.get(definition.name)
-        return homes is not None and (not homes or _name_of_module(module) in homes)
-
-
-def _name_of_module(module: Module) -> Any:
-    return module.namespace.get("__name__")
+        return definition in self._known

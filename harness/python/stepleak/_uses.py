@@ -99,7 +99,7 @@ class Uses:
                 self._use(name, module, node, True)
         elif name.kind == "attribute" and isinstance(node, ast.Attribute) and node.attr == name.name:
             owner = module.class_of_self(node.value)
-            if owner is None or self._classes.has(module, owner):
+            if owner is None or self._classes.has(owner):
                 self._use(name, module, node, owner is not None or self._is_only_here(name.name))
         elif (name.kind == "call" and isinstance(node, ast.Call) and called_name(node) == name.name) or (
             name.kind == "self" and module.class_of_self(node) is name.scope
@@ -143,7 +143,7 @@ class Uses:
     def _may_own(self, module: Module, owner: ast.expr) -> bool:
         own_class = module.class_of_self(owner)
         if own_class is not None:
-            return self._classes.has(module, own_class)
+            return self._classes.has(own_class)
         return first_name(owner) not in READING_LIBRARIES and first_name(owner) not in ("args", "optim", "nn", "F")
 
     def _meet_binding(self, name: Name, module: Module, node: ast.AST) -> None:
@@ -161,7 +161,7 @@ class Uses:
             for node in module.named.get(attribute, ()):
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                     owner = module.class_of_self(node.value)
-                    if owner is not None and not self._classes.has(module, owner):
+                    if owner is not None and not self._classes.has(owner):
                         return False
         return True
 
