@@ -15,9 +15,11 @@ namespace {
 
 using Scope = CppContainer::Scope;
 
-constexpr std::array<std::string_view, 9> kTakingOut{"pop_back", "pop_front", "pop",    "erase",      "remove_if",
-                                                     "extract",  "splice",    "remove", "remove_hook"};
-constexpr std::array<std::string_view, 7> kEmptying{"clear", "resize", "assign", "swap", "reset", "release", "merge"};
+constexpr std::array<std::string_view, 8> kTakingOut{"pop_back",  "pop_front", "pop",    "erase",
+                                                     "remove_if", "extract",   "remove", "remove_hook"};
+constexpr std::array<std::string_view, 6> kEmptying{"clear", "resize", "assign", "swap", "reset", "release"};
+// What they are given loses what the container gets: "kept.splice(kept.end(), fresh)".
+constexpr std::array<std::string_view, 3> kTakingOver{"splice", "splice_after", "merge"};
 constexpr std::array<std::string_view, 25> kReading{
     "front",       "back",    "begin", "end",     "cbegin",   "cend",          "rbegin",
     "rend",        "crbegin", "crend", "at",      "data",     "capacity",      "top",
@@ -393,12 +395,19 @@ class UseReader {
     return std::nullopt;
   }
 
+  [[nodiscard]] static bool is_method(const TokenAt& name) {
+    const auto& before = name.file->token(name.token - 1);
+    return before.is(".") || before.is("->");
+  }
+
   void read_argument(const Argument& argument, const TokenAt& use, bool is_item) {
     const auto& call = argument.call;
     const auto& name = call.file->token(call.token);
     if (is_one_of(name.text, kMovers)) {
       // "std::move(kept)" leaves nothing behind; so may a swap.
       remove(use, !name.is("erase") && !name.is("erase_if"));
+    } else if (is_one_of(name.text, kTakingOver) && is_method(call)) {
+      if (!is_move_within(*call.file, call.token)) remove(use, call.file->token(use.token + 1).is(")"));
     } else if (is_one_of(name.text, kLength)) {
       add_test(*call.file, call.token, call.file->partner(call.token + 1));
     } else if (name.is("if") || name.is("while") || name.is("for") || name.is("return") || name.is("switch")) {

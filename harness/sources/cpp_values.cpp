@@ -99,6 +99,18 @@ std::size_t begin_of_path(const CppFile& file, std::size_t name) {
   return name;
 }
 
+bool is_move_within(const CppFile& file, std::size_t method) {
+  const TokenRange object{begin_of_path(file, method), method - 1};
+  const auto given = file.parts(arguments_of(file, method + 1), false);
+  return std::any_of(given.begin(), given.end(), [&](const TokenRange& part) {
+    if (part.end - part.first != object.end - object.first) return false;
+    for (std::size_t i = 0; i < part.end - part.first; ++i) {
+      if (!file.token(part.first + i).is(file.token(object.first + i).text)) return false;
+    }
+    return part.end > part.first;
+  });
+}
+
 std::size_t object_of_path(const CppFile& file, std::size_t last) {
   while (last > 1) {
     const auto open = file.partner(last);

@@ -49,6 +49,10 @@ namespace stepleak {
 /// Whether a function returns a variable as it is.
 [[nodiscard]] bool is_returned_by(const CppFile& file, const CppBlock& callable, std::string_view name);
 
+/// Whether a method is given its own object, by the method's name: "order.splice(order.begin(), order, found)", which
+/// moves what was used newest, and neither takes out nor adds.
+[[nodiscard]] bool is_move_within(const CppFile& file, std::size_t method);
+
 /// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()". Through
 /// other variables of the function, too.
 [[nodiscard]] bool is_made_of_itself(const TokenAt& name);

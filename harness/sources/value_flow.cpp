@@ -19,10 +19,10 @@ using Scope = CppContainer::Scope;
 // Of a tensor, what gives it a function that runs with its gradient.
 constexpr std::string_view kHooking = "register_hook";
 
-constexpr std::array<std::string_view, 15> kFilling{
-    "push_back",        "emplace_back",  "push",         "emplace",     "insert",
-    "push_front",       "emplace_front", "append",       "try_emplace", "add",
-    "insert_or_assign", "emplace_hint",  "insert_after", kHooking,      kGrouping};
+constexpr std::array<std::string_view, 18> kFilling{
+    "push_back",     "emplace_back", "push",  "emplace",          "insert",       "push_front",
+    "emplace_front", "append",       "add",   "insert_or_assign", "emplace_hint", "insert_after",
+    "try_emplace",   "splice",       "merge", "splice_after",     kHooking,       kGrouping};
 
 // Calls within calls, from the function that makes a value to the one that keeps it.
 constexpr int kMostCalls = 4;
@@ -217,7 +217,8 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     const bool is_hook = is_call && is_method && token.is(kHooking);
     if (is_hook && is_given_itself(file, begin_of_path(file, i), arguments_of(file, i + 1), values)) {
       add_capture(file, {begin_of_path(file, i), i + 1}, kCapturingType);
-    } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i})) {
+    } else if (is_call && is_method && is_filling(token.text) && !is_own_method({&file, i}) &&
+               !is_move_within(file, i)) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       // What holds numbers keeps nothing but its own memory: "losses.push_back(loss.item<float>())".
       const bool is_of_numbers = holds_numbers(names_.referent_of({&file, i - 2}));

@@ -383,6 +383,27 @@ INSTANTIATE_TEST_SUITE_P(
                       " std::vector<at::Tensor>& line(const std::string& name) { return "
                       "lines[name]; }\n"),
              unbounded, kLines},
+        Case{"used again, and never taken out",
+             test_with("std::list<at::Tensor> order;\n std::map<int, std::list<at::Tensor>::iterator> index;",
+                       "if (const auto found = index.find(n); found != index.end()) "
+                       "order.splice(order.begin(), order, found->second);\norder.push_front(at::rand(4));  // keeps"),
+             unbounded, "local order (std::list<at::Tensor>) -> Tensor", -1, true},
+        Case{"used again, and the oldest goes",
+             test_with("std::list<at::Tensor> order;\n std::map<int, std::list<at::Tensor>::iterator> index;",
+                       "if (const auto found = index.find(n); found != index.end()) "
+                       "order.splice(order.begin(), order, found->second);\norder.push_front(at::rand(4));  // keeps\n"
+                       "if (order.size() > 40) order.pop_back();"),
+             bounded, "local order (std::list<at::Tensor>) -> Tensor", 40, true},
+        Case{"handed over to another list",
+             test_with(
+                 "std::list<at::Tensor> waiting, done;",
+                 "waiting.push_back(at::rand(4));  // keeps\nif (++n % 50 == 0) done.splice(done.end(), waiting);"),
+             reset, "local waiting (std::list<at::Tensor>) -> Tensor", -1, true},
+        Case{"taken over from a list of the step's own",
+             test_with("std::list<at::Tensor> done;",
+                       "std::list<at::Tensor> fresh;\nauto x = at::rand(4);\nfresh.push_back(x);\n"
+                       "done.splice(done.end(), fresh);  // keeps"),
+             unbounded, "local done (std::list<at::Tensor>) -> Tensor", -1, true},
         Case{"of an array",
              test_with("std::array<std::vector<at::Tensor>, 4> lists;",
                        "lists[n++ % 4].push_back(at::rand(4));  // keeps"),
