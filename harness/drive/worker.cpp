@@ -16,9 +16,11 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "harness/base/bytes.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/base/memory_file.hpp"
 #include "harness/base/process_pages.hpp"
@@ -111,6 +113,12 @@ std::string place_of(const FlightRecorder& recorder) {
   return recorder.step() == 0 ? "in the set-up" : fmt::format("in step {}", recorder.step());
 }
 
+// The last words of what ended for want of memory before it could say so in a result: C++'s and Python's.
+bool is_short_of_memory(const WorkerTask& task, const std::string& output) {
+  const auto has = [&](std::string_view word) { return output.find(word) != std::string::npos; };
+  return task.limits.memory_bytes > 0 && (has("bad_alloc") || has("MemoryError"));
+}
+
 void describe_crash(const WorkerTask& task, const Running& running, int status, WorkerEnd& end) {
   const auto place = place_of(running.recorder);
   if (running.process->error() != 0) {
@@ -127,6 +135,10 @@ void describe_crash(const WorkerTask& task, const Running& running, int status, 
         fmt::format("killed by SIG{} {}", ::sigabbrev_np(signal) != nullptr ? ::sigabbrev_np(signal) : "?", place);
     end.remedy = signal == SIGKILL ? "the kernel kills like this when memory runs out: see dmesg"
                                    : "run the step alone under a debugger; the output's tail shows its last words";
+  } else if (is_short_of_memory(task, end.output_tail)) {
+    end.what = fmt::format("memory ran out {}: it may take {} beyond what it begins with", place,
+                           format_bytes(static_cast<double>(task.limits.memory_bytes)));
+    end.remedy = "raise --memory";
   } else {
     end.what = fmt::format("the process exited with code {} {}", WEXITSTATUS(status), place);
     end.remedy = "the step must return, not end the process";

@@ -167,6 +167,14 @@ TEST_F(WorkerTest, TellsTheSignalThatEndedIt) {
   EXPECT_EQ(end.what, "killed by SIGABRT in the set-up");
 }
 
+TEST_F(WorkerTest, TellsThatItsMemoryRanOutWhereThatIsLimited) {
+  const Body body = [](FlightRecorder& /*recorder*/) -> std::string { throw std::bad_alloc(); };
+  const auto limited = end_of(body, {.memory_bytes = std::int64_t{1} << 30});
+  EXPECT_EQ(limited.what, "memory ran out in the set-up: it may take 1.0 GiB beyond what it begins with");
+  EXPECT_EQ(limited.remedy, "raise --memory");
+  EXPECT_EQ(end_of(body).what, "the process exited with code 3 in the set-up");
+}
+
 TEST_F(WorkerTest, TellsItsEndWhereSigchldIsIgnored) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   SharedPid seen;
