@@ -53,16 +53,19 @@ class LengthReader {
       const bool is_enclosed = before.is("(") && file.partner(value.first - 1) == value.end;
       if (!is_enclosed || is_head(file, value.first - 1)) return value;
       const auto open = value.first - 1;
-      const bool is_cast = file.token(open - 1).is(">") || is_type(file.token(open - 1).text);
-      if (!is_cast && file.token(open - 1).is_name()) return value;  // an argument of a function
-      value = {open, value.end + 1};
-      if (!is_cast) continue;
-      --value.first;
-      while (value.first > 0 && !file.token(value.first).is_name()) --value.first;
-      while (value.first > 0 && !file.token(value.first).is("static_cast") && !is_type(file.token(value.first).text)) {
-        --value.first;
-      }
+      const auto cast = cast_before(file, open);
+      if (cast == 0 && file.token(open - 1).is_name()) return value;  // an argument of a function
+      value = {cast > 0 ? cast : open, value.end + 1};
     }
+  }
+
+  // "static_cast" of "static_cast<long>(...)", "int" of "int(...)", by the parenthesis; 0: no cast.
+  [[nodiscard]] static std::size_t cast_before(const CppFile& file, std::size_t open) {
+    if (is_type(file.token(open - 1).text)) return open - 1;
+    if (!file.token(open - 1).is(">")) return 0;
+    auto i = open - 2;
+    while (i > 0 && (file.token(i).is_name() || file.token(i).is("::"))) --i;
+    return i > 0 && file.token(i).is("<") && file.token(i - 1).text.ends_with("_cast") ? i - 1 : 0;
   }
 
   [[nodiscard]] static bool is_type(std::string_view word) {

@@ -383,6 +383,21 @@ INSTANTIATE_TEST_SUITE_P(
                       " std::vector<at::Tensor>& line(const std::string& name) { return "
                       "lines[name]; }\n"),
              unbounded, kLines},
+        Case{"a mean is made of its length",
+             test_with("std::vector<at::Tensor> seen;",
+                       "seen.push_back(at::rand(4));  // keeps\n"
+                       "const auto mean = seen.empty() ? 0 : sum / static_cast<double>(seen.size());"),
+             unbounded, "local seen (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"the newest are told by a cast length",
+             test_with("std::vector<at::Tensor> seen;",
+                       "const std::size_t first = seen.size();\nseen.push_back(at::rand(4));  // keeps\n"
+                       "at::cat(std::vector<at::Tensor>(seen.begin() + static_cast<long>(first), seen.end()));"),
+             unbounded, "local seen (std::vector<at::Tensor>) -> Tensor", -1, true},
+        Case{"a cast length is compared",
+             test_with("std::vector<at::Tensor> seen;",
+                       "seen.push_back(at::rand(4));  // keeps\nif (40 < static_cast<std::int64_t>(seen.size())) "
+                       "seen.pop_back();"),
+             bounded, "local seen (std::vector<at::Tensor>) -> Tensor", 40, true},
         Case{"used again, and never taken out",
              test_with("std::list<at::Tensor> order;\n std::map<int, std::list<at::Tensor>::iterator> index;",
                        "if (const auto found = index.find(n); found != index.end()) "
