@@ -55,7 +55,7 @@ bool write_ci_files(const std::vector<ReportCase>& cases, const std::string& sui
     const auto tree = source_tree();
     const auto problems = problems_of(cases, tree);
     // Not to standard output, where a file may go; GitHub reads both.
-    if (is_github()) fmt::print(stderr, "{}", to_annotations(problems));
+    if (is_github()) print_aside(to_annotations(problems));
     write(options.sarif_file, [&] { return to_sarif(problems, tree); });
     write(options.code_quality_file, [&] { return to_code_quality(problems); });
   };

@@ -131,12 +131,14 @@ ExitCode printed(ExitCode code) {
   return worst_of(code, ExitCode::failure);
 }
 
+void print_aside(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void tell(std::string_view what, std::string_view remedy) {
   // An error may quote a file's line of megabytes.
   constexpr std::size_t kMost = 8 << 10;
   const auto rest = what.size() > kMost ? fmt::format(" ... ({} bytes more)", what.size() - kMost) : std::string();
-  fmt::print(stderr, "stepleak: {}{}\n", printable(what.substr(0, kMost)), rest);
-  if (!remedy.empty()) fmt::print(stderr, "  remedy: {}\n", printable(remedy));
+  print_aside(fmt::format("stepleak: {}{}\n", printable(what.substr(0, kMost)), rest));
+  if (!remedy.empty()) print_aside(fmt::format("  remedy: {}\n", printable(remedy)));
 }
 
 Error as_error(const std::exception& error) {
@@ -191,7 +193,7 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
   };
   try {
     known = known_leaks(options.known_file, all());
-    for (const auto& line : known.lines) fmt::print(stderr, "  known   {}\n", printable_line(line));
+    for (const auto& line : known.lines) print_aside(fmt::format("  known   {}\n", printable_line(line)));
   } catch (const std::exception& error) {
     // The files are written all the same: what was run is not to be lost.
     tell(error);

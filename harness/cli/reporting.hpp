@@ -58,6 +58,9 @@ void print_text(const std::string& text, const ReportOptions& options = {});
 /// that nobody can read is not to pass unseen. A reader that is gone wanted no more of it. Last of all.
 [[nodiscard]] ExitCode printed(ExitCode code);
 
+/// Writes to stderr, if that takes it: where it is closed or full there is nobody to tell.
+void print_aside(std::string_view text);
+
 /// Says on standard error what is wrong and what to do, with nothing in it that could drive a terminal.
 void tell(std::string_view what, std::string_view remedy = {});
 

@@ -146,7 +146,7 @@ struct WatchCommand {
     auto text = to_console(result, looks);
     if (!told.how.empty()) text += report_line("steps", printable_line(told.how), looks);
     // The other stream is the script's.
-    fmt::print(stderr, "{}", text);
+    print_aside(text);
     auto code = report_results({result}, "stepleak watch", reports);
     if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, {record}); })) code = ExitCode::failure;
     const bool is_written_all = code != ExitCode::failure || result.verdict == Verdict::failure;

@@ -196,3 +196,57 @@ def test_a_limit_of_file_sizes_is_named(stepleak: CommandLine) -> None:
     done = subprocess.run(["bash", "-c", line], cwd=stepleak.folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3
     assert "ulimit -f" in done.stderr
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_where_stderr_takes_nothing_the_exit_code_is_the_scripts(stderr: str, stepleak: CommandLine) -> None:
+    stepleak.write("shown.py", "print('shown')\n")
+    line = f"exec '{os.environ['STEPLEAK_CLI']}' watch --json result.json shown.py {stderr}"
+    done = subprocess.run(["bash", "-c", line], cwd=stepleak.folder, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "shown\n")
+    assert "shown.py" in stepleak.results("result.json")
+
+
+# Its time is up while stepleak's own code runs: in a function, or below it.
+TIMED = """
+import signal
+
+class TimeIsUp(Exception):
+    pass
+
+def stop(number, frame):
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.endswith("stepleak/{file}") and code.co_name == "{function}":
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise TimeIsUp
+        frame = frame.f_back
+
+signal.signal(signal.SIGALRM, stop)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+try:
+    for _ in range(2000):
+        step()
+    print("never")
+except TimeIsUp:
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "verdict"),
+    [
+        ("_holders.py", "search", "is inconclusive"),
+        ("_script_watch.py", "_step", "failed"),
+        ("_script_watch.py", "_begin", ""),
+    ],
+)
+def test_what_a_handler_raises_in_our_code_reaches_the_script(
+    file: str, function: str, verdict: str, stepleak: CommandLine
+) -> None:
+    timed = TIMED.replace("{file}", file).replace("{function}", function)
+    stepleak.write("timed.py", TRAINING + timed)
+    watched = stepleak("watch", "timed.py")
+    assert (watched.code, watched.out) == (0, "stopped\n"), watched.text
+    assert "stepleak itself" not in watched.err
+    assert f"timed.py {verdict}" in watched.err

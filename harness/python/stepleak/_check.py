@@ -14,7 +14,7 @@ from json import loads as _loads  # a step may leave another one in the module
 from os import getpid as _getpid  # likewise
 from typing import TYPE_CHECKING, Any, Literal
 
-from stepleak import _epochs, _known, _load, _on_leak, _options, _torch
+from stepleak import _epochs, _known, _load, _on_leak, _options, _signal_errors, _torch
 from stepleak._load import UsageError
 from stepleak._on_leak import OnLeak
 
@@ -106,6 +106,7 @@ def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpac
         *found, unwritten = _core.check(step, wants_index, checked.core)
     result, is_interrupted = _result(checked.ignored, *found)
     _on_leak.say_unwritten(unwritten)
+    _signal_errors.raise_held()
     if is_interrupted:
         raise Interrupted(result)
     return result
@@ -128,6 +129,7 @@ def _one_judge() -> Iterator[None]:
     if script is not None:
         script.step_aside()
     _epochs.end()
+    _signal_errors.forget()
     try:
         yield
     except ValueError as error:
@@ -173,10 +175,11 @@ class Watch:
 
     def step(self) -> bool:
         """The end of a step. False once a verdict stands or the budget is used up; later calls do nothing."""
-        if self._result is not None or self._core.step():
-            return self._result is None
-        self._finish()
-        return False
+        goes_on = self._result is None and self._core.step()
+        _signal_errors.raise_held()
+        if self._result is None and not goes_on:
+            self._finish()
+        return self._result is None
 
     def mark(self, what: Literal["epoch", "evaluation"]) -> None:
         """An epoch or an evaluation begins, which pictures then show. A loader's epochs are marked by themselves."""

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from stepleak import _declared, _tensors, scenario
+from stepleak import _declared, _signal_errors, _tensors, scenario
 from stepleak._births import Births
 from stepleak._buffers import Buffer, Buffers
 from stepleak._callbacks import gains_callbacks
@@ -66,6 +66,7 @@ class HolderSearch:
         self._contents: dict[int, set[int]] = {}
         """What was in these when the pass began, by the `id` of each."""
 
+    @_signal_errors.held
     def begin(self, seconds: float = math.inf) -> None:
         """Remembers the length of every container and large buffer, to see afterwards which ones grew.
 
@@ -97,6 +98,7 @@ class HolderSearch:
         """Remembers what was born meanwhile: a container may have the `id` of another that is gone."""
         self._births.end()
 
+    @_signal_errors.held
     def search(
         self,
         wanted: list[int],

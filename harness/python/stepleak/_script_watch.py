@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from os import getpid as _getpid  # the script may leave another one in the module
 from typing import Any
 
-from stepleak import _torch
+from stepleak import _signal_errors, _torch
 from stepleak._kept_file import KeptFile
 from stepleak._script_events import ScriptEvents, Source
 from stepleak._step_cycle import StepCycle
@@ -246,7 +246,9 @@ class ScriptWatch:
 
     def _step(self) -> bool:
         self._steps += 1
-        return bool(self._guarded(self._core.step))
+        goes_on = bool(self._guarded(self._core.step))
+        _signal_errors.raise_held()
+        return goes_on
 
     def _rest(self, verdict: str | None) -> None:
         """After a verdict: takes away the hooks that nothing needs any more."""
@@ -262,6 +264,10 @@ class ScriptWatch:
         try:
             return action()
         except Exception as error:
+            if _signal_errors.is_of_handler(error):
+                if self._core is not None:  # else it may begin at a later step
+                    self._end(f"a signal's handler raised {type(error).__name__}")
+                raise
             self.drop(f"stepleak itself failed: {error}")
             return None
 

@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a handler of a signal raises while stepleak's own code runs: a time-out or a stop of the user's program.
+
+Python calls handlers between any two of its instructions, ours included. What such a one raises is the program's, and
+is never taken for a mistake of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from stepleak._folders import runtime_folders
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_held: list[Exception] = []
+
+
+def is_of_handler(error: Exception) -> bool:
+    """Whether the function that raised is neither ours nor one that our code calls, of Python's library or torch's."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    file = trace.tb_frame.f_code.co_filename
+    own = [os.path.join(folder, "") for folder in runtime_folders()]
+    return not file.startswith("<") and not file.startswith(tuple(own))
+
+
+def held(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Of a function whose errors are but noted: keeps what a handler raises in it for raise_held()."""
+
+    @functools.wraps(function)
+    def calling(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if not _held and is_of_handler(error):
+                _held.append(error)
+            raise
+
+    return calling
+
+
+def forget() -> None:
+    """Of a run before."""
+    _held.clear()
+
+
+def raise_held() -> None:
+    """Hands it to the program, without our frames, which hold what was looked at."""
+    if not _held:
+        return
+    error = _held.pop()
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raise error.with_traceback(trace)
