@@ -52,6 +52,39 @@ def train_with_transformers(model: Model, folder: Path, **options: Any) -> stepl
     return callback.result
 
 
+def test_a_training_that_raises_has_a_result_and_leaves_room_for_the_next(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("accelerate")
+    from stepleak.transformers import LeakCallback
+
+    class Broken(Model):
+        def forward(self, x: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+            if self.losses_of_the_trainer:
+                raise ValueError("mine")
+            return super().forward(x, labels)
+
+    def begin(callback: LeakCallback, model: Model) -> None:
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path), per_device_train_batch_size=4, report_to=[], save_strategy="no", use_cpu=True,
+            disable_tqdm=True,
+        )  # fmt: skip
+        transformers.Trainer(model=model, args=arguments, train_dataset=Numbers(), callbacks=[callback]).train()
+
+    asked, left = LeakCallback(effort="quick"), LeakCallback(effort="quick")
+    with pytest.raises(ValueError, match="mine"):
+        begin(asked, Broken(is_leaking=False))
+    assert asked.result is not None
+    assert asked.result.verdict == "failure", asked.result.report
+    assert "the training raised" in asked.result.report
+    with pytest.raises(ValueError, match="mine"):
+        begin(left, Broken(is_leaking=False))
+    assert stepleak.check(lambda: None, effort="quick").is_clean, "what nobody asked for made no room"
+    assert left.result is not None
+    assert left.result.verdict == "failure"
+    begin(asked, Model(is_leaking=False))
+    assert asked.result.is_clean, asked.result.report
+
+
 def train_with_lightning(model: Model, folder: Path, **options: Any) -> stepleak.Result:
     pl = pytest.importorskip("lightning.pytorch")
     from stepleak.lightning import LeakCallback

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import inspect
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,24 @@ def test_finds_the_leak_of_a_loop_its_line_and_its_holder(loop: Loop) -> None:
     assert finding["where"][0]["file"].endswith("test_watch.py")
     assert "losses_of_this_loop" in finding["holder"]
     assert w.result.report.startswith("my loop leaks ")
+
+
+def test_a_copy_of_what_holds_a_watch_does_not_end_it(loop: Loop) -> None:
+    w = stepleak.watch(name="my loop", effort="quick", on_leak=lambda _: None)
+    copy.copy(w)
+    copy.deepcopy({"watch": w})
+    for _ in range(200):
+        loop.losses_of_this_loop.append(loop.train())
+        w.step()
+    assert w.result.verdict == "leak"
+
+
+def test_says_that_it_has_ended_where_another_loop_begins_with_it() -> None:
+    with warnings.catch_warnings(), stepleak.watch() as w:
+        warnings.simplefilter("error")
+        w.step()
+    with pytest.warns(RuntimeWarning, match="has ended after"), w:
+        w.step()
 
 
 def test_asks_nothing_at_operators_but_in_a_record_pass(loop: Loop) -> None:

@@ -15,6 +15,7 @@ from os import getpid as _getpid  # likewise
 from typing import TYPE_CHECKING, Any, Literal
 
 from stepleak import _epochs, _known, _load, _on_leak, _options, _signal_errors, _torch
+from stepleak._frames import Call
 from stepleak._load import UsageError
 from stepleak._on_leak import OnLeak
 
@@ -170,6 +171,7 @@ class Watch:
         self._ignored = list(ignored)
         self._is_told = result is not None
         self._loops = 0
+        self._training: Call | None = None
         self._process = _getpid()
         _on_leak.follow(self)
 
@@ -212,10 +214,16 @@ class Watch:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._loader, name)
 
+    def follow_training(self, training: Call) -> Watch:
+        """Of a library that says where its steps end, but not always that it has: the watch is over once this call is,
+        and makes room for another one. Not for users."""
+        self._training = training
+        return _epochs.keep(self)  # type: ignore[no-any-return]
+
     @property
     def is_in_loop(self) -> bool:
-        """Whether a loop over its items runs."""
-        return self._loops > 0
+        """Whether what it watches runs: a loop over its items, or the training of a library."""
+        return self._loops > 0 or (self._training is not None and self._training.runs)
 
     def is_over(self, loader: Any) -> bool:
         """Whether it watches this loader and goes on."""
@@ -234,6 +242,8 @@ class Watch:
     def _finish(self) -> Result:
         if self._result is None:
             is_decided = self.is_decided
+            if self._training is not None and not self._training.runs:
+                self._core.fail("the training raised")
             *found, unwritten = self._core.finish()
             self._result = _result(self._ignored, *found)[0]
             _epochs.forget(self)
@@ -263,7 +273,16 @@ class Watch:
         if _getpid() == self._process:
             self.headline_at_exit()
 
+    def __copy__(self) -> Watch:
+        """Itself: one loop has one watch, also where what holds it is copied."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Watch:
+        return self
+
     def __enter__(self) -> Watch:
+        if self._result is not None and self._loader is None:
+            _on_leak.say_ended(self._result.steps)
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:

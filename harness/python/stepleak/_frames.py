@@ -53,6 +53,24 @@ def frame_of(item: Any) -> types.FrameType | None:
     return None if attribute is None else getattr(item, attribute)
 
 
+class Call:
+    """A call that runs, known without its frame: who keeps that keeps the variables alive, too."""
+
+    def __init__(self, frame: types.FrameType) -> None:
+        self._frame, self._code = id(frame), frame.f_code
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not returned or raised yet, in any thread."""
+        for frame in sys._current_frames().values():
+            caller: types.FrameType | None = frame
+            while caller is not None:
+                if id(caller) == self._frame and caller.f_code is self._code:
+                    return True
+                caller = caller.f_back
+        return False
+
+
 def position_of(frame: types.FrameType) -> Position:
     """Where a frame stands."""
     return frame.f_code.co_filename, frame.f_lineno

@@ -44,6 +44,14 @@ def say_unwritten(reasons: list[str]) -> None:
         warnings.warn(RuntimeWarning(reason), stacklevel=_level_of_caller())
 
 
+def say_ended(steps: int) -> None:
+    """Of a watch that another loop begins with."""
+    reason = (
+        f"this watch has ended after {steps:,} steps and sees no more: make one for each loop, or one `with` of all"
+    )
+    warnings.warn(RuntimeWarning(reason), stacklevel=_level_of_caller())
+
+
 def _level_of_caller() -> int:
     """Of the innermost frame outside of this package, counted from our caller's on, as warnings count."""
     folder = os.path.dirname(__file__) + os.sep
