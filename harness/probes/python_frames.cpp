@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 
 #include "harness/base/descriptor.hpp"
@@ -80,6 +81,50 @@ class Page {
   struct stat identity_ {};
 };
 
+void append_utf8(std::string& text, std::uint32_t character) {
+  constexpr std::uint32_t kFirstEscaped = 0xdc80;  // a byte of a file's name that is no UTF-8 (PEP 383)
+  constexpr std::uint32_t kLastEscaped = 0xdcff;
+  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto add_rest = [&](int bits) { add(0x80 | ((character >> bits) & 0x3f)); };
+  if (character < 0x80) {
+    add(character);
+  } else if (character >= kFirstEscaped && character <= kLastEscaped) {
+    add(character - 0xdc00);
+  } else if (character < 0x800) {
+    add(0xc0 | (character >> 6));
+    add_rest(0);
+  } else if (character < 0x10000) {
+    add(0xe0 | (character >> 12));
+    add_rest(6);
+    add_rest(0);
+  } else {
+    add(0xf0 | ((character >> 18) & 0x07));
+    add_rest(12);
+    add_rest(6);
+    add_rest(0);
+  }
+}
+
+// The interpreter writes what is not ASCII as `\xe9`, `\u00e9` or `\U000000e9`, and a backslash as it is.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const char type = text.size() > 1 && text.front() == '\\' ? text[1] : '\0';
+    const std::size_t digits = type == 'x' ? 2 : type == 'u' ? 4 : type == 'U' ? 8 : 0;
+    std::uint32_t character = 0;
+    const auto* const begin = text.data() + 2;
+    const bool is_escape = digits > 0 && text.size() >= 2 + digits &&
+                           std::from_chars(begin, begin + digits, character, 16).ptr == begin + digits;
+    if (is_escape) {
+      append_utf8(plain, character);
+    } else {
+      plain += text.front();
+    }
+    text.remove_prefix(is_escape ? 2 + digits : 1);
+  }
+  return plain;
+}
+
 // `  File "train.py", line 12 in step`; nothing for the heading and for a line that was cut.
 std::optional<Frame> parse_frame(std::string_view line) {
   constexpr std::string_view kFile = "  File \"";
@@ -91,9 +136,9 @@ std::optional<Frame> parse_frame(std::string_view line) {
   const auto name_at = number.find(kIn);
   if (name_at == std::string_view::npos) return std::nullopt;
   Frame frame;
-  frame.file = line.substr(kFile.size(), line_at - kFile.size());
+  frame.file = unescaped(line.substr(kFile.size(), line_at - kFile.size()));
   std::from_chars(number.data(), number.data() + name_at, frame.line);
-  frame.function = number.substr(name_at + kIn.size());
+  frame.function = unescaped(number.substr(name_at + kIn.size()));
   return frame;
 }
 

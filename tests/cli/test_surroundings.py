@@ -116,3 +116,27 @@ def test_interrupt_during_the_import_ends_it_at_once(folder: CommandLine) -> Non
     assert started.returncode == -signal.SIGINT, err
     assert "KeyboardInterrupt" not in err
     assert out == ""
+
+
+IN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "switches"),
+    [(b"m\xc3\xa9 \xe4\xb8\xad", {}), (b"m\xc3\xa9", IN_ASCII), (b"m\xe9", {})],
+    ids=["no ASCII", "no ASCII in an ASCII locale", "no text"],
+)
+def test_names_of_folders_cost_neither_proof_nor_script(
+    name: bytes, switches: dict[str, str], stepleak: CommandLine
+) -> None:
+    folder = CommandLine(Path(os.fsdecode(os.fsencode(stepleak.folder) + b"/" + name)))
+    folder.write("steps.py", STEPS + "\n    def leaks():\n        kept.append(model(torch.randn(4, 16)).sum())\n")
+    folder.write("train.py", "import steps\n\nfor _ in range(400):\n    steps.clean()\n    steps.leaks()\n")
+    step = folder("run", "steps.py:leaks", "--json", "result.json", switches=switches)
+    assert step.code == 1, step.text
+    script = folder("watch", "--json", "watched.json", "train.py", switches=switches)
+    assert script.code == 0, script.text
+    for result in [*folder.results("result.json").values(), *folder.results("watched.json").values()]:
+        assert result["verdict"] == "leak", result
+        assert result["findings"][0]["structure"]["type"] == "unbounded", result["findings"]
+        assert result["findings"][0]["kept_at"]["text"] == "kept.append(model(torch.randn(4, 16)).sum())"

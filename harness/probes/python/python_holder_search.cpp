@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/probes/python/frame_locals.hpp"
@@ -148,27 +150,46 @@ std::set<std::uint64_t> blocks_of(const Recording& recording) {
   return blocks;
 }
 
-std::map<std::string, std::set<int>> user_lines(const Recording& recording) {
+// As Python has the names of files in its objects, in whatever locale.
+py::str file_name(const std::string& file) {
+  auto* name = PyUnicode_DecodeFSDefaultAndSize(file.data(), static_cast<Py_ssize_t>(file.size()));
+  if (name == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(name);
+}
+
+py::dict user_lines(const Recording& recording) {
   std::map<std::string, std::set<int>> lines;
   for (const auto& stack : recording.stacks) {
     for (const auto& frame : stack) {
       if (frame.owner != FrameOwner::runtime) lines[frame.file].insert(frame.line);
     }
   }
-  return lines;
+  py::dict by_name;
+  for (const auto& [file, numbers] : lines) by_name[file_name(file)] = numbers;
+  return by_name;
 }
 
 // Where each tensor was made: the user's lines and those of libraries.
-std::map<std::uint64_t, std::vector<std::pair<std::string, int>>> birth_lines(const Recording& recording) {
-  std::map<std::uint64_t, std::vector<std::pair<std::string, int>>> lines;
+std::map<std::uint64_t, std::vector<std::pair<py::str, int>>> birth_lines(const Recording& recording) {
+  std::map<std::uint64_t, std::vector<std::pair<py::str, int>>> lines;
   for (const auto& survivor : recording.survivors) {
     if (survivor.type != SurvivorType::tensor || survivor.stack < 0) continue;
     auto& of_tensor = lines[survivor.identity];
     for (const auto& frame : recording.stacks.at(static_cast<std::size_t>(survivor.stack))) {
-      if (frame.owner != FrameOwner::runtime) of_tensor.emplace_back(frame.file, frame.line);
+      if (frame.owner != FrameOwner::runtime) of_tensor.emplace_back(file_name(frame.file), frame.line);
     }
   }
   return lines;
+}
+
+// pybind11 makes the text of an error when it is asked for, with the files of its traceback, and ends the process where
+// such a name is not UTF-8.
+[[noreturn]] void rethrow(const py::error_already_set& error) {
+  auto text = text_of(error.type().attr("__name__")) + ": ";
+  PyObject* value = PyObject_Str(error.value().ptr());
+  if (value == nullptr) PyErr_Clear();
+  if (const auto message = py::reinterpret_steal<py::object>(value)) text += text_of(message);
+  throw std::runtime_error(text);
 }
 
 // To its state or its parameters, not to its hooks. Nor where what grows holds what has an optimizer: finished trials.
@@ -188,6 +209,15 @@ bool leads_through_optimizer(const ObjectGraph& graph, const Holder& holder) {
 
 struct PythonHolderSearch::State {
   py::object search;
+
+  template <typename... Arguments>
+  py::object call(const char* name, Arguments&&... arguments) const {
+    try {
+      return search.attr(name)(std::forward<Arguments>(arguments)...);
+    } catch (const py::error_already_set& error) {
+      rethrow(error);
+    }
+  }
 };
 
 PythonHolderSearch::PythonHolderSearch(void* root, PythonCollector& collector, std::optional<Clock::time_point> ends_at)
@@ -224,12 +254,12 @@ class FrozenAgain {
 void PythonHolderSearch::begin() {
   const py::gil_scoped_acquire gil;
   const FrozenAgain unfrozen(collector_);
-  state_->search.attr("begin")(seconds_for_a_search(ends_at_));
+  state_->call("begin", seconds_for_a_search(ends_at_));
 }
 
 void PythonHolderSearch::halfway() {
   const py::gil_scoped_acquire gil;
-  state_->search.attr("halfway")();
+  state_->call("halfway");
   if (collector_.is_enabled()) return;
   collector_.show_next_garbage(
       [this](void* garbage) { state_->search.attr("see_garbage")(py::handle(static_cast<PyObject*>(garbage))); });
@@ -237,7 +267,7 @@ void PythonHolderSearch::halfway() {
 
 void PythonHolderSearch::end() {
   const py::gil_scoped_acquire gil;
-  state_->search.attr("end")();
+  state_->call("end");
 }
 
 void PythonHolderSearch::search(Recording& recording) {
@@ -246,8 +276,8 @@ void PythonHolderSearch::search(Recording& recording) {
   const bool are_graphs_cyclic =
       std::any_of(recording.survivors.begin(), recording.survivors.end(),
                   [](const Survivor& survivor) { return survivor.type == SurvivorType::node && survivor.is_in_cycle; });
-  const py::dict found = state_->search.attr("search")(
-      wanted_of(recording), user_lines(recording), recording.steps, seconds_for_a_search(ends_at_),
+  const py::dict found = state_->call(
+      "search", wanted_of(recording), user_lines(recording), recording.steps, seconds_for_a_search(ends_at_),
       py::arg("are_graphs_cyclic") = are_graphs_cyclic, py::arg("blocks") = blocks_of(recording),
       py::arg("born") = birth_lines(recording), py::arg("handed_on") = handed_on(recording));
   for (const auto& note : found["notes"]) recording.notes.push_back(text_of(note));
