@@ -553,6 +553,27 @@ TEST(JudgeTest, TakesBytesThatTrembleForFlatWhereTheNumberOfBlocksIs) {
   EXPECT_NE(next_with(230, 64), Next::clean);
 }
 
+// Hooks that are left behind now and then, each with a small tensor that every step makes anew, beside a large one that
+// some steps have not.
+TEST(JudgeTest, IsNotCleanWhereBlocksBecomeMoreBehindBytesThatTremble) {
+  const auto next_with = [](std::int64_t last_hook) {
+    const auto hooks = [=](auto step) { return std::min(step, last_hook) / 5; };
+    const auto is_missing = [](auto step) { return step % 48 >= 16 && step % 48 < 32 && step % 3 == 0; };
+    const auto trace =
+        TraceBuilder(128 + 18)
+            .with(kBytes, [=](auto step) { return 65536 - 12608 * is_missing(step) + 24 * hooks(step); })
+            .with({Counter::live_blocks}, [=](auto step) { return 80 - 2 * is_missing(step) + hooks(step); })
+            .with_cohorts({.device = kHost,
+                           .cohorts = {{.birth_step = 0, .bytes = 4096, .blocks = 40},
+                                       {.birth_step = 128, .bytes = 57344, .blocks = 40}}})
+            .recorded(18)
+            .build();
+    return Analysed(trace).decision().next;
+  };
+  EXPECT_EQ(next_with(0), Next::clean);
+  EXPECT_NE(next_with(128), Next::clean);
+}
+
 // A cache that meets its newest key at some step of 1,006.
 TEST(JudgeTest, TakesACacheForFullThatMeetsNoNewKeyForAQuarterOfALongRun) {
   const auto next_with = [](std::int64_t newest_key, StructureType type, std::int64_t rise = 0) {
