@@ -86,9 +86,18 @@ class Capacity:
     def _tests_of_length(self, use: Use) -> Iterator[tuple[bool, int, Guard]]:
         """Those under which it is done: whether each lets short ones through, the length that it names, and itself."""
         for module, guard in self._facts.runs.guards(use):
+            if guard.is_loop and self._is_of_what_is_left(module, guard.test):
+                continue
             allowed = self._facts.bounds.allowed(module, guard.test, guard.holds)
             if allowed is not None:
                 yield *allowed, guard
+
+    def _is_of_what_is_left(self, module: Module, rounds: ast.expr) -> bool:
+        """Whether a loop runs for each, or for some, of however many there are: `while len(x)`, `range(len(x))`."""
+        loop, _ = module.parent(rounds)
+        if isinstance(loop, ast.While):
+            return self._facts.places.is_length(module, rounds)
+        return not any(isinstance(part, (ast.Sub, ast.Compare)) for part in ast.walk(rounds))
 
     def _number_of_slots(self, module: Module, number: ast.expr) -> int:
         """Of a ring: `slots[i % len(slots)]` stays as long as it was made."""

@@ -222,7 +222,7 @@ class Places:
                 return False
             tests = {n for n in ast.walk(guard.test) if n in self._uses.denoting or self.is_length(use.module, n)}
             if tests and not _filters(guard.test):
-                return True
+                return not _may_leave_some(use.module, guard.test)
         return False
 
     def is_of_old(self, use: Use) -> bool:
@@ -376,6 +376,26 @@ def _is_none(value: ast.expr | None) -> bool:
 def _filters(items: ast.expr) -> list[ast.expr]:
     """The tests by which a loop chooses among items: `[k for k in cache if k in done]`."""
     return [test for part in ast.walk(items) if isinstance(part, ast.comprehension) for test in part.ifs]
+
+
+def _may_leave_some(module: Module, test: ast.expr) -> bool:
+    """Whether a loop over all items may end before: by another test, after so many, or where something is found."""
+    loop, _ = module.parent(test)
+    if isinstance(loop, ast.While):
+        is_limited = isinstance(test, ast.BoolOp) and any(isinstance(n, ast.Compare) for n in ast.walk(test))
+    else:
+        is_limited = any(
+            called_name(n) in ("min", "islice") or isinstance(n, ast.BinOp) or (isinstance(n, ast.Slice) and n.upper)
+            for n in ast.walk(test)
+        )
+    leaving = (n for n in ast.walk(loop or test) if isinstance(n, (ast.Break, ast.Return)))
+    return is_limited or any(
+        isinstance(part, ast.Compare)
+        for end in leaving
+        for guard in module.guards(end)
+        if not guard.is_loop
+        for part in ast.walk(guard.test)
+    )
 
 
 def _is_by_name(test: ast.expr) -> bool:

@@ -565,6 +565,24 @@ RESET = [
         -1,
         "pop()",
     ),
+    *(
+        Case(
+            f"drained in each step: {loop}",
+            keeper(appending() + method("take", f"taken = []\n{loop}"), step="keeper.add([1]); keeper.take()"),
+            "keeper.kept",
+            kind,
+            -1,
+            "pop()",
+        )
+        for loop, kind in (
+            ("while self.kept and self.capacity:\n    taken.append(self.kept.pop())", "reset"),
+            ("while self.kept and len(taken) < 8:\n    taken.append(self.kept.pop())", "conditional"),
+            ("for _ in range(len(self.kept)):\n    taken.append(self.kept.pop())", "reset"),
+            ("while len(self.kept):\n    taken.append(self.kept.pop())", "reset"),
+            ("for _ in range(min(8, len(self.kept))):\n    taken.append(self.kept.pop())", "conditional"),
+            ("while self.kept:\n    taken.append(self.kept.pop())\n    if len(taken) == 8: break", "conditional"),
+        )
+    ),
     Case(
         "close that nobody calls",
         keeper(appending() + method("close", "self.kept.clear()")),
