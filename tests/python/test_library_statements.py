@@ -57,6 +57,41 @@ def test_hook_whose_removal_an_error_may_pass_over_is_named_where_no_other_is(tm
     assert (holder["text"], holder["line"]) == ("handle = layer.register_forward_hook(hook)", 2)
 
 
+@pytest.mark.parametrize(
+    "keeping",
+    [
+        "self.handles.append(layer.register_forward_hook(hook))",
+        "self.handles = [layer.register_forward_hook(hook) for layer in layers]",
+        "self.handles += [layer.register_forward_hook(hook)]",
+    ],
+)
+def test_hook_whose_handle_is_put_away_is_named_where_it_is_registered(keeping: str, tmp_path: Any) -> None:
+    file = tmp_path / "training.py"
+    lines = [
+        "class Probe:",
+        "    def __init__(self, layers, hook):",
+        "        for layer in layers:",
+        f"            {keeping}",
+        "def evaluate(layers, hook):",
+        "    handles = []",
+        "    for layer in layers:",
+        "        handles.append(layer.register_forward_hook(hook))",
+        "    for handle in handles:",
+        "        handle.remove()",
+        "    layers[0].register_forward_hook(hook).remove()",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            root.layer.register_forward_hook(lambda *_: None)
+        return []
+
+    holder = search(root, keep, (str(file),))["holders"][0]
+    assert (holder["text"], holder["line"]) == (keeping, 4)
+
+
 class Norm(torch.nn.Module):
     """Has a buffer and a parameter."""
 

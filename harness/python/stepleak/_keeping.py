@@ -124,18 +124,32 @@ def _is_sum_with(value: ast.expr, way: list[Access], owner: str) -> bool:
 
 
 def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:
-    """Whether a statement keeps a handle that its function removes, as of a hook for one evaluation."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-        return False
-    handle = node.targets[0].id
-    return any(
-        isinstance(call, ast.Call)
+    """Whether a statement keeps a handle that its function removes, as of a hook for one evaluation, or puts it into a
+    list of which it removes each."""
+    handle: ast.expr | None = node.targets[0] if isinstance(node, ast.Assign) else None
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called_name(node.value) == "append":
+        handle = node.value.func.value  # type: ignore[attr-defined]  # of what has a method
+    return isinstance(handle, ast.Name) and handle.id in _removed_in(function)
+
+
+def _removed_in(function: ast.AST) -> set[str]:
+    """Variables of which a function calls `remove()`, and those that have all that it calls it of in a loop."""
+    nodes = list(ast.walk(function))
+    removed = {
+        call.func.value.id
+        for call in nodes
+        if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
         and call.func.attr == "remove"
+        and not call.args
         and isinstance(call.func.value, ast.Name)
-        and call.func.value.id == handle
-        for call in ast.walk(function)
-    )
+    }
+    loops = [loop for loop in nodes if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name)]
+    return removed | {
+        loop.iter.id  # type: ignore[attr-defined]
+        for loop in loops
+        if isinstance(loop.target, ast.Name) and loop.target.id in removed
+    }
 
 
 def _is_of_another(statement: ast.stmt, file: str, tree: ast.Module, place: Place) -> bool:

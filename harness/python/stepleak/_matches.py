@@ -60,6 +60,11 @@ class Match:
 
 def match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
     """Of a node of the syntax tree; None where it keeps nothing at the place. `owner`: the class in which it stands."""
+    match = _direct_match_of(node, place, owner)
+    return match or (_registering(node) if _is_filled_within(node, place) else None)  # type: ignore[arg-type]
+
+
+def _direct_match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
     if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (call := _call_in(node.value)) is not None:
         method = called_name(call)
         if _is_filling(place, method):
@@ -135,6 +140,19 @@ def _found(
 
 def _registering(node: ast.stmt) -> Match:
     return Match(is_proven=False, rank=0, node=node, value=None, is_registering=True)
+
+
+def _is_filled_within(node: ast.AST, place: Place) -> bool:
+    """Whether a statement hands something to a library and does more with what that gives: it puts the handle of a hook
+    into a list, say."""
+    value = node.value if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)) else None
+    parts = [] if value is None else list(ast.walk(value))
+    removed = {part.value for part in parts if isinstance(part, ast.Attribute) and part.attr == "remove"}
+    return any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and _is_filling(place, part.func.attr)
+        for part in parts
+        if part not in removed
+    )
 
 
 def _is_filling(place: Place, called: str) -> bool:
