@@ -27,7 +27,7 @@ from stepleak._objects import (
 )
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure
-from stepleak._syntax import Module
+from stepleak._syntax import Module, last_name
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -109,6 +109,9 @@ def caching_line(objects: list[Any], sources: UserCode) -> tuple[str, int, str]:
 
 def _decorator_of(owner: Any, sources: UserCode) -> tuple[str, int, str]:
     wrapped = _wrapped_by(owner)
+    if wrapped is not None and (assigning := _assigning(wrapped, sources)) is not None:
+        home, assigned = assigning
+        return home.file, assigned.lineno, home.line(assigned.lineno)
     module = None if wrapped is None else sources.file(wrapped.__code__.co_filename)
     if module is None or wrapped is None:
         return "", 0, ""
@@ -118,7 +121,29 @@ def _decorator_of(owner: Any, sources: UserCode) -> tuple[str, int, str]:
 
 def _wrapped_by(owner: Any) -> types.FunctionType | None:
     wrapped = next((v for k, v in attributes_of(owner) if k == "__wrapped__"), None)
+    wrapped = wrapped.__func__ if type(wrapped) is types.MethodType else wrapped
     return wrapped if type(wrapped) is types.FunctionType else None
+
+
+def _assigning(wrapped: types.FunctionType, sources: UserCode) -> tuple[Module, ast.Assign] | None:
+    """The only statement that gives a function its cache under another name: `self.encode = cache(self._encode)`."""
+    modules, _ = sources.mentioning(wrapped.__name__)
+    found = [
+        (module, node)
+        for module in modules
+        for node in module.nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and [last_name(passed) for passed in node.value.args] == [wrapped.__name__]
+        and _makes_cache(node.value.func)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _makes_cache(function: ast.expr) -> bool:
+    """`cache`, `lru_cache(maxsize=None)`, and the same of `functools`."""
+    function = function.func if isinstance(function, ast.Call) else function
+    return last_name(function) in ("cache", "lru_cache")
 
 
 def _is_asked_in_vain(objects: list[Any], sources: UserCode, are_keys_lost: bool) -> bool:
@@ -128,7 +153,8 @@ def _is_asked_in_vain(objects: list[Any], sources: UserCode, are_keys_lost: bool
     Each call hands it something that never comes again, or what it was handed is lost.
     """
     wrapped = _wrapped_by(_cache_of(objects))
-    name = "" if wrapped is None else wrapped.__name__
+    assigning = None if wrapped is None else _assigning(wrapped, sources)
+    name = "" if wrapped is None else wrapped.__name__ if assigning is None else last_name(assigning[1].targets[0])
     _, is_whole = sources.mentioning(name) if name else ([], False)
     calls = sources.calls(name) if is_whole else []
     runs = Runs(sources)

@@ -277,7 +277,23 @@ CACHES = [
         "@make",
         "bounded",
         65,
-        "def make",
+        "make = functools.lru_cache(64 + 1)(make)",
+    ),
+    *(
+        Case(
+            f"cache of a method under another name, asked for {asked}",
+            "import functools\nclass Model:\n    def __init__(self):\n        self.encode = functools.cache(self._encode)\n    def _encode(self, n):\n        return [n]\nmodel = Model()\nn = 0\ndef step():\n    global n\n    n += 1\n    model.encode("
+            + asked
+            + ")\n",
+            "@model.encode",
+            kind,
+            -1,
+            line,
+        )
+        for asked, kind, line in (
+            ("n", "unbounded", ""),
+            ("n % 700", "keyed", "self.encode = functools.cache(self._encode)"),
+        )
     ),
 ]
 
