@@ -63,7 +63,11 @@ const typename Map::mapped_type& found_in(const Map& map, std::string_view name)
 
 }  // namespace
 
-CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limits) {
+CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limits, SourceNames linked) {
+  const bool is_known = std::all_of(files.begin(), files.end(), [&](const std::string& file) {
+    return !is_unit_of_cpp(file) || linked.contains(fs::path(file).filename().string());
+  });
+  if (is_known) linked_ = std::move(linked);
   std::set<std::string> folders;
   for (const auto& file : files) add(file, limits);
   for (const auto& file : files) folders.insert(fs::path(file).parent_path().string());
@@ -87,6 +91,8 @@ void CppProject::add_folder(const std::string& folder, bool with_folders, const 
     if (entry->is_directory(gone)) {
       if (!with_folders || is_foreign(entry->path())) entry.disable_recursion_pending();
     } else if (is_one_of(std::string_view(entry->path().extension().native()), kEndings)) {
+      const auto name = entry->path().filename().string();
+      if (!linked_.empty() && is_unit_of_cpp(name) && !linked_.contains(name)) continue;
       if (!is_whole_) return;
       add(entry->path().string(), limits);
     }

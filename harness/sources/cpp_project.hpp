@@ -13,6 +13,7 @@
 
 #include "harness/sources/cpp_file.hpp"
 #include "harness/sources/cpp_units.hpp"
+#include "harness/sources/linked_sources.hpp"
 
 namespace stepleak {
 
@@ -41,12 +42,14 @@ struct ProjectLimits {
 
 /// The C++ sources that belong together with some of them: all below the outermost folder around each that a build or a
 /// version control system marks (meson.build, CMakeLists.txt, .git and the like), or, where there is none, those of its
-/// own folder. Folders of builds, of other projects' sources and hidden ones are left out.
+/// own folder. Folders of builds, of other projects' sources and hidden ones are left out. So are those that are
+/// compiled by themselves into other programs than the one that runs, where it names all that the files were.
 ///
 /// All of them are read and taken apart when the project is made: of 20,000 lines in some 20 ms.
 class CppProject {
  public:
-  explicit CppProject(const std::vector<std::string>& files, ProjectLimits limits = {});
+  /// `linked`: what the program that runs was compiled from; empty where that is not known.
+  explicit CppProject(const std::vector<std::string>& files, ProjectLimits limits = {}, SourceNames linked = {});
 
   /// Null where it is none of the project's.
   [[nodiscard]] const CppFile* file(const std::string& path) const;
@@ -78,6 +81,7 @@ class CppProject {
   ByName<CppBlockAt> types_;
   std::set<std::string, std::less<>> macro_names_;
   CppUnits units_;
+  SourceNames linked_;
   std::size_t bytes_ = 0;
   bool is_whole_ = true;
 };

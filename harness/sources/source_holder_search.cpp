@@ -76,7 +76,7 @@ class Search {
   explicit Search(Recording& recording)
       : recording_(recording),
         stacks_(stacks_of(recording)),
-        project_(user_files(recording, stacks_)),
+        project_(user_files(recording, stacks_), {}, linked_sources()),
         names_(project_),
         flow_(names_) {}
 

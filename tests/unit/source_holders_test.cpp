@@ -880,5 +880,20 @@ TEST(CppProjectTest, LeavesOutTheSourcesOfOthers) {
   EXPECT_TRUE(project.uses("of_subprojects").empty());
 }
 
+// Two programs of a folder may each have a class of one name.
+TEST(CppProjectTest, LeavesOutWhatOtherProgramsAreCompiledFrom) {
+  const Folder folder;
+  for (const std::string name : {"step.cpp", "linked.cpp", "other.cpp", "header.hpp", "kernels.cu"}) {
+    write_file(folder.path() + "/" + name, "int of_" + name.substr(0, name.find('.')) + ";");
+  }
+  const CppProject project({folder.path() + "/step.cpp"}, {}, {"step.cpp", "linked.cpp"});
+  for (const auto* const name : {"of_step", "of_linked", "of_header", "of_kernels"}) {
+    EXPECT_EQ(project.uses(name).size(), 1U) << name;
+  }
+  EXPECT_TRUE(project.uses("of_other").empty());
+  // A program without debug information names none, or others.
+  EXPECT_EQ(CppProject({folder.path() + "/step.cpp"}, {}, {"linked.cpp"}).uses("of_other").size(), 1U);
+}
+
 }  // namespace
 }  // namespace stepleak
