@@ -229,7 +229,8 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     return outcome;
   }
   outcome.bound = bound_of(*container, finding.structure);
-  outcome.has_repeated = finding.kept_count < finding.explained_steps &&
+  const auto& holder = evidence.recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  outcome.has_repeated = finding.kept_count < finding.explained_steps && !holder.has_new_keys_only &&
                          evidence.trends.of({Counter::live_blocks, finding.device}).period == 0;
   if (outcome.bound <= 0) {
     if (is_bounded_some_time(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
@@ -238,7 +239,6 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     return outcome;
   }
   const auto end = evidence.recording.last_step();
-  const auto& holder = evidence.recording.holders.at(static_cast<std::size_t>(finding.holder_index));
   outcome.held = entries_of(*container, holder, evidence.recording);
   // At the rate at which it filled so far; a container that is full already makes room for what comes.
   const auto rate = filling_rate(evidence.recording, finding, outcome.held);

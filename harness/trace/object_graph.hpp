@@ -131,6 +131,8 @@ struct Holder {
   bool is_waiting = false;
   /// Whether the sources do more with what the container holds than numbers allow.
   bool are_items_used = false;
+  /// Of what is filled once a key: whether a step that left nothing in it need not have asked for what is there.
+  bool has_new_keys_only = false;
 };
 
 }  // namespace stepleak

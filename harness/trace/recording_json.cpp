@@ -153,7 +153,8 @@ Json holder_to_json(const Holder& holder) {
           {"free_entries", holder.free_entries},
           {"is_of_sources", holder.is_of_sources},
           {"is_waiting", holder.is_waiting},
-          {"are_items_used", holder.are_items_used}};
+          {"are_items_used", holder.are_items_used},
+          {"has_new_keys_only", holder.has_new_keys_only}};
 }
 
 Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
@@ -178,7 +179,8 @@ Holder holder_from_json(const Json& json, const ObjectGraph& objects) {
           .free_entries = json.contains("free_entries") ? count_from(json.at("free_entries")) : 0,
           .is_of_sources = json.contains("is_of_sources") && json.at("is_of_sources").get<bool>(),
           .is_waiting = json.contains("is_waiting") && json.at("is_waiting").get<bool>(),
-          .are_items_used = json.contains("are_items_used") && json.at("are_items_used").get<bool>()};
+          .are_items_used = json.contains("are_items_used") && json.at("are_items_used").get<bool>(),
+          .has_new_keys_only = json.contains("has_new_keys_only") && json.at("has_new_keys_only").get<bool>()};
 }
 
 }  // namespace

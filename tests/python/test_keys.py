@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from stepleak._keys import are_keys_rising
 from watched_program import found_in, kind_found_in
 
 PROGRAM = """
@@ -484,3 +486,22 @@ COUNTED_BY_OTHERS = {
 def test_a_number_that_others_count_never_repeats(name: str, tmp_path: Path) -> None:
     kind, source = COUNTED_BY_OTHERS[name]
     assert kind_found_in(source, tmp_path) == kind
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (range(40), True),
+        ([0.5 * n for n in range(40)], True),
+        ([f"request-{n}" for n in range(90, 130)], True),
+        ([7 * n % 41 for n in range(40)], False),
+        ([*range(39), 3.5], False),
+        ([f"{'ab'[n % 2]}-{n}" for n in range(40)], False),
+        ([(n, n) for n in range(40)], False),
+        (range(15), False),
+        ([*range(100, 0, -1), *range(200, 456)], True),
+    ],
+)
+def test_keys_that_only_rise_never_come_again(keys: Any, expected: bool) -> None:
+    assert are_keys_rising(dict.fromkeys(keys)) == expected
+    assert not are_keys_rising(set(keys))

@@ -80,7 +80,8 @@ void SyntheticProbe::end_record(Recording& recording) {
 
 void SyntheticHolderSearch::search(Recording& recording) {
   recording.objects.nodes.push_back({.type = "list", .name = "train.kept", .length = memory_.kept_count_});
-  recording.holders.push_back({.held = 0, .container = 0, .structure = structure_});
+  recording.holders.push_back(
+      {.held = 0, .container = 0, .structure = structure_, .has_new_keys_only = has_new_keys_only_});
   std::set<std::uint64_t> kept;
   for (const auto& [block, tensor] : memory_.tensors_) {
     if (tensor.is_kept) kept.insert(memory_.address_of(block));

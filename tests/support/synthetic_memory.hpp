@@ -75,13 +75,14 @@ class SyntheticProbe final : public SampledProbe {
 /// Names the container, with what the program's sources say of it.
 class SyntheticHolderSearch final : public HolderSearch {
  public:
-  SyntheticHolderSearch(const SyntheticMemory& memory, Structure structure)
-      : memory_(memory), structure_(std::move(structure)) {}
+  SyntheticHolderSearch(const SyntheticMemory& memory, Structure structure, bool has_new_keys_only = false)
+      : memory_(memory), structure_(std::move(structure)), has_new_keys_only_(has_new_keys_only) {}
   void search(Recording& recording) override;
 
  private:
   const SyntheticMemory& memory_;
   Structure structure_;
+  bool has_new_keys_only_;
 };
 
 }  // namespace stepleak

@@ -18,7 +18,7 @@ Result run_synthetic(const SyntheticProgram& program, const SyntheticRun& run) {
   if (run.set_up > 0) memory.hold(run.set_up);
   const bool has_python = run.sources == Sources::read;
   SyntheticProbe probe(memory, has_python);
-  SyntheticHolderSearch search(memory, program.structure);
+  SyntheticHolderSearch search(memory, program.structure, program.has_new_keys_only);
   SessionParts parts{.target = "synthetic", .policy = run.policy, .facts = {.has_python = has_python}};
   parts.observer.probes = {&probe};
   if (has_python) parts.holder_searches = {&search};

@@ -14,6 +14,7 @@ namespace stepleak {
 struct SyntheticProgram {
   std::function<void(std::int64_t step, SyntheticMemory&)> step;  ///< called with 1, 2, 3, ...
   Structure structure;                                            ///< of its container, as its sources tell it
+  bool has_new_keys_only = false;                                 ///< of a keyed one
 };
 
 /// Whether a run has sources to read: a step in Python; or none, as in C++.

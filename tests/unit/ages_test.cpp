@@ -206,5 +206,19 @@ TEST(KeyedContainerTest, IsUndecidedWhereTheBudgetIsShorterThanADataSet) {
 
 TEST(KeyedContainerTest, IsALeakWhereNoKeyRepeatedInAllOfTheBudget) { EXPECT_EQ(run_keyed(0).verdict, Verdict::leak); }
 
+// Of requests that are dropped now and then before they are put in.
+TEST(KeyedContainerTest, IsALeakWhereStepsThatLeaveNothingAskForNothing) {
+  const auto verdict_with = [](bool has_new_keys_only) {
+    const auto step = [draws = Draws(5)](std::int64_t, SyntheticMemory& memory) mutable {
+      if (draws.between(1, 4) > 1) memory.keep(512);
+    };
+    return run_synthetic(
+               {.step = step, .structure = {.type = StructureType::keyed}, .has_new_keys_only = has_new_keys_only})
+        .verdict;
+  };
+  EXPECT_EQ(verdict_with(true), Verdict::leak);
+  EXPECT_EQ(verdict_with(false), Verdict::inconclusive);
+}
+
 }  // namespace
 }  // namespace stepleak

@@ -100,7 +100,8 @@ std::vector<Holder> to_paths(const py::dict& found) {
          .gains_callbacks = holder["gains_callbacks"].cast<bool>(),
          .free_entries = holder["free_entries"].cast<std::int64_t>(),
          .is_waiting = holder["is_waiting"].cast<bool>(),
-         .are_items_used = holder["are_items_used"].cast<bool>()});
+         .are_items_used = holder["are_items_used"].cast<bool>(),
+         .has_new_keys_only = holder["has_new_keys_only"].cast<bool>()});
   }
   return paths;
 }

@@ -22,7 +22,7 @@ from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
 from stepleak._growth import ending_where
 from stepleak._judge import Judged, judged
-from stepleak._keys import are_keys_lost, are_keys_old
+from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import container_kind, free_places_in, items_of, namespace_of, type_name
@@ -172,6 +172,7 @@ class Found:
             "gains_callbacks": growth > 0 and id(chain[-1]) in self._callbacks,
             "is_waiting": search.waits_at is not None,
             "are_items_used": container.are_items_used,
+            "has_new_keys_only": structure.kind == "keyed" and bool(chain) and self._has_new_keys_only(chain[-1]),
         }
         if self._keeping_nodes < 0 and chain and any(map(_tensors.is_autograd_node, items_of(chain[-1])[-1:])):
             self._keeping_nodes = len(self._holders)
@@ -249,6 +250,8 @@ class Found:
             structure = UNKNOWN_STRUCTURE
         if structure.kind == "unknown" and chain and are_keys_old(chain[-1], max(0, growth), self._births.all):
             structure = Structure("keyed")
+        if structure.kind == "keyed" and chain:
+            self.doubtful.add(id(chain[-1]))
         if structure.kind == "conditional" and chain:
             self.doubtful.add(id(chain[-1]))
             is_vain = self._has_taken(chain[-1]) and not judged_alone.is_taken_from
@@ -259,6 +262,11 @@ class Found:
             structure = life.dropped
         declared = _declared.of(chain[-1]) if chain else None
         return structure if declared is None else _structure_of(declared, length_of(chain[-1]))
+
+    def _has_new_keys_only(self, container: Any) -> bool:
+        """Whether a step that left nothing in it need not have asked for what is there: no key comes again, or what is
+        put in may be taken out."""
+        return are_keys_rising(container) or self._has_taken(container)
 
     def _place_behind(self, search: Search, first: int) -> Place | None:
         """The attribute by which the first link of a chain keeps the next; None where it is none."""
@@ -415,6 +423,7 @@ class Found:
         holder |= {"structure": dataclasses.asdict(Structure(structure))}
         holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
         holder |= {"gains_callbacks": False, "is_waiting": False, "are_items_used": False}
+        holder |= {"has_new_keys_only": False}
         self._holders.append(holder | _gain_of(UNKNOWN))
 
     def _through_grown(self, paths: Paths, tensor: Any) -> Search | None:

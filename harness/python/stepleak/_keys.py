@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,9 @@ _MOST_OF_SET, _FEWEST_OF_SET = 9, 6
 """Of a set's items: so many of so many are lost."""
 _MOST_GAINED = 4096
 _MOST_DEPTH = 4
+
+_FEWEST_COMPARED, _MOST_COMPARED = 16, 256
+_MOST_DIGITS = 18
 
 AreKeysLost = Callable[[Any], bool]
 """Of a container: whether nobody can ask for what it gained again."""
@@ -69,6 +73,25 @@ def are_keys_old(container: Any, growth: int, born: frozenset[int]) -> bool:
         return False
     newest = _newest_keys(container, growth)
     return bool(newest) and all(_equals_only_itself(key) and id(key) not in born for key in newest)
+
+
+def are_keys_rising(container: Any) -> bool:
+    """Whether each key of a dict lies beyond the one that came before it: numbers of requests, rounds, points in time,
+    alone or at the end of a name. Nobody asks for one of them twice by chance."""
+    newest = _newest_keys(container, _MOST_COMPARED)[::-1] if container_kind(container) is dict else []
+    places = [_place_of(key) for key in newest]
+    return len(places) >= _FEWEST_COMPARED and all(
+        one is not None and other is not None and one[0] == other[0] and one[1] < other[1]
+        for one, other in itertools.pairwise(places)
+    )
+
+
+def _place_of(key: Any) -> tuple[str, float] | None:
+    """The name before a number at its end, and that; a number itself has no name."""
+    if type(key) in (int, float):
+        return "", key
+    number = re.search(r"[0-9]+\Z", key) if type(key) is str else None
+    return None if number is None else (key[: number.start()], int(number[0][:_MOST_DIGITS]))
 
 
 def _newest_keys(container: Any, count: int) -> list[Any]:
