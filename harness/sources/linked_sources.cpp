@@ -21,7 +21,7 @@ namespace stepleak {
 namespace {
 
 constexpr std::array<std::string_view, 5> kUnitEndings{".cpp", ".cc", ".cxx", ".c++", ".C"};
-constexpr std::array<std::string_view, 4> kNaming{".debug_line", ".debug_line_str", ".debug_str", ".strtab"};
+constexpr std::array<std::string_view, 4> kNamingSections{".debug_line", ".debug_line_str", ".debug_str", ".strtab"};
 
 class MappedFile {
  public:
@@ -97,7 +97,7 @@ SourceNames sources_named_in(std::string_view object) {
     if (section.sh_type == SHT_NOBITS || section.sh_name >= all_titles.size()) continue;
     auto title = all_titles.substr(section.sh_name);
     title = title.substr(0, title.find('\0'));
-    const bool is_naming = std::find(kNaming.begin(), kNaming.end(), title) != kNaming.end();
+    const bool is_naming = std::find(kNamingSections.begin(), kNamingSections.end(), title) != kNamingSections.end();
     if (!is_naming || (section.sh_flags & SHF_COMPRESSED) != 0) continue;
     add_names(part_of(object, section.sh_offset, section.sh_size), names);
   }
