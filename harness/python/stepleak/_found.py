@@ -136,8 +136,8 @@ class Found:
         life = self._life_of(search)
         growth = self._growth(chain[-1]) if chain else NEW
         container = self._judged(search, chain, life, growth, paths)
-        if container.structure.kind == "bounded" and (around := self._around(chain)) is not None:
-            # Of ever more bounded ones what they are in is what grows.
+        if container.structure.kind in ("bounded", "reset") and (around := self._around(chain)) is not None:
+            # Of ever more bounded ones what they are in is what grows, and of those that are taken out one by one.
             self.add(paths, search, buffer, weight, within=around, born=born)
             return
         is_graph = holder["graph"] >= 0
