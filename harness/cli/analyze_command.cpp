@@ -9,6 +9,7 @@
 #include "harness/base/errors.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/report/outputs.hpp"
 #include "harness/trace/trace_file.hpp"
 
 namespace stepleak {

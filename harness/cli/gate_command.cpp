@@ -19,6 +19,7 @@
 #include "harness/explain/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
+#include "harness/report/outputs.hpp"
 
 namespace stepleak {
 namespace {

@@ -7,6 +7,7 @@
 #include "harness/base/files.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/report/outputs.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace stepleak {

@@ -12,14 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <new>
 
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/known_leaks.hpp"
 #include "harness/cli/no_memory.hpp"
-#include "harness/cli/own_output.hpp"
 #include "harness/explain/source_excerpts.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html.hpp"
@@ -30,21 +28,6 @@ namespace {
 
 // Of what was printed; 0: nothing was lost.
 int print_error = 0;
-
-// What people write by hand; no result has such a name, be it there or not.
-bool is_source(const std::string& path) {
-  static constexpr std::string_view kEndings[] = {".py",  ".pyi", ".ipynb", ".toml", ".c",  ".cc",
-                                                  ".cpp", ".h",   ".hpp",   ".cu",   ".sh", ".md"};
-  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](auto ending) { return path.ends_with(ending); });
-}
-
-// One file may be named in several ways; an output that is not asked for is nowhere.
-std::filesystem::path place_of(const std::string& output) {
-  if (output.empty() || output == kStandardOutput) return output;
-  std::error_code unusable;
-  const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(output, unusable), unusable);
-  return unusable ? std::filesystem::path(output) : place;
-}
 
 int rank_of(ExitCode code) {
   static constexpr ExitCode kOrder[] = {ExitCode::clean, ExitCode::inconclusive, ExitCode::leak, ExitCode::failure,
@@ -92,30 +75,6 @@ std::vector<std::string> output_files(const ReportOptions& options) {
 bool is_stdout_taken(const ReportOptions& options) {
   const auto files = output_files(options);
   return std::find(files.begin(), files.end(), kStandardOutput) != files.end();
-}
-
-void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files) {
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    if (output->empty()) continue;
-    std::error_code missing;
-    const bool is_judged = std::any_of(judged_files.begin(), judged_files.end(), [&](const auto& file) {
-      return std::filesystem::equivalent(*output, file, missing);
-    });
-    if (is_judged || is_source(*output)) {
-      throw usage_error(
-          fmt::format("{} is {}, and would be overwritten", *output, is_source(*output) ? "code" : "an input"),
-          "name another file");
-    }
-    if (is_of_others(*output)) {
-      throw usage_error(fmt::format("{} is there, and is nothing that stepleak wrote", *output),
-                        "name another file, or remove this one");
-    }
-    const auto place = place_of(*output);
-    if (std::any_of(outputs.begin(), output, [&](const auto& other) { return place_of(other) == place; })) {
-      throw usage_error(fmt::format("{} is named for two outputs", *output), "name two files");
-    }
-    check_writable(*output);
-  }
 }
 
 void print_text(const std::string& text, const ReportOptions& options) {

@@ -45,11 +45,6 @@ void add_ci_options(CLI::App& verb, ReportOptions& options);
 /// The files that are asked for, for check_outputs().
 [[nodiscard]] std::vector<std::string> output_files(const ReportOptions& options);
 
-/// A usage error where an output is source code, a file that is judged or that we did not write, or named twice; a
-/// failure error where one cannot be written. `outputs`: those that are empty are not asked for. Before a run: its
-/// results shall not be lost.
-void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& judged_files);
-
 /// Prints to standard output, or where a file goes there ("-") to standard error. A reader that is gone costs no
 /// result.
 void print_text(const std::string& text, const ReportOptions& options = {});

@@ -17,6 +17,7 @@
 #include "harness/cli/reporting.hpp"
 #include "harness/cli/settings.hpp"
 #include "harness/cli/target.hpp"
+#include "harness/report/outputs.hpp"
 #include "harness/trace/trace_file.hpp"
 
 namespace stepleak {

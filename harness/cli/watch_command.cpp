@@ -26,6 +26,7 @@
 #include "harness/drive/stop_signals.hpp"
 #include "harness/observe/flight_recorder.hpp"
 #include "harness/report/console.hpp"
+#include "harness/report/outputs.hpp"
 #include "harness/trace/device.hpp"
 #include "harness/trace/policy.hpp"
 #include "harness/trace/trace_file.hpp"

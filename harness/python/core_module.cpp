@@ -81,7 +81,7 @@ py::tuple check(const py::object& step, bool takes_index, const py::dict& given)
   const auto files = files_of(given);
   const auto judged = with_python_errors([&] {
     const py::gil_scoped_release without_gil;
-    stepleak::check_writable(files);
+    stepleak::check_outputs(files);
     return stepleak::check_python(step.ptr(), takes_index, options);
   });
   return to_python(judged.result, judged.record, files);
@@ -100,7 +100,7 @@ class PythonWatch {
     const auto options = options_of(given);
     with_python_errors([&] {
       const py::gil_scoped_release without_gil;
-      stepleak::check_writable(files_);
+      stepleak::check_outputs(files_);
       if (memory_file >= 0) recorder_ = std::make_unique<stepleak::FlightRecorder>(memory_file);
       python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, recorder_.get(), options,
                                                                stepleak::AfterRun::goes_on, stepleak::LoopOwner::user);

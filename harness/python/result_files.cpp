@@ -8,16 +8,13 @@
 #include "harness/base/files.hpp"
 #include "harness/explain/source_excerpts.hpp"
 #include "harness/report/html.hpp"
+#include "harness/report/outputs.hpp"
 #include "harness/trace/serialise.hpp"
 #include "harness/trace/trace_file.hpp"
 
 namespace stepleak {
 
-void check_writable(const ResultFiles& files) {
-  for (const auto* file : {&files.json, &files.html, &files.trace}) {
-    if (!file->empty()) check_writable(*file);
-  }
-}
+void check_outputs(const ResultFiles& files) { check_outputs({files.json, files.html, files.trace}, {}); }
 
 std::vector<std::string> write(const ResultFiles& files, const Result& result, const RunRecord& record) {
   std::vector<std::string> unwritten;

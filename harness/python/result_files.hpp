@@ -18,8 +18,8 @@ struct ResultFiles {
   std::string trace;  ///< what the result rests on
 };
 
-/// Before a run. Throws a failure error where one cannot be written, as far as that shows.
-void check_writable(const ResultFiles& files);
+/// Before a run, as check_outputs() of the command line's.
+void check_outputs(const ResultFiles& files);
 
 /// After it, each whatever becomes of the others: a loop is not to end for a full disk. What was not written and why.
 [[nodiscard]] std::vector<std::string> write(const ResultFiles& files, const Result& result, const RunRecord& record);

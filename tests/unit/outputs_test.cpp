@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/own_output.hpp"
+#include "harness/report/outputs.hpp"
 
 #include <gtest/gtest.h>
 
