@@ -462,6 +462,61 @@ def test_a_second_phase_is_watched_after_a_clean_first(
         assert "kept.append(loss.detach())" in result["findings"][0]["kept_by"]
 
 
+def test_a_second_training_by_the_same_function_is_watched_after_a_clean_first(folder: CommandLine) -> None:
+    folder.write(
+        "twice.py",
+        """
+        import torch
+        from torch import nn
+
+        def fit(model, steps, then):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for _ in range(steps):
+                loss = model(torch.rand(4, 8)).square().mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                then(loss)
+
+        kept = []
+        model = nn.Linear(8, 1)
+        fit(model, 80, lambda loss: None)
+        fit(model, 300, kept.append)
+        """,
+    )
+    watched = folder("watch", "--json", "out.json", "twice.py")
+    result = folder.results("out.json")["twice.py"]
+    assert result["verdict"] == "leak", watched.text
+    assert "SGD.step (twice.py:6); then " in result["conditions"]["steps found by"]
+    assert "SGD.step (twice.py:6, call 2) (leak)" in result["conditions"]["steps found by"]
+
+
+def test_a_script_is_read_whatever_its_name_ends_in(folder: CommandLine) -> None:
+    folder.write(
+        "train",
+        """
+        import torch
+        from torch import nn
+
+        model, history = nn.Linear(8, 1), []
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(800):
+            x = torch.rand(4, 8)
+            loss = model(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            history.append(x)
+            if len(history) > 400:
+                history.pop(0)
+        """,
+    )
+    watched = folder("watch", "--json", "out.json", "train")
+    result = folder.results("out.json")["train"]
+    assert result["verdict"] == "clean", watched.text
+    assert any("bounded at 400" in note for note in result["notes"]), result["notes"]
+
+
 def test_epochs_and_evaluations_of_loaders_are_marked(folder: CommandLine) -> None:
     folder.write(
         "epochs.py",

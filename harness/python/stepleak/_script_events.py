@@ -14,6 +14,10 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+_Way = tuple[tuple[types.CodeType, int], ...]
+"""Code and where in it, of each call."""
+_MOST_CALLERS = 16
+
 
 class Source(IntEnum):
     """Where steps come from; the surest has the highest value."""
@@ -41,8 +45,8 @@ class ScriptEvents:
         self._on_event = on_event
         self._on_mark = on_mark
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        self._calls_in_line: dict[tuple[str, int], list[int]] = {}
-        """By file and line where optimizers are made, each call there: where it stands in the code."""
+        self._calls_in_line: dict[tuple[str, int], list[_Way]] = {}
+        """By file and line where optimizers are made, each way to a call there."""
         self._calls = threading.local()
         self._call_hooks: list[Any] = []
         self._undo_reading: list[Callable[[], None]] = []
@@ -124,15 +128,17 @@ class ScriptEvents:
         return _patch_step_function
 
     def _place(self) -> str:
-        """Where the user made an optimizer: "train.py:41", or "train.py:41, call 2" of the second one in that line."""
+        """Where the user made an optimizer: "train.py:41", or "train.py:41, call 2" of the second one in that line, or
+        where that is reached another way: a function that trains may be called for pretraining and for fine-tuning."""
         frame = _maker()
         if frame is None:
             return "?"
         line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
         calls = self._calls_in_line.setdefault((frame.f_code.co_filename, frame.f_lineno), [])
-        if frame.f_lasti not in calls:
-            calls.append(frame.f_lasti)
-        number = calls.index(frame.f_lasti) + 1
+        way = _way_to(frame)
+        if way not in calls:
+            calls.append(way)
+        number = calls.index(way) + 1
         return line if number == 1 else f"{line}, call {number}"
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
@@ -175,6 +181,16 @@ def _has_gradients() -> bool:
     import torch
 
     return torch.is_grad_enabled()
+
+
+def _way_to(frame: types.FrameType) -> _Way:
+    """The calls by which a frame was reached, the innermost first."""
+    way: list[tuple[types.CodeType, int]] = []
+    caller: types.FrameType | None = frame
+    while caller is not None and len(way) < _MOST_CALLERS:
+        way.append((caller.f_code, caller.f_lasti))
+        caller = caller.f_back
+    return tuple(way)
 
 
 def _maker() -> types.FrameType | None:

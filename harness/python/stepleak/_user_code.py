@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import gc
-import os
 import re
 import sys
 import tokenize
@@ -15,7 +14,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from stepleak._folders import installed_folders, is_user_file, runtime_folders
+from stepleak._folders import installed_folders, is_user_file, real, runtime_folders
 from stepleak._frames import frames_of_this_thread, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
@@ -44,7 +43,7 @@ class UserCode:
         apart: Collection[str] = (),
     ) -> None:
         self._limit = limit
-        self._apart = {os.path.realpath(file) for file in apart}
+        self._apart = {real(file) for file in apart}
         self._step = None if entry is None else place_of(entry)
         self._waiting: dict[tuple[str, str, int], set[int]] = {}
         for frame in frames_of_this_thread() if entry is not None else ():
@@ -89,7 +88,7 @@ class UserCode:
 
     def file(self, name: str) -> Module | None:
         self._read_all()
-        name = os.path.realpath(name)
+        name = real(name)
         return self._module(name) if self._texts.get(name) is not None else None
 
     def namespaces(self) -> list[dict[str, Any]]:
@@ -165,7 +164,7 @@ class UserCode:
     def _is_library(self, name: Any) -> bool:
         loaded = dict.get(self._loaded, name) if type(name) is str else None
         file = module_namespace(loaded).get("__file__")
-        return type(file) is str and os.path.realpath(file) not in self._texts
+        return type(file) is str and real(file) not in self._texts
 
     def calls(self, name: str) -> list[tuple[Module, ast.Call]]:
         """Calls of whatever has this name."""
@@ -191,7 +190,7 @@ class UserCode:
 
     def _leave_out_apart(self) -> None:
         """What stands apart, and is named by no file that does not, nor by one that such a file names."""
-        apart = self._apart & self._texts.keys() - {os.path.realpath(file) for file in self._files}
+        apart = self._apart & self._texts.keys() - {real(file) for file in self._files}
         texts = [text for file, text in self._texts.items() if file not in apart]
         while texts:
             text = texts.pop() or ""
@@ -202,10 +201,11 @@ class UserCode:
             del self._texts[file], self._namespaces[file]
 
     def _read(self, file: str, namespace: dict[str, Any]) -> None:
-        if not file.endswith(".py") or not is_user_file(file, self._folders, self._runtime, self._installed):
+        is_python = file.endswith(".py") or self._is_script(file)
+        if not is_python or not is_user_file(file, self._folders, self._runtime, self._installed):
             return
         # A file may be loaded through a link, and twice; it is shown as it was loaded.
-        shown, file = file, os.path.realpath(file)
+        shown, file = file, real(file)
         self._shown.setdefault(file, shown)
         if namespace or file not in self._namespaces:
             self._namespaces[file] = namespace
@@ -220,6 +220,11 @@ class UserCode:
         except (OSError, SyntaxError, ValueError):
             self._texts[file] = None
         self._characters += len(self._texts[file] or "")
+
+    def _is_script(self, file: str) -> bool:
+        """Whether it is what Python was started with, whatever its name ends in."""
+        main = dict.get(self._loaded, "__main__")
+        return is_a(main, types.ModuleType) and module_namespace(main).get("__file__") == file
 
     def _module(self, file: str) -> Module | None:
         if file not in self._modules:
@@ -242,11 +247,11 @@ def _is_typed_in(value: Any, main: dict[str, Any]) -> bool:
 def place_in(module: Module, scope: Function | ast.Module) -> tuple[str, str, int]:
     """As `place_of` has it of the code of a function or a file."""
     name, line = ("<module>", 1) if isinstance(scope, ast.Module) else (scope.name, first_line(scope))
-    return os.path.realpath(module.file), name, line
+    return real(module.file), name, line
 
 
 def place_of(code: types.CodeType) -> tuple[str, str, int]:
-    return os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno
+    return real(code.co_filename), code.co_name, code.co_firstlineno
 
 
 def _has_line(statements: list[ast.stmt], line: int) -> bool:
