@@ -250,3 +250,59 @@ def test_what_a_step_patches_is_undone_after_it(pytester: pytest.Pytester) -> No
     result = session(pytester, PATCHES)
     result.stdout.fnmatch_lines_random(["*::test_patches PASSED*", "*::test_patches_and_leaks LEAK*"])
     result.stdout.fnmatch_lines_random(["*::test_awaits PASSED*", "*::test_is_left_as_it_was PASSED*"])
+
+
+SET_UP = """
+    import asyncio
+    import stepleak, torch
+
+    calls = []
+
+    class TestSetUp:
+        def setup_method(self):
+            calls.append("up")
+            self.store = []
+
+        def teardown_method(self, method):
+            assert method.__name__.startswith("test_")
+            calls.append("down")
+
+        def test_keeps_within_a_step(self):
+            self.store.append(torch.ones(64))
+            assert len(self.store) == 1
+
+        def test_is_set_up_as_often_as_torn_down(self):
+            assert calls.count("up") == calls.count("down") + 1
+
+    class TestWithout:
+        store = []
+
+        def test_leaks(self):
+            self.store.append(torch.ones(64))
+
+    def test_makes_a_folder(tmp_path):
+        (tmp_path / "out").mkdir()
+
+    def test_judges_itself():
+        stepleak.assert_no_leak(lambda: torch.ones(2), effort="quick")
+
+    def test_watches_itself():
+        for _ in stepleak.watch(range(3)):
+            torch.ones(2)
+"""
+
+
+def test_methods_are_set_up_in_each_step_and_what_judges_itself_is_let_be(pytester: pytest.Pytester) -> None:
+    result = session(pytester, SET_UP, "--stepleak", "--stepleak-effort=quick")
+    result.assert_outcomes(passed=4, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_keeps_within_a_step PASSED (no leak)*",
+            "*::test_is_set_up_as_often_as_torn_down PASSED (no leak)*",
+            "*::test_leaks LEAK*",
+            "*::test_makes_a_folder FAILED*",
+            "*::test_judges_itself PASSED (not judged)*",
+            "*::test_watches_itself PASSED (not judged)*",
+        ]
+    )
+    result.stdout.fnmatch_lines(["It raised in step 2. The test is repeated to be judged*"])

@@ -31,6 +31,10 @@ class UsageError(Exception):
         self.remedy = remedy
 
 
+class AnotherRunError(UsageError):
+    """A check or watch runs in this process already."""
+
+
 def seed_everything(seed: int) -> None:
     """Seeds the generators of Python, NumPy and torch; those of CUDA once it starts, which is left to the user."""
     random.seed(seed)

@@ -4,16 +4,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from stepleak import _options, _pytest_gpu, _pytest_known
+from stepleak._load import AnotherRunError
 from stepleak._pytest_logs import StepLogs
 
 PROPERTY = "stepleak"
 """Of a test's report: what was said of it."""
+
+_IN_LATER_STEP = (
+    "It raised in step {}. The test is repeated to be judged, and its fixtures are set up once: where it cannot run "
+    "twice with these, leave it out (pytest --stepleak --stepleak-select EXPRESSION)."
+)
 
 
 def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -28,9 +36,16 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
     own = raised[0] if result.verdict == "failure" and raised else None
-    if not isinstance(own, pytest.skip.Exception):  # of which nothing was judged
+    if not isinstance(own, (pytest.skip.Exception, AnotherRunError)):  # of which nothing was judged
         item.user_properties.append((PROPERTY, result.verdict))
         item.user_properties.append((f"{PROPERTY}.steps", result.steps))
+    if isinstance(own, AnotherRunError):
+        returned = step()  # it judges something itself: once, as without us
+        if inspect.iscoroutine(returned):
+            asyncio.run(returned)
+        return
+    if own is not None and not isinstance(own, pytest.skip.Exception) and result.steps > 0:
+        item.add_report_section("call", "stepleak", _IN_LATER_STEP.format(result.steps + 1))
     if own is not None:
         raise own
     ignored = _options.ignored(options.get("ignore", ()))

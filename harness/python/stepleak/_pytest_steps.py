@@ -8,6 +8,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 from unittest import TestCase
@@ -58,6 +59,7 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
         return lambda: item.ihook.pytest_pyfunc_call(pyfuncitem=item)
     # A holder's text begins with these names.
     function, fixtures = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+    function = _set_up_anew(item.instance, function)
     patches = [StepPatches(fixture) for fixture in fixtures.values() if isinstance(fixture, pytest.MonkeyPatch)]
     if not patches:
         return lambda: function(**fixtures)
@@ -75,6 +77,37 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
             function(**fixtures)
 
     return step
+
+
+def _set_up_anew(instance: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a class with `setup_method` or `teardown_method`, as pytest runs it: between two of them. It has
+    called the one for the first step, and calls the other after the last."""
+    around = [getattr(instance, name, None) for name in ("teardown_method", "setup_method")]
+    between = [each for each in around if each is not None]
+    if not between:
+        return function
+    steps = itertools.count()
+
+    def prepare() -> None:
+        for each in between if next(steps) > 0 else ():
+            each(*([function] if inspect.signature(each).parameters else []))
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def awaited(**fixtures: Any) -> None:
+            prepare()
+            await function(**fixtures)
+
+        return awaited
+
+    @functools.wraps(function)
+    def method(**fixtures: Any) -> None:
+        __tracebackhide__ = True
+        prepare()
+        function(**fixtures)
+
+    return method
 
 
 def _case_step(item: pytest.Function) -> Callable[[], None]:

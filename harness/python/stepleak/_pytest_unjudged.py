@@ -11,7 +11,7 @@ import pytest
 from stepleak import _pytest_judge
 
 VERDICT = "not judged"
-_WHY = "only functions, coroutines and methods of classes can be repeated"
+_WHY = "only functions, coroutines and methods of classes can be repeated, and none that judge something themselves"
 
 
 def note(item: pytest.Item) -> None:
