@@ -23,8 +23,9 @@ constexpr std::size_t kFewestColumns = 20;  // that a text is broken into
 
 // Relative to the working folder where that is shorter: a path that an editor opens.
 std::string short_path(const std::string& file) {
-  std::error_code error;
-  auto relative = std::filesystem::proximate(file, error).string();
+  std::error_code error;  // the folder may have been removed
+  const auto here = std::filesystem::current_path(error);
+  auto relative = error ? file : std::filesystem::proximate(file, here, error).string();
   return !error && relative.size() < file.size() ? relative : file;
 }
 

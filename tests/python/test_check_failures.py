@@ -94,3 +94,34 @@ def test_help_shows_the_options_of_each_front_door() -> None:
 def test_unknown_option_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="vigour"):
         stepleak.assert_no_leak(lambda: None, vigour="quick")  # type: ignore[call-arg]
+
+
+def test_a_result_is_written_over_nothing_that_is_not_ours(tmp_path: Path) -> None:
+    text = "learning_rate: 0.1\n"
+    theirs, page = tmp_path / "train.yaml", tmp_path / "page"
+    theirs.write_text(text, encoding="utf-8")
+    for options in (
+        {"trace": str(theirs)},
+        {"json": str(tmp_path / "new.py")},
+        {"html": str(page), "json": str(page)},
+    ):
+        with pytest.raises(stepleak.UsageError, match=r"name (another file|two files)"):
+            stepleak.check(lambda: None, effort="quick", **options)  # type: ignore[arg-type]
+        with pytest.raises(stepleak.UsageError, match=r"name (another file|two files)"):
+            stepleak.watch(**options)  # type: ignore[arg-type]
+    assert theirs.read_text(encoding="utf-8") == text
+    assert [path.name for path in tmp_path.iterdir()] == ["train.yaml"]
+    for _ in range(2):  # what an earlier run has left is written over
+        assert stepleak.check(lambda: None, effort="quick", json=str(page)).is_clean
+
+
+def test_a_folder_that_is_gone_costs_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    kept: list[torch.Tensor] = []
+    result = stepleak.check(lambda: kept.append(torch.ones(4)))
+    assert result.verdict == "leak", result.report
+    assert "kept.append" in result.findings[0]["kept_by"], result.report
+    assert "test_check_failures.py" in result.report

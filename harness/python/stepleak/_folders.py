@@ -35,10 +35,10 @@ def installed_folders() -> list[str]:
     itself lies: what is beside it may be the user's.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    own = {os.getcwd(), *sys.path[:1], *([os.path.dirname(main)] if isinstance(main, str) else [])}
-    own = {os.path.realpath(folder) for folder in own}
+    own = {"", *sys.path[:1], *([os.path.dirname(main)] if isinstance(main, str) else [])}
+    own = {real(folder) for folder in own}
     others = [folder for folder in sys.path if type(folder) is str and os.path.basename(folder) not in PACKAGE_FOLDERS]
-    return _as_named_and_real(f for f in others if os.path.realpath(f or ".") not in own and _has_installed(f))
+    return _as_named_and_real(f for f in others if real(f) not in own and _has_installed(f))
 
 
 def _has_installed(folder: str) -> bool:
@@ -53,7 +53,7 @@ def user_folders(step: Callable[..., Any]) -> list[str]:
     file = _file_of(step)
     if file is None:
         return []
-    path = os.path.abspath(file)
+    path = absolute(file)
     depth = _depth_among_packages(path, installed_folders())
     if depth == 0:
         return []
@@ -67,7 +67,7 @@ def is_user_file(file: str, user: list[str], runtime: list[str], installed: list
     """
     if file.startswith("<"):
         return False
-    path = os.path.abspath(file)
+    path = absolute(file)
     # The innermost known folder around the file decides.
     deepest = max((_depth_below(path, folder) for folder in runtime), default=0)
     library = _depth_among_packages(path, installed)
@@ -117,4 +117,20 @@ def _file_of(step: Any) -> str | None:
 
 def _as_named_and_real(folders: Iterable[str]) -> list[str]:
     # A frame has the file's name as it was imported, through a link or not.
-    return sorted({name for folder in folders for name in (os.path.abspath(folder), os.path.realpath(folder))})
+    return sorted({name for folder in folders for name in (absolute(folder), real(folder))})
+
+
+def absolute(path: str) -> str:
+    """As `os.path.abspath`; the path itself where the folder that it is relative to has been removed."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
+
+
+def real(path: str) -> str:
+    """As `os.path.realpath`, likewise; "" is the current folder."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
