@@ -69,11 +69,13 @@ std::string meaning_of(std::string_view name, const CppProject& project) {
   return {};
 }
 
-// The first word of a type that is known: the outermost of "std::array<std::vector<int>, 4>".
+// The first word of a type that is known: the outermost of "std::array<std::vector<int>, 4>". None of a class of the
+// project's: what "Cache<std::string, at::Tensor>" has, its own methods say.
 std::string word_of(const std::string& type, const CppProject& project, int depth) {
   const auto words = tokens_of(type);
   for (const auto& word : words) {
     if (is_one_of(word.text, kFixed) || is_one_of(word.text, kGrowing)) return std::string(word.text);
+    if (word.is_name() && !project.types(word.text).empty()) return {};
   }
   for (const auto& word : words) {
     if (!word.is_name() || depth == kMostAliases) continue;

@@ -28,11 +28,12 @@ constexpr std::array<std::string_view, 25> kReading{
 constexpr std::array<std::string_view, 3> kAsking{"find", "count", "contains"};
 constexpr std::array<std::string_view, 3> kLength{"size", "length", "ssize"};
 // Functions that read what they are given.
-constexpr std::array<std::string_view, 31> kReaders{
-    "cat",         "stack",     "accumulate", "reduce",   "size",    "ssize",    "empty",   "begin",
-    "end",         "cbegin",    "cend",       "data",     "concat",  "vstack",   "hstack",  "max_element",
-    "min_element", "count_if",  "any_of",     "all_of",   "none_of", "for_each", "find_if", "transform",
-    "printf",      "make_pair", "copy",       "backward", "save",    "sizeof",   "get"};
+constexpr std::array<std::string_view, 34> kReaders{
+    "cat", "stack", "accumulate", "reduce", "size", "ssize", "empty", "begin", "end", "cbegin", "cend", "data",
+    "concat", "vstack", "hstack", "max_element", "min_element", "count_if", "any_of", "all_of", "none_of", "for_each",
+    "find_if", "transform", "printf", "make_pair", "copy", "backward", "save", "sizeof", "get",
+    // What an algorithm puts in by these, ValueFlow follows.
+    "back_inserter", "front_inserter", "inserter"};
 // Methods of an optimizer that take no parameters from it.
 constexpr std::array<std::string_view, 8> kOptimizing{"step",       "zero_grad", "state", "defaults",
                                                       "parameters", "size",      "save",  "add_param_group"};

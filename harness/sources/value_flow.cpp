@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 18> kFilling{
     "emplace_front", "append",       "add",   "insert_or_assign", "emplace_hint", "insert_after",
     "try_emplace",   "splice",       "merge", "splice_after",     kHooking,       kGrouping};
 
+// Of what an algorithm writes to: "std::transform(first, last, std::back_inserter(kept), clone)".
+constexpr std::array<std::string_view, 3> kInserting{"back_inserter", "front_inserter", "inserter"};
+
 // Calls within calls, from the function that makes a value to the one that keeps it.
 constexpr int kMostCalls = 4;
 // Functions of one name: more of them are a word that everybody uses.
@@ -226,6 +229,9 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
         const auto type = token.is(kGrouping) ? CppFill::Type::group : CppFill::Type::entry;
         add_fill(type, callable, {&file, i}, i - 2, values);
       }
+    } else if (is_call && is_one_of(token.text, kInserting) && has_value(statement)) {
+      const auto into = file.parts(arguments_of(file, i + 1), false).front();
+      if (into.end > into.first) add_fill(CppFill::Type::entry, callable, {&file, i}, into.end - 1, values);
     } else if (is_call && has_value(arguments_of(file, i + 1))) {
       follow_call(file, i, values, is_origin, depth);
       if (const auto handed = handed_.find(callable); handed != handed_.end()) values.merge(handed->second);

@@ -837,6 +837,82 @@ TEST(SourceHoldersTest, NamesNoOtherBackwardPass) {
   EXPECT_EQ(line_making_graphs("loss.backward({}, true, true);", false), 0);
 }
 
+INSTANTIATE_TEST_SUITE_P(Caches, SourceHoldersTest,
+                         testing::Values(Case{"an entry of a class template's list", R"(
+template <typename Key, typename Value>
+class LruCache {
+ public:
+  const Value& insert_pinned(const Key& key, Value value) {
+    order_.push_front(Entry{key, std::move(value), 1});  // keeps
+    index_[key] = order_.begin();
+    return order_.front().value;
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    Value value;
+    int pins;
+  };
+  std::list<Entry> order_;
+  std::unordered_map<Key, typename std::list<Entry>::iterator> index_;
+};
+class Encoder {
+ public:
+  torch::Tensor encode(const std::string& text) {
+    return projection_->forward(table_->forward(ids(text)));  // made
+  }
+};
+class Service {
+ public:
+  const torch::Tensor& lookup(const std::string& text) {
+    return cache_.insert_pinned(text, encoder_.encode(text));  // call
+  }
+ private:
+  Encoder encoder_;
+  LruCache<std::string, torch::Tensor> cache_;
+};
+)",
+                                              unbounded, "LruCache::order_ (std::list<Entry>) -> Tensor"},
+                                         Case{"what an algorithm puts behind what is there", R"(
+struct Snapshot { int step; std::vector<at::Tensor> weights; };
+class Ema {
+ public:
+  std::vector<at::Tensor> copy() const {
+    std::vector<at::Tensor> result;
+    std::transform(shadow_.begin(), shadow_.end(), std::back_inserter(result), [](const auto& t) { return t.clone(); });  // made
+    return result;
+  }
+  std::vector<at::Tensor> shadow_;
+};
+class Trainer {
+ public:
+  void step() {
+    offer({3, ema_.copy()});  // call
+  }
+  void offer(Snapshot snapshot) {
+    pool_.push_back(std::move(snapshot));  // keeps
+  }
+ private:
+  Ema ema_;
+  std::vector<Snapshot> pool_;
+};
+)",
+                                              unbounded, "Trainer::pool_ (std::vector<Snapshot>) -> Tensor"},
+                                         Case{"what an algorithm puts into a member", R"(
+class Trainer {
+ public:
+  void step() {
+    std::transform(shadow_.begin(), shadow_.end(), std::back_inserter(kept_), [](const auto& t) { return t.clone(); });  // made keeps
+  }
+ private:
+  std::vector<at::Tensor> shadow_;
+  std::vector<at::Tensor> kept_;
+};
+)",
+                                              unbounded, "Trainer::kept_ (std::vector<at::Tensor>) -> Tensor"}),
+                         [](const auto& tried) { return std::to_string(tried.index); });
+
 TEST(SourceHoldersTest, LeavesAloneWhatItCannotRead) {
   Recording recording{.steps = 18};
   recording.stacks.push_back({{.file = "/no/such/step.cpp", .line = 3, .function = "step", .owner = FrameOwner::user}});
