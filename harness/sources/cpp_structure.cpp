@@ -13,6 +13,7 @@
 #include "harness/sources/cpp_numbers.hpp"
 #include "harness/sources/cpp_types.hpp"
 #include "harness/sources/cpp_uses.hpp"
+#include "harness/sources/value_flow.hpp"
 
 namespace stepleak {
 namespace {
@@ -99,7 +100,8 @@ class Reader {
 
   void read_object(const CppContainer& object, bool is_wrapped) {
     for (const auto& use : names_.project().uses(object.name)) {
-      if (use != object.declared && names_.resolve(use).declared == object.declared) read_owner(use, is_wrapped);
+      if (use != object.declared && names_.resolve(use).declared == object.declared)
+        read_owner(use, object, is_wrapped);
     }
   }
 
@@ -136,16 +138,26 @@ class Reader {
     return owner;
   }
 
-  void read_owner(const TokenAt& use, bool is_wrapped) {
+  void read_owner(const TokenAt& use, const CppContainer& object, bool is_wrapped) {
     const auto& file = *use.file;
     const auto& next = file.token(use.token + 1);
     const auto& method = file.token(use.token + 2);
     const bool is_dropping = next.is(".") && is_wrapped && file.token(use.token + 3).is("(") &&
                              (is_emptying(method.text) || is_taking_out(method.text) || method.is("emplace"));
-    const bool is_moved = file.token(use.token - 1).is("(") && is_moving(file.token(use.token - 2).text);
+    const bool is_moved =
+        file.token(use.token - 1).is("(") && is_moving(file.token(use.token - 2).text) && !is_put_away(use, object);
     // One of many such objects goes now and then: "while (window.size() > most) window.pop_front()".
     const bool is_one_of_many = is_dropping && is_taking_out(method.text);
     if (next.is("=") || is_dropping || is_moved) add_removal(use, !is_one_of_many);
+  }
+
+  // "children.push_back(std::move(child))" of what its function has made: it lives on there, and is not filled anew.
+  [[nodiscard]] static bool is_put_away(const TokenAt& moved, const CppContainer& object) {
+    if (object.scope != CppContainer::Scope::local) return false;
+    const auto& file = *moved.file;
+    const auto move = moved.token - 2;
+    const auto first = file.token(move - 1).is("::") ? move - 2 : move;
+    return file.token(first - 1).is("(") && is_filling(file.token(first - 2).text);
   }
 
   // What is put into a place of a vector takes that of what was there. How many there are, its declaration may say.

@@ -837,8 +837,34 @@ TEST(SourceHoldersTest, NamesNoOtherBackwardPass) {
   EXPECT_EQ(line_making_graphs("loss.backward({}, true, true);", false), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Caches, SourceHoldersTest,
-                         testing::Values(Case{"an entry of a class template's list", R"(
+// A node of a tree, with what it does with each child.
+std::string tree(const std::string& statement) {
+  return R"(
+class Node : public std::enable_shared_from_this<Node> {
+ public:
+  void expand(const at::Tensor& state) {
+    auto child = std::make_shared<Node>(state * 2);  // made
+    )" + statement +
+         R"(
+  }
+  std::shared_ptr<Node> best() const {
+    size_t best = 0;
+    for (size_t i = 0; i < children_.size(); ++i) {
+      const auto& child = *children_[i];
+      if (child.mean() > score) best = i;
+    }
+    return children_[best];
+  }
+ private:
+  at::Tensor state_;
+  std::vector<std::shared_ptr<Node>> children_;
+};
+)";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Caches, SourceHoldersTest,
+    testing::Values(Case{"an entry of a class template's list", R"(
 template <typename Key, typename Value>
 class LruCache {
  public:
@@ -873,8 +899,14 @@ class Service {
   LruCache<std::string, torch::Tensor> cache_;
 };
 )",
-                                              unbounded, "LruCache::order_ (std::list<Entry>) -> Tensor"},
-                                         Case{"what an algorithm puts behind what is there", R"(
+                         unbounded, "LruCache::order_ (std::list<Entry>) -> Tensor"},
+                    Case{"children that are moved to where they are kept",
+                         tree("children_.push_back(std::move(child));  // keeps"), unbounded,
+                         "Node::children_ (std::vector<std::shared_ptr<Node>>) -> Tensor"},
+                    Case{"a child that is moved away",
+                         tree("children_.push_back(child);  // keeps\nauto gone = std::move(child);"), reset,
+                         "Node::children_ (std::vector<std::shared_ptr<Node>>) -> Tensor"},
+                    Case{"what an algorithm puts behind what is there", R"(
 struct Snapshot { int step; std::vector<at::Tensor> weights; };
 class Ema {
  public:
@@ -898,8 +930,8 @@ class Trainer {
   std::vector<Snapshot> pool_;
 };
 )",
-                                              unbounded, "Trainer::pool_ (std::vector<Snapshot>) -> Tensor"},
-                                         Case{"what an algorithm puts into a member", R"(
+                         unbounded, "Trainer::pool_ (std::vector<Snapshot>) -> Tensor"},
+                    Case{"what an algorithm puts into a member", R"(
 class Trainer {
  public:
   void step() {
@@ -910,8 +942,8 @@ class Trainer {
   std::vector<at::Tensor> kept_;
 };
 )",
-                                              unbounded, "Trainer::kept_ (std::vector<at::Tensor>) -> Tensor"}),
-                         [](const auto& tried) { return std::to_string(tried.index); });
+                         unbounded, "Trainer::kept_ (std::vector<at::Tensor>) -> Tensor"}),
+    [](const auto& tried) { return std::to_string(tried.index); });
 
 TEST(SourceHoldersTest, LeavesAloneWhatItCannotRead) {
   Recording recording{.steps = 18};
