@@ -375,3 +375,36 @@ def test_array_of_objects_is_kept_by_what_makes_it_longer_or_fills_it(places: in
     program = ARRAY_OF_OBJECTS.replace("PLACES", str(places)).replace("KEEPS", keeps)
     holder = next(h for h in found_in(program, tmp_path)["holders"] if h["container"] >= 0)
     assert holder["kept_by"]["text"] == keeps
+
+
+POOL = """
+import torch
+
+class PoolOfProgram:
+    def __init__(self):
+        self.images_of_program = []
+    def query(self, image, number):
+        if len(self.images_of_program) < SIZE:
+            self.images_of_program.append(image)
+        elif number % 2:
+            self.images_of_program.append(image)  # once it is full
+
+def program_main():
+    pool = PoolOfProgram()
+    for number in range(100):
+        image = torch.zeros(4)
+        program_tensor(image)
+        pool.query(image, number)
+        program_step()
+
+program_main()
+"""
+
+
+@pytest.mark.parametrize(("size", "line"), [(2, 11), (1000, 9)])
+def test_what_fills_a_list_only_while_it_is_short_is_not_named_once_it_is_long(
+    size: int, line: int, tmp_path: Path
+) -> None:
+    found = found_in(POOL.replace("SIZE", str(size)), tmp_path)
+    holder = next(holder for holder in found["holders"] if holder["container"] >= 0)
+    assert holder["kept_by"]["line"] == line, holder

@@ -53,6 +53,10 @@ class Capacity:
         known = [limit for limit in limits if limit is not None]
         return self._facts.at("bounded", fills[0], -1 if -1 in known else max(known))
 
+    def is_over(self, fill: Use) -> bool:
+        """Whether it is filled there only while it is shorter than it is by now."""
+        return 0 < (self._limit(fill) or 0) < length_of(self._facts.container)
+
     def laid_out(self, uses: list[Use]) -> Structure | None:
         """What was made with all its places, and is filled by their numbers, whatever counts these."""
         late = [u for u in uses if not self._facts.runs.is_set_up(u)]

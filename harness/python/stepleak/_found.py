@@ -150,7 +150,7 @@ class Found:
         try:
             linking = search.objects[links] if links >= 0 else search.objects[-1]
             link = type_name(linking) if is_link else ""
-            statement = self._statements.keeping(search, place, chain, container.fills, link, born)
+            statement = self._statements.keeping(search, place, chain, container.fills, link, born, container.over)
             if links >= 0 and buffer is None and not makes_of_itself(statement):
                 statement = self._statements.behind(self._place_behind(search, links)) or statement
             if structure == UNKNOWN_STRUCTURE:

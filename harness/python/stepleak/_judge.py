@@ -34,6 +34,8 @@ class Judged:
     structure: Structure = UNKNOWN
     fills: tuple[Use, ...] = ()
     """What surely fills it and is no part of the set-up, where the sources were asked."""
+    over: tuple[Use, ...] = ()
+    """What fills it while it is short, which it is no more; others go on."""
     is_taken_from: bool = False
     """Whether something else takes items, too: that some go does not say that what may keep it small has run."""
     are_items_used: bool = False
@@ -93,9 +95,11 @@ class Judge:
         resolved = self._facts.resolved()
         fills = [u for u in resolved if u.kind == "fill" and u.is_sure and not self._facts.runs.is_set_up(u)]
         structure = self._structure(resolved)
+        over = tuple(fill for fill in fills if self._capacity.is_over(fill))
         return Judged(
             structure,
-            tuple(fills or self._lookups()),
+            tuple(fill for fill in fills if fill not in over) or tuple(fills or self._lookups()),
+            over=over if len(over) < len(fills) else (),
             is_taken_from=structure.kind == "conditional" and self._is_expiry,
             are_items_used=self._facts.places.are_items_used(),
         )

@@ -56,17 +56,20 @@ class Statements:
         fills: tuple[Use, ...],
         link: str = "",
         born: Collection[Position] = (),
+        over: tuple[Use, ...] = (),
     ) -> dict[str, Any]:
         """Of what lies at a place; `no_statement()` where none is found. `chain`: from the root to a container.
         `fills`: uses of that. `link`: the type of what is kept, where each keeps the one before it. `born`: where that
-        was made."""
+        was made. `over`: uses that fill it no more."""
         if _is_gradient(search.objects) and (making := self._sources.statement_making_graphs())["file"]:
             return making
         if search.waits_at is not None and not chain:
             # Each has a function of its own, which does not go on.
             return self._sources.statement_at(*search.waits_at)
         ways = self._ways_to(search, place, chain, fills, link, born)
-        statement = next((statement for statement in ways if statement["file"]), no_statement())
+        past = {(use.module.file, getattr(use.module.statement(use.node), "lineno", 0)) for use in over}
+        found = (statement for statement in ways if (statement["file"], statement["line"]) not in past)
+        statement = next((statement for statement in found if statement["file"]), no_statement())
         # What calls a library is the user's to change, and not what that does then.
         if statement["file"] and not self._files.has(statement["file"]):
             calling = (self._calling_library(place, chain), self._sources.statement_calling_owner(place, born))
