@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from stepleak import _epochs, _known, _load, _on_leak, _options, _signal_errors, _torch
 from stepleak._frames import Call
-from stepleak._load import AnotherRunError, UsageError
+from stepleak._load import UsageError
 from stepleak._on_leak import OnLeak
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _one_judge() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise (AnotherRunError if "another check or watch" in str(error) else UsageError)(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:

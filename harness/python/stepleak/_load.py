@@ -31,8 +31,9 @@ class UsageError(Exception):
         self.remedy = remedy
 
 
-class AnotherRunError(UsageError):
-    """A check or watch runs in this process already."""
+def is_of_another_run(error: BaseException) -> bool:
+    """Whether something was not judged as a check or watch runs in this process already."""
+    return isinstance(error, UsageError) and error.what.startswith("another check or watch is running")
 
 
 def seed_everything(seed: int) -> None:

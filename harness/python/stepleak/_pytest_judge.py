@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stepleak import _options, _pytest_gpu, _pytest_known
-from stepleak._load import AnotherRunError
+from stepleak._load import is_of_another_run
 from stepleak._pytest_logs import StepLogs
 
 PROPERTY = "stepleak"
@@ -36,11 +36,12 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
     own = raised[0] if result.verdict == "failure" and raised else None
-    if not isinstance(own, (pytest.skip.Exception, AnotherRunError)):  # of which nothing was judged
+    judges_itself = own is not None and is_of_another_run(own)
+    if not judges_itself and not isinstance(own, pytest.skip.Exception):  # of which nothing was judged
         item.user_properties.append((PROPERTY, result.verdict))
         item.user_properties.append((f"{PROPERTY}.steps", result.steps))
-    if isinstance(own, AnotherRunError):
-        returned = step()  # it judges something itself: once, as without us
+    if judges_itself:
+        returned = step()  # once, as without us
         if inspect.iscoroutine(returned):
             asyncio.run(returned)
         return
