@@ -173,12 +173,13 @@ Trace trace_from_json(const Json& json) {
   // A record pass of no step is none.
   if (json.contains("explained_from") && count_from(json.at("explained_from")) > 0 &&
       count_from(json.at("explained_steps")) > 0) {
-    trace.add_recording(
-        {.pass = {.type = PassType::record,
-                  .first_step = count_from(json.at("explained_from")),
-                  .planned_steps = count_from(json.at("explained_steps")),
-                  .stride = json.contains("explain_stride") ? count_from(json.at("explain_stride")) : 1},
-         .steps = count_from(json.at("explained_steps"))});
+    const auto stride = json.contains("explain_stride") ? count_from(json.at("explain_stride")) : 1;
+    if (stride < 1) throw failure_error(fmt::format("explain_stride is {}: give every how many steps", stride));
+    trace.add_recording({.pass = {.type = PassType::record,
+                                  .first_step = count_from(json.at("explained_from")),
+                                  .planned_steps = count_from(json.at("explained_steps")),
+                                  .stride = stride},
+                         .steps = count_from(json.at("explained_steps"))});
   }
   return trace;
 }

@@ -122,6 +122,16 @@ TEST(SerialiseTest, ReadsARecordPassOfNoStepAsNone) {
   EXPECT_EQ(to_json(result_from_json(read)), read);
 }
 
+TEST(SerialiseTest, RefusesARecordPassOfEveryZerothStep) {
+  auto result = leaking_result();
+  result.trace.add_recording({.pass = {.type = PassType::record, .first_step = 3, .stride = 2}, .steps = 4});
+  auto text = to_json(result);
+  const std::string stride = "\"explain_stride\": 2";
+  ASSERT_NE(text.rfind(stride), std::string::npos);
+  text.replace(text.rfind(stride), stride.size(), "\"explain_stride\": 0");
+  EXPECT_THROW((void)result_from_json(text), Error);
+}
+
 TEST(SerialiseTest, EscapesWhatATerminalHeedsAndNothingElse) {
   auto result = leaking_result();
   result.notes = {"\x1b[2J \xc2\x9b\x33\x31m \x7f", "\xc3\xa9, a\xc2\xa0space"};
