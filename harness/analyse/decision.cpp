@@ -108,12 +108,14 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
   const SeriesKey blocks{Counter::live_blocks, key.device};
   const bool are_blocks_flat = are_bytes && trends.of(blocks).is_flat();
   // The tooth of something large hides in the bytes what small blocks add to them.
-  const bool are_more_blocks = are_bytes && !are_blocks_flat && has_upward_trend(values_of(trace, blocks, judged));
+  const auto are_more_blocks = [&] {
+    return are_bytes && !are_blocks_flat && has_upward_trend(values_of(trace, blocks, judged));
+  };
   const auto take_for_trembling = [&] {
     state = TrendState::flat;
     if (are_bytes) ledger.noise = noise_of(values);
   };
-  if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && !are_more_blocks) {
+  if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && !are_more_blocks()) {
     if (std::all_of(devices.begin(), devices.end(), is_young)) {
       state = TrendState::flat;
     } else if (judged.count() >= policy.leak_steps &&

@@ -20,7 +20,7 @@ using SourceNames = std::set<std::string, std::less<>>;
 /// compressed. `object`: its bytes.
 [[nodiscard]] SourceNames sources_named_in(std::string_view object);
 
-/// The same of the program and of all libraries that are loaded into it, but for our own.
+/// The same of the program and of all libraries that are loaded into it, but for our own and torch's.
 [[nodiscard]] SourceNames linked_sources();
 
 }  // namespace stepleak

@@ -46,6 +46,12 @@ std::vector<std::string> user_files(const Recording& recording, const std::set<i
   return {files.begin(), files.end()};
 }
 
+// Of a step in Python alone, what is linked says nothing.
+CppProject project_of(const std::vector<std::string>& files) {
+  const bool is_compiled = std::any_of(files.begin(), files.end(), is_unit_of_cpp);
+  return CppProject(files, {}, is_compiled ? linked_sources() : SourceNames());
+}
+
 // As a C++ programmer writes it.
 std::string name_of(const CppContainer& container) {
   switch (container.scope) {
@@ -76,7 +82,7 @@ class Search {
   explicit Search(Recording& recording)
       : recording_(recording),
         stacks_(stacks_of(recording)),
-        project_(user_files(recording, stacks_), {}, linked_sources()),
+        project_(project_of(user_files(recording, stacks_))),
         names_(project_),
         flow_(names_) {}
 

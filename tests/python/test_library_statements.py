@@ -19,6 +19,19 @@ import torch
 from holder_search import STEPS, holder_of_first, search
 
 
+def holders_of_hooks(file: Any) -> list[dict[str, Any]]:
+    """Of a layer that gets one more in each step, with a file in which that may be done."""
+    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            root.layer.register_forward_hook(lambda *_: None)
+        return []
+
+    holders: list[dict[str, Any]] = search(root, keep, (str(file),))["holders"]
+    return holders
+
+
 def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
     file = tmp_path / "training.py"
     lines = [
@@ -29,14 +42,7 @@ def test_hook_whose_handle_is_removed_keeps_nothing(tmp_path: Any) -> None:
         "    layer.register_forward_hook(hook)",
     ]
     file.write_text("\n".join(lines), encoding="utf-8")
-    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
-
-    def keep() -> list[int]:
-        for _ in range(STEPS):
-            root.layer.register_forward_hook(lambda *_: None)
-        return []
-
-    holders = search(root, keep, (str(file),))["holders"]
+    holders = holders_of_hooks(file)
     assert [(holder["text"], holder["line"]) for holder in holders][:1] == [("layer.register_forward_hook(hook)", 5)]
 
 
@@ -46,14 +52,7 @@ def test_hook_whose_removal_an_error_may_pass_over_is_named_where_no_other_is(tm
         "def recording(layer, hook):\n    handle = layer.register_forward_hook(hook)\n    yield\n    handle.remove()\n",
         encoding="utf-8",
     )
-    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
-
-    def keep() -> list[int]:
-        for _ in range(STEPS):
-            root.layer.register_forward_hook(lambda *_: None)
-        return []
-
-    holder = search(root, keep, (str(file),))["holders"][0]
+    holder = holders_of_hooks(file)[0]
     assert (holder["text"], holder["line"]) == ("handle = layer.register_forward_hook(hook)", 2)
 
 
@@ -81,14 +80,7 @@ def test_hook_whose_handle_is_put_away_is_named_where_it_is_registered(keeping: 
         "    layers[0].register_forward_hook(hook).remove()",
     ]
     file.write_text("\n".join(lines), encoding="utf-8")
-    root: Any = types.SimpleNamespace(layer=torch.nn.Linear(4, 4))
-
-    def keep() -> list[int]:
-        for _ in range(STEPS):
-            root.layer.register_forward_hook(lambda *_: None)
-        return []
-
-    holder = search(root, keep, (str(file),))["holders"][0]
+    holder = holders_of_hooks(file)[0]
     assert (holder["text"], holder["line"]) == (keeping, 4)
 
 
