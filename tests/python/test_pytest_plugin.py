@@ -118,13 +118,18 @@ def test_what_a_test_raises_or_skips_stays_its_own(pytester: pytest.Pytester) ->
         def test_has_a_wrong_option():
             pass
 
+        def test_has_one_written_wrongly(no_leak):
+            no_leak(lambda: None, efort="quick")
+
         @pytest.mark.no_leak("nightly")
         def test_has_an_option_without_its_name():
             pass
         """,
     )
-    result.assert_outcomes(failed=3, skipped=1)
-    result.stdout.fnmatch_lines(["*assert 0 == 1*", "*unexpected keyword argument 'speed'*"])
+    result.assert_outcomes(failed=4, skipped=1)
+    result.stdout.fnmatch_lines(["*assert 0 == 1*", "no_leak: *unexpected keyword argument 'speed'*"])
+    result.stdout.fnmatch_lines(["no_leak: *unexpected keyword argument 'efort'. Did you mean 'effort'?"])
+    result.stdout.no_fnmatch_line("*During handling of*")
     result.stdout.fnmatch_lines(["*no_leak takes its options by name*no 'nightly'*"])
 
 

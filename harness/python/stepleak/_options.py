@@ -7,6 +7,7 @@ Told before the core sees it, which would tell of C++ types.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import operator
 import os
@@ -102,7 +103,9 @@ def checked(function: str, target: str, given: Mapping[str, Any]) -> Checked:
     """
     __tracebackhide__ = True
     if unknown := [name for name in given if name not in DEFAULTS]:
-        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
+        near = difflib.get_close_matches(unknown[0], DEFAULTS, n=1)
+        meant = f". Did you mean {near[0]!r}?" if near else f"; there are {', '.join(DEFAULTS)}"
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}{meant}")
     options: dict[str, Any] = {**DEFAULTS, **given, "target": target}
     entries = ignored(options.pop("ignore"))
     for name in _TEXTS:

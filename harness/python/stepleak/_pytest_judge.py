@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stepleak import _options, _pytest_gpu, _pytest_known
-from stepleak._load import is_of_another_run
+from stepleak._load import UsageError, is_of_another_run
 from stepleak._pytest_logs import StepLogs
 
 PROPERTY = "stepleak"
@@ -35,6 +35,11 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
             result = stepleak.check(_keeping(step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
+    except (UsageError, TypeError) as error:
+        if is_of_another_run(error):
+            raise
+        # Of its options: frames of ours do not help who wrote them.
+        raise pytest.fail.Exception(f"no_leak: {error}", pytrace=False) from None
     own = raised[0] if result.verdict == "failure" and raised else None
     judges_itself = own is not None and is_of_another_run(own)
     if not judges_itself and not isinstance(own, pytest.skip.Exception):  # of which nothing was judged
