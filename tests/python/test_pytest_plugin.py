@@ -119,7 +119,7 @@ def test_what_a_test_raises_or_skips_stays_its_own(pytester: pytest.Pytester) ->
             pass
 
         def test_has_one_written_wrongly(no_leak):
-            no_leak(lambda: None, efort="quick")
+            no_leak(lambda: None, efforts="quick")
 
         @pytest.mark.no_leak("nightly")
         def test_has_an_option_without_its_name():
@@ -128,7 +128,7 @@ def test_what_a_test_raises_or_skips_stays_its_own(pytester: pytest.Pytester) ->
     )
     result.assert_outcomes(failed=4, skipped=1)
     result.stdout.fnmatch_lines(["*assert 0 == 1*", "no_leak: *unexpected keyword argument 'speed'*"])
-    result.stdout.fnmatch_lines(["no_leak: *unexpected keyword argument 'efort'. Did you mean 'effort'?"])
+    result.stdout.fnmatch_lines(["no_leak: *unexpected keyword argument 'efforts'. Did you mean 'effort'?"])
     result.stdout.no_fnmatch_line("*During handling of*")
     result.stdout.fnmatch_lines(["*no_leak takes its options by name*no 'nightly'*"])
 

@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/source_case.hpp"
+
+namespace stepleak {
+namespace {
+
+using enum StructureType;
+
+INSTANTIATE_TEST_SUITE_P(
+    OfOneMember, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"nothing takes out", trainer(""), unbounded, kLosses},
+        SourceCase{"read only", trainer("log(at::stack(losses_), losses_.size(), losses_.back());"), unbounded,
+                   kLosses},
+        SourceCase{"read by known functions", trainer("at::stack(losses_).mean(); for (auto& x : losses_) x.sum();"),
+                   unbounded, kLosses},
+        SourceCase{"trimmed at a constant",
+                   trainer("if (losses_.size() > kMost) losses_.erase(losses_.begin());",
+                           "static constexpr std::size_t kMost = 300;"),
+                   bounded, kLosses, 300},
+        SourceCase{"trimmed at what a constant of another class is",
+                   trainer("if (losses_.size() > most_) losses_.erase(losses_.begin());", "int most_ = limit();"),
+                   bounded, kLosses},
+        SourceCase{"trimmed elsewhere",
+                   trainer("trim();", "void trim() { while (losses_.size() > 7) losses_.pop_back(); }"), bounded,
+                   kLosses, 7},
+        SourceCase{"its length is logged", trainer("if (losses_.size() > 300) std::puts(\"many\");"), unbounded,
+                   kLosses},
+        SourceCase{
+            "one of them by chance",
+            trainer("show_one(losses_[random() % losses_.size()]);") + "void show_one(const at::Tensor& loss) {}",
+            unbounded, kLosses},
+        SourceCase{"its length is a number modulo another", trainer("const auto id = losses_.size(); show(id % 4096);"),
+                   unbounded, kLosses},
+        SourceCase{"emptied at each multiple of a length", trainer("if (losses_.size() % 64 == 0) losses_.clear();"),
+                   bounded, kLosses, 64},
+        SourceCase{"emptied where no remainder is left", trainer("if (!(losses_.size() % kMost)) losses_.clear();"),
+                   bounded, kLosses},
+        SourceCase{"its length is asserted", trainer("EXPECT_LT(losses_.size(), 300); assert(losses_.size() < 300);"),
+                   unbounded, kLosses},
+        SourceCase{"emptied now and then", trainer("if (++n_ % 50 == 0) losses_.clear();", "int n_ = 0;"), reset,
+                   kLosses},
+        SourceCase{"replaced now and then", trainer("if (++n_ % 50 == 0) losses_ = {};", "int n_ = 0;"), reset,
+                   kLosses},
+        SourceCase{"swapped", trainer("if (++n_ % 50 == 0) std::swap(losses_, old_);", "int n_ = 0;"), reset, kLosses},
+        SourceCase{"emptied by what no step calls", trainer("", "void reset() { losses_.clear(); }"), uncalled,
+                   kLosses},
+        SourceCase{"emptied by another object's method of that name",
+                   trainer("meter_.reset();",
+                           "void reset() { losses_.clear(); } struct Meter { void reset() {} }; Meter meter_;"),
+                   uncalled, kLosses},
+        SourceCase{"emptied in an object of another class",
+                   trainer("report(result_);", "Result result_;") +
+                       "struct Result { std::vector<at::Tensor> losses_; };\nvoid report(Result& result) { "
+                       "result.losses_.clear(); }",
+                   unbounded, kLosses},
+        SourceCase{"emptied by its constructor", trainer("", "public:\n Trainer() { losses_.clear(); }"), unbounded,
+                   kLosses},
+        SourceCase{"emptied by its destructor", trainer("", "~Trainer() { losses_.clear(); }"), unbounded, kLosses},
+        SourceCase{"one is taken out", trainer("if (n_++ % 2 == 0) losses_.pop_back();", "int n_ = 0;"), conditional,
+                   kLosses},
+        SourceCase{"a reference goes on", trainer("auto& same = losses_; if (same.size() > 9) same.clear();"), bounded,
+                   kLosses, 9},
+        SourceCase{"a constant reference goes on", trainer("const auto& same = losses_; same.size();"), unbounded,
+                   kLosses},
+        SourceCase{"a function trims it",
+                   trainer("trim(losses_);") +
+                       "void trim(std::vector<at::Tensor>& list) { if (list.size() > 8) list.clear(); }",
+                   bounded, kLosses, 8},
+        SourceCase{"a function reads it",
+                   trainer("show(losses_);") + "void show(const std::vector<at::Tensor>& list) {}", unbounded, kLosses},
+        SourceCase{"a function that is not known gets it", trainer("show(losses_);"), unknown, kLosses},
+        SourceCase{"a macro names it", "#define FLUSH() losses_.clear()\n" + trainer("FLUSH();"), unknown, kLosses}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfGuards, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"until a counter is high",
+                   test_with("std::vector<at::Tensor> kept;",
+                             "auto x = at::rand(4);\nif (++n < 300) kept.push_back(x);  // keeps"),
+                   conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"every seventh",
+                   test_with("std::vector<at::Tensor> kept;",
+                             "auto x = at::rand(4);\nif (++n % 7 == 0) kept.push_back(x);  // keeps"),
+                   unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"left early by a counter",
+                   test_with("std::vector<at::Tensor> kept;",
+                             "auto x = at::rand(4);\nif (++n > 300) return;\nkept.push_back(x);  // keeps"),
+                   conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"by a flag that nobody changes",
+                   test_with("std::vector<at::Tensor> kept; const bool on = true;",
+                             "auto x = at::rand(4);\nif (on) kept.push_back(x);  // keeps"),
+                   unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{
+            "by a flag that the step changes",
+            test_with("std::vector<at::Tensor> kept; bool on = true;",
+                      "auto x = at::rand(4);\nif (on) kept.push_back(x);  // keeps\nif (++n == 200) on = false;"),
+            conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{
+            "once a key",
+            test_with(
+                "std::map<int, at::Tensor> kept;",
+                "auto x = at::rand(4);\nconst int key = n++ % 9;\nif (!kept.count(key)) kept[key] = x;  // keeps"),
+            keyed, "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"by a count",
+                   test_with("std::map<int, at::Tensor> kept;", "auto x = at::rand(4);\nkept[n++] = x;  // keeps"),
+                   unbounded, "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true}));
+
+// A cache of masks; `key`: by what a step asks for one.
+std::string masks_by(const std::string& key, const std::string& raise) {
+  return "struct Masks {\n std::map<std::pair<int, int>, at::Tensor> masks;\n int position = 0;\n"
+         " at::Tensor mask(int length, int offset) {\n  auto& entry = masks[{length, offset}];  // keeps\n"
+         "  if (!entry.defined()) entry = at::ones(length);  // made\n  return entry;\n }\n"
+         " void step() {\n  const int length = 8 + next() % 4;\n  auto shown = mask(length, " +
+         key + ").sum();  // call\n  " + raise + "\n }\n};\n";
+}
+
+const std::string kMasks = "Masks::masks (std::map<std::pair<int,int>,at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfKeys, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"a position that grows", masks_by("position", "position += length;"), unbounded, kMasks},
+        SourceCase{"a position that begins again",
+                   masks_by("position", "position += length; if (full()) position = 0;"), keyed, kMasks},
+        SourceCase{"a remainder of it", masks_by("position % 2", "position += length;"), keyed, kMasks},
+        SourceCase{"lengths only", masks_by("length", "position += length;"), keyed, kMasks},
+        SourceCase{"a place of the step's own",
+                   test_with("", "std::map<int, at::Tensor> parts;\nauto& part = parts[n];\npart = at::rand(4);"),
+                   unknown, "", -1, true},
+        SourceCase{"a name with a number",
+                   test_with("std::map<std::string, at::Tensor> kept;",
+                             "auto x = at::rand(4);\nkept.emplace(\"id-\" + std::to_string(n++), x);  // keeps"),
+                   unbounded, "local kept (std::map<std::string,at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"a name with a number that comes again",
+                   test_with("std::map<std::string, at::Tensor> kept;",
+                             "auto x = at::rand(4);\nkept.emplace(\"id-\" + std::to_string(n++ % 96), x);  // keeps"),
+                   keyed, "local kept (std::map<std::string,at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"a number of the step's own",
+                   test_with("std::map<int, at::Tensor> kept;",
+                             "int i = 0;\nfor (auto& x : at::rand(4).split(1)) kept[i++] = x;  // keeps"),
+                   keyed, "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"a number that another one has",
+                   test_with("std::map<int, at::Tensor> kept;", "auto x = at::rand(4);\nkept[m] = x;  // keeps\n++n;"),
+                   keyed, "local kept (std::map<int,at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"once a counter is high",
+                   test_with("std::vector<at::Tensor> kept;",
+                             "auto x = at::rand(4);\nif (++n > 50) kept.push_back(x);  // keeps"),
+                   unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"once a counter is high that goes back",
+                   test_with("std::vector<at::Tensor> kept;",
+                             "auto x = at::rand(4);\nif (++n > 50) kept.push_back(x);  // keeps\nif (n == 60) n = 0;"),
+                   conditional, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true},
+        SourceCase{"not before a counter is high",
+                   test_with("std::vector<at::Tensor> kept;",
+                             "auto x = at::rand(4);\nif (++n < 50) return;\nkept.push_back(x);  // keeps"),
+                   unbounded, "local kept (std::vector<at::Tensor>) -> Tensor", -1, true}));
+
+// A node of a tree, with what it does with each child.
+std::string tree(const std::string& statement) {
+  return R"(
+class Node : public std::enable_shared_from_this<Node> {
+ public:
+  void expand(const at::Tensor& state) {
+    auto child = std::make_shared<Node>(state * 2);  // made
+    )" + statement +
+         R"(
+  }
+  std::shared_ptr<Node> best() const {
+    size_t best = 0;
+    for (size_t i = 0; i < children_.size(); ++i) {
+      const auto& child = *children_[i];
+      if (child.mean() > score) best = i;
+    }
+    return children_[best];
+  }
+ private:
+  at::Tensor state_;
+  std::vector<std::shared_ptr<Node>> children_;
+};
+)";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Caches, SourceHoldersTest,
+    testing::Values(SourceCase{"an entry of a class template's list", R"(
+template <typename Key, typename Value>
+class LruCache {
+ public:
+  const Value& insert_pinned(const Key& key, Value value) {
+    order_.push_front(Entry{key, std::move(value), 1});  // keeps
+    index_[key] = order_.begin();
+    return order_.front().value;
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    Value value;
+    int pins;
+  };
+  std::list<Entry> order_;
+  std::unordered_map<Key, typename std::list<Entry>::iterator> index_;
+};
+class Encoder {
+ public:
+  torch::Tensor encode(const std::string& text) {
+    return projection_->forward(table_->forward(ids(text)));  // made
+  }
+};
+class Service {
+ public:
+  const torch::Tensor& lookup(const std::string& text) {
+    return cache_.insert_pinned(text, encoder_.encode(text));  // call
+  }
+ private:
+  Encoder encoder_;
+  LruCache<std::string, torch::Tensor> cache_;
+};
+)",
+                               unbounded, "LruCache::order_ (std::list<Entry>) -> Tensor"},
+                    SourceCase{"children that are moved to where they are kept",
+                               tree("children_.push_back(std::move(child));  // keeps"), unbounded,
+                               "Node::children_ (std::vector<std::shared_ptr<Node>>) -> Tensor"},
+                    SourceCase{"a child that is moved away",
+                               tree("children_.push_back(child);  // keeps\nauto gone = std::move(child);"), reset,
+                               "Node::children_ (std::vector<std::shared_ptr<Node>>) -> Tensor"},
+                    SourceCase{"what an algorithm puts behind what is there", R"(
+struct Snapshot { int step; std::vector<at::Tensor> weights; };
+class Ema {
+ public:
+  std::vector<at::Tensor> copy() const {
+    std::vector<at::Tensor> result;
+    std::transform(shadow_.begin(), shadow_.end(), std::back_inserter(result), [](const auto& t) { return t.clone(); });  // made
+    return result;
+  }
+  std::vector<at::Tensor> shadow_;
+};
+class Trainer {
+ public:
+  void step() {
+    offer({3, ema_.copy()});  // call
+  }
+  void offer(Snapshot snapshot) {
+    pool_.push_back(std::move(snapshot));  // keeps
+  }
+ private:
+  Ema ema_;
+  std::vector<Snapshot> pool_;
+};
+)",
+                               unbounded, "Trainer::pool_ (std::vector<Snapshot>) -> Tensor"},
+                    SourceCase{"what an algorithm puts into a member", R"(
+class Trainer {
+ public:
+  void step() {
+    std::transform(shadow_.begin(), shadow_.end(), std::back_inserter(kept_), [](const auto& t) { return t.clone(); });  // made keeps
+  }
+ private:
+  std::vector<at::Tensor> shadow_;
+  std::vector<at::Tensor> kept_;
+};
+)",
+                               unbounded, "Trainer::kept_ (std::vector<at::Tensor>) -> Tensor"}),
+    [](const auto& tried) { return std::to_string(tried.index); });
+
+}  // namespace
+}  // namespace stepleak

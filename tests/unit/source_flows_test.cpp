@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: The stepleak authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/source_case.hpp"
+
+namespace stepleak {
+namespace {
+
+using enum StructureType;
+
+// A custom autograd function with a statement before it returns its output.
+std::string function_with(const std::string& statement) {
+  return "struct Swish : Function<Swish> {\n static at::Tensor forward(AutogradContext* context, at::Tensor x) {\n"
+         "  auto output = x * at::sigmoid(x);  // made\n  " +
+         statement + "\n  return output;\n }\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfContexts, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"its own output", function_with("context->saved_data[\"output\"] = output;  // keeps"), unknown,
+                   "context->saved_data (AutogradContext) -> Tensor"},
+        SourceCase{"its input", function_with("context->saved_data[\"x\"] = x;"), unknown, ""},
+        SourceCase{"detached", function_with("context->saved_data[\"output\"] = output.detach();"), unknown, ""},
+        SourceCase{"something else", function_with("auto gate = output * 2;\n  context->saved_data[\"gate\"] = gate;"),
+                   unknown, ""},
+        SourceCase{"saved for backward", function_with("context->save_for_backward({x, output});"), unknown, ""}));
+
+const std::string kPending = "local pending (std::vector<std::future<at::Tensor>>) -> Tensor";
+
+// A step that hands a task to a pool; `before` and `after` stand around that.
+std::string task_with(const std::string& declared, const std::string& before, const std::string& after) {
+  return "TEST(A, B) {\n" + declared + "\n auto step = [&] {\n  " + before + "pool.submit([&] {\n" +
+         "   return at::rand(4);  // made\n  })" + after + "\n };\n}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfFutures, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"kept at once",
+                   task_with("std::vector<std::future<at::Tensor>> pending;", "pending.push_back(  // keeps\n", ");"),
+                   unbounded, kPending, -1, true},
+        SourceCase{"kept later",
+                   task_with("std::vector<std::future<at::Tensor>> pending;",
+                             "auto future = ", ";\n  pending.push_back(std::move(future));  // keeps"),
+                   unbounded, kPending, -1, true},
+        SourceCase{"waited for", task_with("double sum = 0;", "auto future = ", ";\n  sum += future.get().item();"),
+                   unknown, "", -1, true},
+        SourceCase{"the task itself",
+                   task_with("std::vector<std::function<at::Tensor()>> tasks;", "tasks.push_back(", ");"), unknown, "",
+                   -1, true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfStreams, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"saved into one of many",
+                   test_with("std::map<int, std::unique_ptr<std::stringstream>> saved;",
+                             "auto stream = std::make_unique<std::stringstream>();\ntorch::save(model, *stream);\n"
+                             "saved[n++] = std::move(stream);  // keeps"),
+                   unbounded, "local saved (std::map<int,std::unique_ptr<std::stringstream>>) -> Tensor", -1, true},
+        SourceCase{
+            "saved into a file",
+            "struct Saver {\n std::vector<std::ofstream*> files;\n void step() {\n  auto* file = new std::ofstream();\n"
+            "  torch::save(model, *file);  // made\n  files.push_back(file);\n }\n};\n",
+            unknown, ""},
+        SourceCase{
+            "a log",
+            "struct Log {\n std::ostringstream text;\n void step() {\n  text << at::rand(4);  // made, keeps\n }\n};\n",
+            unbounded, "Log::text (std::ostringstream)"},
+        SourceCase{"a log that is emptied",
+                   "struct Log {\n int n = 0;\n std::ostringstream text;\n void step() {\n"
+                   "  text << at::rand(4);  // made, keeps\n  if (++n % 50 == 0) text.str(\"\");\n }\n};\n",
+                   reset, "Log::text (std::ostringstream)"},
+        SourceCase{"a log whose flags are cleared",
+                   "struct Log {\n int n = 0;\n std::ostringstream text;\n void step() {\n"
+                   "  text << at::rand(4);  // made, keeps\n  text.clear(); show(text.str().size());\n }\n};\n",
+                   unbounded, "Log::text (std::ostringstream)"},
+        SourceCase{"a log of the step's own",
+                   test_with("", "std::ostringstream text;\ntext << at::rand(4);\nshow(text.str());"), unknown, "", -1,
+                   true}));
+
+// A trainer whose optimizer gets a new head; `before` that, something else happens.
+std::string heads_with(const std::string& before, const std::string& type = "torch::optim::Adam") {
+  return "struct Trainer {\n int n = 0;\n nn::Linear head;\n " + type +
+         " optimizer;\n void step() {\n  for (auto& group : optimizer.param_groups()) group.options().set_lr(0.1);\n "
+         " " +
+         before +
+         "\n  head = nn::Linear(64, 20);  // made\n  head->to(device);\n"
+         "  optimizer.add_param_group(OptimizerParamGroup(head->parameters()));  // keeps\n"
+         "  optimizer.zero_grad();\n  optimizer.step();\n }\n};\n";
+}
+
+const std::string kOptimizer = "Trainer::optimizer (torch::optim::Adam) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfOptimizers, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"groups stay", heads_with(""), unbounded, kOptimizer},
+        SourceCase{"groups are read",
+                   heads_with("log(optimizer.param_groups().front().params().size(), optimizer.state());"), unbounded,
+                   kOptimizer},
+        SourceCase{"the last one is taken out", heads_with("if (++n % 7 == 0) optimizer.param_groups().pop_back();"),
+                   conditional, kOptimizer},
+        SourceCase{"more than one is taken out",
+                   heads_with("if (optimizer.param_groups().size() > 1) optimizer.param_groups().pop_back();"), bounded,
+                   kOptimizer, 1},
+        SourceCase{"all are taken out", heads_with("if (++n % 7 == 0) optimizer.param_groups().clear();"), reset,
+                   kOptimizer},
+        SourceCase{"one is replaced", heads_with("optimizer.param_groups().front().params() = head->parameters();"),
+                   conditional, kOptimizer},
+        SourceCase{
+            "one is emptied",
+            heads_with("for (auto& group : optimizer.param_groups()) { if (++n % 7 == 0) group.params().clear(); }"),
+            conditional, kOptimizer},
+        SourceCase{"a new optimizer", heads_with("if (++n % 7 == 0) optimizer = torch::optim::Adam(parameters());"),
+                   reset, kOptimizer},
+        SourceCase{"a schedule has it", heads_with("torch::optim::StepLR schedule(optimizer, 30, 0.1);"), unbounded,
+                   kOptimizer},
+        SourceCase{"somebody else has it", heads_with("watch(optimizer);"), unknown, kOptimizer},
+        SourceCase{"moved by its module",
+                   "struct Trainer {\n torch::optim::Adam optimizer;\n void step() {\n"
+                   "  auto head = make();\n  head->to(device);  // made\n"
+                   "  optimizer.add_param_group(OptimizerParamGroup(head->parameters()));  // keeps\n }\n};\n",
+                   unbounded, kOptimizer},
+        SourceCase{"another one's parameters",
+                   "struct Trainer {\n torch::optim::Adam optimizer;\n void step() {\n"
+                   "  auto head = make();\n  head->to(device);  // made\n"
+                   "  optimizer.add_param_group(OptimizerParamGroup(other->parameters()));\n }\n};\n",
+                   unknown, ""}));
+
+// `statements` follow one that makes `net`, and one that makes `hidden` of it.
+std::string trial_with(const std::string& statements) {
+  return "struct Trial {\n at::Tensor weight;\n void step() {\n  auto net = std::make_shared<Net>();  // made\n"
+         "  auto hidden = net->run(weight);\n  " +
+         statements + "\n }\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfLambdas, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"a function of its own", trial_with("net->on_run = [net](int) { net->count(); };  // keeps"),
+                   unknown, "net->on_run (lambda) -> Tensor"},
+        SourceCase{"by the name of another variable",
+                   trial_with("net->on_run = [own = net] { own->count(); };  // keeps"), unknown,
+                   "net->on_run (lambda) -> Tensor"},
+        SourceCase{"all that it names", trial_with("net->on_run = [=] { net->count(); };  // keeps"), unknown,
+                   "net->on_run (lambda) -> Tensor"},
+        SourceCase{"a hook of its own",
+                   trial_with("hidden.register_hook([this, hidden](at::Tensor grad) { show(hidden); });  // keeps"),
+                   unknown, "hidden.register_hook (lambda) -> Tensor"},
+        SourceCase{"a hook of what stays",
+                   trial_with("weight.register_hook([hidden](at::Tensor grad) { return grad * hidden; });  // keeps"),
+                   unknown, "Trial::weight (at::Tensor) -> Tensor"},
+        SourceCase{
+            "of the object that its constructor makes",
+            "struct Net : nn::Module {\n Net(int in, int out) : layer(register_module(\"layer\", nn::Linear(in, "
+            "out))) {}"
+            "  // made\n nn::Linear layer;\n std::function<void()> on_run;\n};\nstruct Trial {\n void step() {\n"
+            "  auto net = std::make_shared<Net>(3, 4);  // call\n  net->on_run = [net] { net->layer; };  // keeps\n "
+            "}\n};\n",
+            unknown, "net->on_run (lambda) -> Tensor"},
+        SourceCase{"a reference", trial_with("net->on_run = [&net](int) { net->count(); };"), unknown, ""},
+        SourceCase{"all by reference", trial_with("net->on_run = [&] { net->count(); };"), unknown, ""},
+        SourceCase{"a weak pointer", trial_with("net->on_run = [weak = std::weak_ptr(net)] { weak.lock(); };"), unknown,
+                   ""},
+        SourceCase{
+            "a hook that holds numbers",
+            trial_with("hidden.register_hook([rows = hidden.size(0)](at::Tensor grad) { return grad / rows; });"),
+            unknown, ""},
+        SourceCase{"another one's function", trial_with("other.on_run = [this] { count(); };"), unknown, ""}));
+
+}  // namespace
+}  // namespace stepleak
