@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 #include "harness/analyse/storage_growth.hpp"
 #include "harness/analyse/suspects.hpp"
@@ -53,6 +55,25 @@ int earlier_holder(const Recording& recording, Device device, std::int64_t bytes
   return earlier.empty() ? -1 : earlier.back()->holder;
 }
 
+// Of all that was added, what one buffer has at least: a call that is not over has few more of its size.
+constexpr std::int64_t kMostOfItsSize = 8;
+
+// What a call that is not over holds may be a copy of the buffer beside more, such as all that is scored: of what
+// others hold, what joins what there was with what is new. Empty where none does, or only a window, which does not grow
+// with what is added.
+std::vector<const Survivor*> held_join(const Recording& recording, Device device, std::int64_t added_bytes) {
+  static const std::set<std::string, std::less<>> joins{"aten::cat",    "aten::concat", "aten::concatenate",
+                                                        "aten::hstack", "aten::vstack", "aten::constant_pad_nd"};
+  const Survivor* largest = nullptr;
+  for (const auto* tensor : survivors_where(recording, [&](const Survivor& s) {
+         return s.type == SurvivorType::tensor && s.device == device && s.holder >= 0 && joins.contains(s.op);
+       })) {
+    if (largest == nullptr || tensor->storage_bytes > largest->storage_bytes) largest = tensor;
+  }
+  if (largest == nullptr || kMostOfItsSize * largest->storage_bytes < added_bytes) return {};
+  return {largest};
+}
+
 }  // namespace
 
 std::vector<Finding> GrowingBufferDetector::detect(const Evidence& evidence) const {
@@ -63,8 +84,14 @@ std::vector<Finding> GrowingBufferDetector::detect(const Evidence& evidence) con
     auto finding = storage_finding(evidence.recording, growth, kind(), newest);
     if (finding.holder_index < 0 && !newest.empty()) {
       const auto bytes = newest.back()->bytes;
+      const auto steps = evidence.recording.pass.first_step - finding.since_step;
+      const auto added = static_cast<std::int64_t>(finding.bytes_per_step * static_cast<double>(steps));
       const auto holder = earlier_holder(evidence.recording, growth.device, bytes, finding.bytes_per_step);
-      if (holder >= 0) set_holder(evidence.recording, holder, finding);
+      if (holder >= 0) {
+        set_holder(evidence.recording, holder, finding);
+      } else if (const auto join = held_join(evidence.recording, growth.device, added); !join.empty()) {
+        finding = storage_finding(evidence.recording, growth, kind(), join);
+      }
     }
     finding.what = fmt::format("a buffer is made anew {} larger every step since step {}",
                                format_bytes(finding.bytes_per_step), finding.since_step);

@@ -155,6 +155,7 @@ class Trainer:
         self.start = self.text
         note = np.zeros(3)
         self.array = other(note)
+        self.array = self.array[note > 0]
         {statement}
 """
 

@@ -313,6 +313,29 @@ TEST(GrowingBufferDetectorTest, NamesWhoHeldTheBufferOfTheStepBefore) {
   EXPECT_EQ(holder_of_buffer(500'000 - 9 * 2048), -1);
 }
 
+// A copy that nobody is known to hold, beside what an operator made and somebody holds.
+int holder_beside_a_copy(const std::string& op, std::int64_t bytes) {
+  auto builder = leaking(2048, 0, 0);
+  builder.with_object({.type = "Tensor"}).with_holder({.held = 0});
+  builder.with_survivor({.birth_step = kSteps, .identity = 0x200, .storage = 0x200, .bytes = 900'000});
+  builder.with_survivor({.birth_step = kSteps, .identity = 0x100, .storage = 0x100, .bytes = bytes});
+  builder.with_survivor({.type = SurvivorType::tensor,
+                         .birth_step = kSteps,
+                         .identity = 0x108,
+                         .storage = 0x100,
+                         .bytes = bytes,
+                         .storage_bytes = bytes,
+                         .op = op,
+                         .holder = 0});
+  return Analysed(builder.build()).findings(GrowingBufferDetector()).front().holder_index;
+}
+
+TEST(GrowingBufferDetectorTest, NamesTheHeldJoinBesideACopyInUse) {
+  EXPECT_EQ(holder_beside_a_copy("aten::cat", 400'000), 0);
+  EXPECT_EQ(holder_beside_a_copy("aten::mul", 400'000), -1);
+  EXPECT_EQ(holder_beside_a_copy("aten::cat", 4096), -1);
+}
+
 TEST(GrowingBufferDetectorTest, IgnoresOneMoreBlockAStep) {
   auto builder = leaking(2048, 1, 0);
   EXPECT_FALSE(kinds_of(builder).contains(Kind::growing_buffer));

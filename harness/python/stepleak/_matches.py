@@ -101,6 +101,8 @@ def _match_part(node: ast.Assign, target: ast.expr, value: ast.expr, place: Plac
     is_new = isinstance(value, ast.Constant) or makes_empty(value)
     if is_new and not is_item_at(target, place, owner) and not _takes_over(value, place.way, owner):
         return None
+    if _is_part_of(value, place.way, owner):
+        return None
     return _match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
 
 
@@ -210,6 +212,11 @@ def makes_empty(value: ast.expr) -> bool:
         return False
     name = called_name(value)
     return len(value.args) <= (name == "defaultdict") and name in _CONTAINERS
+
+
+def _is_part_of(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether it is a part of what is at a place, as of a buffer that is cut: `self.keys[kept]`."""
+    return isinstance(value, ast.Subscript) and leads_to(value.value, way, owner)
 
 
 def _takes_over(value: ast.expr, way: list[Access], owner: str) -> bool:
