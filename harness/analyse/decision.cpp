@@ -392,7 +392,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   const bool may_prove_host = host.is_leak && policy.clean_steps >= Policy{}.clean_steps;
   const bool are_objects_kept =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
-  const bool is_host_settled = host.is_settled || (host.is_decaying && may_decay);
+  const bool is_host_settled = host.is_settled || (host.is_fading && may_decay);
   const bool is_suspect = are_few_objects_suspect(trace, trends, host, policy);
   const bool are_few_kept = is_suspect && !trace.recordings().empty();
   const bool are_awaited = are_few_objects_awaited(trace, trends, host, policy);

@@ -43,9 +43,9 @@ std::string DeviceGrowth::unsettled(bool may_decay) const {
   const auto named = [&](Counter counter) { return to_string(SeriesKey{counter, device}); };
   if (!reserved.is_flat() && !live.is_growing()) return named(Counter::reserved_bytes);
   if (waiting.is_growing()) return named(Counter::active_bytes);
-  if (!outside.is_flat() && !(may_decay && is_outside_decaying)) return named(Counter::outside_bytes);
+  if (!outside.is_flat() && !(may_decay && is_fading(outside_decay))) return named(Counter::outside_bytes);
   const bool are_objects_settled = objects.is_flat() || objects.per_step < kObjectFloor;
-  return are_objects_settled || (may_decay && are_objects_decaying) ? "" : named(Counter::cuda_objects);
+  return are_objects_settled || (may_decay && is_fading(objects_decay)) ? "" : named(Counter::cuda_objects);
 }
 
 std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& trends) {
@@ -59,8 +59,8 @@ std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& tr
                        .private_pool = trends.of({Counter::private_pool_bytes, device}),
                        .outside = trends.of({Counter::outside_bytes, device}),
                        .objects = trends.of({Counter::cuda_objects, device}),
-                       .is_outside_decaying = trends.is_decaying({Counter::outside_bytes, device}),
-                       .are_objects_decaying = trends.is_decaying({Counter::cuda_objects, device})});
+                       .outside_decay = trends.decay_of({Counter::outside_bytes, device}),
+                       .objects_decay = trends.decay_of({Counter::cuda_objects, device})});
     auto& growth = growths.back();
     const bool is_open = growth.reserved.state == TrendState::undecided && growth.live.is_flat();
     if (is_open &&

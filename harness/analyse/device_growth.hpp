@@ -12,27 +12,27 @@ namespace stepleak {
 /// the difference between two neighbours is a ledger of its own.
 struct DeviceGrowth {
   Device device;
-  Trend live;                        ///< bytes of live tensors
-  Trend waiting;                     ///< active - live: freed, and waiting for a stream
-  Trend reserved;                    ///< what the caching allocator took from the driver
-  Trend private_pool;                ///< of that, in pools of graphs and of MemPools
-  Trend outside;                     ///< process - reserved; noisy, in steps of 2 MiB
-  Trend objects;                     ///< streams, events, raw allocations and so on, from when they are counted
-  bool is_outside_decaying = false;  ///< it rises ever more slowly, as what a library keeps for each shape does
-  bool are_objects_decaying = false;
+  Trend live;                         ///< bytes of live tensors
+  Trend waiting;                      ///< active - live: freed, and waiting for a stream
+  Trend reserved;                     ///< what the caching allocator took from the driver
+  Trend private_pool;                 ///< of that, in pools of graphs and of MemPools
+  Trend outside;                      ///< process - reserved; noisy, in steps of 2 MiB
+  Trend objects;                      ///< streams, events, raw allocations and so on, from when they are counted
+  Decay outside_decay = Decay::none;  ///< as what a library keeps for each shape rises
+  Decay objects_decay = Decay::none;
 
   /// Reserved memory that grows though live tensors do not.
   [[nodiscard]] bool is_drifting() const { return reserved.is_growing() && !live.is_growing(); }
   [[nodiscard]] bool is_leak() const {
     return is_drifting() || waiting.is_growing() || is_outside_growing() || is_keeping_objects();
   }
-  [[nodiscard]] bool is_outside_growing() const { return outside.is_growing() && !is_outside_decaying; }
+  [[nodiscard]] bool is_outside_growing() const { return outside.is_growing() && outside_decay == Decay::none; }
   /// Fewer than kObjectFloor are a pool of torch's or of a library's that fills now and then.
   [[nodiscard]] bool is_keeping_objects() const {
-    return objects.is_growing() && objects.per_step >= kObjectFloor && !are_objects_decaying;
+    return objects.is_growing() && objects.per_step >= kObjectFloor && objects_decay == Decay::none;
   }
   /// The first of these that may still turn into a leak, as far as this run shows: a ledger's name; empty where none
-  /// may. Waiting frees come and go with the device. `may_decay`: what rises ever more slowly may not.
+  /// may. Waiting frees come and go with the device. `may_decay`: what is_fading() may not.
   [[nodiscard]] std::string unsettled(bool may_decay) const;
 };
 

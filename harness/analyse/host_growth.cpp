@@ -74,6 +74,17 @@ double bytes_gained_a_step(const Recording& recording, const Holder& holder) {
   return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
 }
 
+// Whether a container that nothing ends gained so much in a record pass that it is a leak by itself: beside it the heap
+// rises ever more slowly while a cache of a library's fills, and goes on when that is full.
+bool is_kept_without_end(const Trace& trace) {
+  return std::any_of(trace.recordings().begin(), trace.recordings().end(), [](const Recording& recording) {
+    return std::any_of(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
+      return holder.is_weighed && never_ends(holder.structure) && holder.gained_entries >= kFewestEntries &&
+             bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
+    });
+  });
+}
+
 }  // namespace
 
 double mapped_bytes_lost(const Trends& trends) {
@@ -92,7 +103,8 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   if (are_replaced(trace, growth)) growth.objects.state = TrendState::flat;
   if (are_replaced_since_record(trace, trends, growth)) growth.objects.state = TrendState::undecided;
   const auto& supported = trends.supported_heap();
-  const bool is_heap_decaying = trends.is_decaying({Counter::heap_bytes});
+  const auto heap_decay = trends.decay_of({Counter::heap_bytes});
+  const bool is_heap_decaying = heap_decay == Decay::over || (heap_decay != Decay::none && !is_kept_without_end(trace));
   // A heap that rises ever more slowly is not theirs.
   const bool is_heap_theirs = supported.is_growing() && !is_heap_decaying;
   const bool are_objects_heavy =
@@ -111,9 +123,11 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   const bool is_process_settled = trends.resident().is_flat() || !trace.has({Counter::resident_bytes});
   const bool are_blocks_settled = growth.blocks.is_flat() || !trace.has({Counter::python_blocks});
   const bool is_mapped_settled = growth.mapped.is_flat() || !trace.has({Counter::mapped_bytes});
-  growth.is_decaying = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || is_heap_decaying) &&
-                       (are_blocks_settled || trends.is_decaying({Counter::python_blocks})) &&
-                       (is_mapped_settled || trends.is_decaying({Counter::mapped_bytes}));
+  const auto fades = [&](Counter counter) { return is_fading(trends.decay_of({counter})); };
+  const bool is_heap_fading = is_heap_decaying && is_fading(heap_decay);
+  growth.is_fading = is_heap_seen && are_objects_settled && (growth.heap.is_flat() || is_heap_fading) &&
+                     (are_blocks_settled || fades(Counter::python_blocks)) &&
+                     (is_mapped_settled || fades(Counter::mapped_bytes));
   growth.is_settled = (is_heap_seen ? growth.heap.is_flat() : is_process_settled) && are_objects_settled &&
                       are_blocks_settled && is_mapped_settled;
   return growth;

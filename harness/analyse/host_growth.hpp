@@ -15,7 +15,7 @@ struct HostGrowth {
   bool is_leak = false;
   bool is_seen = false;       ///< of a leak: what grows did so where it was read, and not over a record pass only
   bool is_witnessed = false;  ///< of a leak: something exact beside the heap says so, too
-  bool is_decaying = false;   ///< what is not settled rises ever more slowly: library caches that fill
+  bool is_fading = false;     ///< what is not settled rises ever more slowly, and still does: library caches that fill
   bool is_settled = false;    ///< neither can turn into a leak any more, as far as this run shows
 
   /// They grow, and are too few for a leak by their number.
@@ -26,7 +26,8 @@ struct HostGrowth {
 /// blocks above kBlockFloor, or where
 /// tracked objects grow exactly and are heavy: kSupportedFloorBytes of heap, or kHeavyObjects objects a step. A log of
 /// one small record a step is neither. What rises ever more slowly is none: libraries keep a plan for each shape that
-/// they meet. Where malloc tells nothing, RSS that still grows, or objects that do, leave it open.
+/// they meet; unless a container that nothing ends was seen to gain as much as the heap's floor. Where malloc tells
+/// nothing, RSS that still grows, or objects that do, leave it open.
 [[nodiscard]] HostGrowth host_growth_of(const Trace& trace, const Trends& trends);
 
 /// Bytes a step of mapped memory that are lost: of what is mapped a step may touch a part only, as of a thread's stack.

@@ -353,32 +353,52 @@ double misfit(Values values, const Function& f) {
   return std::max(0.0, yy - xy * xy / xx);
 }
 
-}  // namespace
+// What a series rose by in some 32 equal parts of `width` steps, of whole readings; empty where it is too short.
+struct Parts {
+  std::int64_t width = 0;
+  std::vector<std::int64_t> rises;
+};
 
-bool is_decaying(Values values, std::int64_t gap) {
+Parts parts_of(Values values, std::int64_t gap) {
   constexpr std::size_t kParts = 32;
   constexpr std::size_t kFewestParts = 16;
-  constexpr double kDecay = 0.75;
-  constexpr double kBetter = 2.0 / 3;
-  if (values.empty()) return false;
+  if (values.empty()) return {};
   const auto reading = static_cast<std::size_t>(std::max<std::int64_t>(1, gap));
   const auto width = ((values.size() - 1) / kParts + reading - 1) / reading * reading;
-  const auto parts = width == 0 ? 0 : (values.size() - 1) / width;
-  if (parts < kFewestParts) return false;
-  std::vector<std::int64_t> rises;
-  for (auto end = values.size() - 1 - (parts - 1) * width; end < values.size(); end += width) {
-    rises.push_back(values[end] - values[end - width]);
+  const auto count = width == 0 ? 0 : (values.size() - 1) / width;
+  if (count < kFewestParts) return {};
+  Parts parts{.width = static_cast<std::int64_t>(width)};
+  for (auto end = values.size() - 1 - (count - 1) * width; end < values.size(); end += width) {
+    parts.rises.push_back(values[end] - values[end - width]);
   }
+  return parts;
+}
+
+}  // namespace
+
+Decay decay_of(Values values, double floor, std::int64_t gap) {
+  constexpr double kDecay = 0.75;
+  constexpr double kBetter = 2.0 / 3;
+  constexpr double kStillFalling = 0.9;
+  const auto [width, rises] = parts_of(values, gap);
+  if (rises.empty()) return Decay::none;
+  const auto parts = std::ssize(rises);
   // What is made once does not move the median.
-  const auto middle = rises.begin() + static_cast<std::ptrdiff_t>(parts / 2);
-  const auto early = median(rises.begin() + static_cast<std::ptrdiff_t>(parts / 8), middle);
-  if (early <= 0 || static_cast<double>(median(middle, rises.end())) >= kDecay * static_cast<double>(early)) {
-    return false;
-  }
+  const auto median_of = [begin = rises.begin()](std::ptrdiff_t first, std::ptrdiff_t end) {
+    std::vector<std::int64_t> part(begin + first, begin + end);
+    return static_cast<double>(median(part.begin(), part.end()));
+  };
+  const auto early = median_of(parts / 8, parts / 2);
+  if (early <= 0 || median_of(parts / 2, parts) >= kDecay * early) return Decay::none;
   const auto line = misfit(values, [](double step) { return step; });
   const auto curve = std::min(misfit(values, [](double step) { return std::log(step); }),
                               misfit(values, [](double step) { return std::sqrt(step); }));
-  return curve < kBetter * line;
+  if (curve >= kBetter * line) return Decay::none;
+  const auto newest = median_of(parts - parts / 4, parts);
+  if (newest <= 0 || newest < floor * static_cast<double>(width)) return Decay::over;
+  return newest < kStillFalling * median_of(parts / 2, parts - parts / 4) ? Decay::falling : Decay::onto_line;
 }
+
+bool is_decaying(Values values, std::int64_t gap) { return decay_of(values, 0, gap) != Decay::none; }
 
 }  // namespace stepleak

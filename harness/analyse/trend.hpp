@@ -76,12 +76,27 @@ inline constexpr double kSlowestPart = 0.4;
 /// 5 %, over the means of sixteen equal parts of the last three quarters.
 [[nodiscard]] bool has_upward_trend(std::span<const std::int64_t> values);
 
-/// Whether a series that rises does so ever more slowly, as what fills does and a leak does not. Both must say so:
-/// over some 32 equal parts, of whole readings (`gap`: the steps between two of them), the median rise of the second
-/// half is below three quarters of that of the first, whose first quarter is warm-up (a line keeps its rate; growth by
-/// the logarithm or the square root of the steps has 0.4 or 0.6 of it); and one of these curves fits with less than two
-/// thirds of the squared error of a line. One buffer that grows by a part of itself has ever longer stairs, and lies
-/// along a line.
+/// How a series that rises does so ever more slowly, as what fills does and a leak does not.
+enum class Decay : std::uint8_t {
+  none,
+  onto_line,  ///< and no more: what a start-up adds to a line decays, and leaves the line
+  falling,    ///< and still does
+  over,       ///< and does not rise any more, or by less than a floor
+};
+
+/// Whether what decays does not end in a line.
+[[nodiscard]] constexpr bool is_fading(Decay decay) { return decay == Decay::falling || decay == Decay::over; }
+
+/// Both must say that it decays: over some 32 equal parts, of whole readings (`gap`: the steps between two of them),
+/// the median rise of the second half is below three quarters of that of the first, whose first quarter is warm-up (a
+/// line keeps its rate; growth by the logarithm or the square root of the steps has 0.4 or 0.6 of it); and one of these
+/// curves fits with less than two thirds of the squared error of a line. One buffer that grows by a part of itself has
+/// ever longer stairs, and lies along a line. It still falls where the median rise of the newest quarter is below nine
+/// tenths of that of the quarter before it: of the logarithm it is 0.71 of it, of the square root 0.84. `floor`: a
+/// step.
+[[nodiscard]] Decay decay_of(std::span<const std::int64_t> values, double floor, std::int64_t gap = 1);
+
+/// Whether it decays at all.
 [[nodiscard]] bool is_decaying(std::span<const std::int64_t> values, std::int64_t gap = 1);
 
 }  // namespace stepleak

@@ -232,9 +232,10 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions heap_bytes{.period = period, .floor = kHeapFloorBytes, .is_exact = false, .sees_stairs = true};
   const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false, .sees_stairs = true};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
-  const auto note_decay = [&](const Ledger& ledger, StepRange range) {
-    if (stepleak::is_decaying(ledger.held(range.first, range.last), longest_gap(ledger, range).steps))
-      decaying_.insert(ledger.key());
+  const auto note_decay = [&](const Ledger& ledger, StepRange range, double floor = 0) {
+    const auto decay =
+        stepleak::decay_of(ledger.held(range.first, range.last), floor, longest_gap(ledger, range).steps);
+    if (decay != Decay::none) decays_[ledger.key()] = decay;
   };
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
@@ -261,20 +262,20 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   supported_heap_ =
       process_trend(trace, heap, {.period = period, .floor = kSupportedFloorBytes, .is_exact = false}, judged);
   light_heap_ = process_trend(trace, heap, {.period = period, .floor = kHeapNoiseBytes, .is_exact = false}, judged);
-  note_decay(heap, judged);
+  note_decay(heap, judged, kHeapFloorBytes);
   // Page-locked memory is mapped, too.
   const SeriesKey pages{Counter::mapped_bytes};
   if (trace.has(pages)) {
     const auto rest = process_ledger(trace, pages, SeriesKey{Counter::pinned_bytes});
     ledgers_[pages] = process_trend(trace, rest, mapped, judged);
-    note_decay(rest, judged);
+    note_decay(rest, judged, kMappedFloorBytes);
   }
   const SeriesKey small_blocks{Counter::python_blocks};
   if (trace.has(small_blocks)) {
     const auto rest = process_ledger(trace, small_blocks);
     ledgers_[small_blocks] = process_trend(trace, rest, blocks, judged);
     light_blocks_ = process_trend(trace, rest, {.period = period, .floor = kBlockNoise, .is_exact = false}, judged);
-    note_decay(rest, judged);
+    note_decay(rest, judged, kBlockFloor);
   }
   resident_ = process_trend(trace, process_ledger(trace, {Counter::resident_bytes}), host, judged);
 }
@@ -283,6 +284,11 @@ const Trend& Trends::of(const SeriesKey& key) const {
   static const Trend kUnknown;
   const auto known = ledgers_.find(key);
   return known == ledgers_.end() ? kUnknown : known->second;
+}
+
+Decay Trends::decay_of(const SeriesKey& key) const {
+  const auto known = decays_.find(key);
+  return known == decays_.end() ? Decay::none : known->second;
 }
 
 const Trend& Trends::waiting(Device device) const { return found(waiting_, device); }

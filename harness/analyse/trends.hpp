@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <vector>
 
 #include "harness/analyse/trend.hpp"
@@ -61,8 +60,9 @@ class Trends {
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }
-  /// Whether a noisy ledger, which libraries' caches move, rises ever more slowly. False of exact ones.
-  [[nodiscard]] bool is_decaying(const SeriesKey& key) const { return decaying_.contains(key); }
+  /// How a noisy ledger, which libraries' caches move, rises ever more slowly. None of exact ones.
+  [[nodiscard]] Decay decay_of(const SeriesKey& key) const;
+  [[nodiscard]] bool is_decaying(const SeriesKey& key) const { return decay_of(key) != Decay::none; }
   /// The same with kSupportedFloorBytes.
   [[nodiscard]] const Trend& supported_heap() const { return supported_heap_; }
   /// The same with kHeapNoiseBytes: what grows by more is no noise, though it may be no leak.
@@ -87,7 +87,7 @@ class Trends {
   Trend light_heap_;
   Trend light_blocks_;
   Trend resident_;
-  std::set<SeriesKey> decaying_;
+  std::map<SeriesKey, Decay> decays_;
 };
 
 /// Running total of what only a forced collection freed on a device, one value a step.

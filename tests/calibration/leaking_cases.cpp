@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <deque>
 #include <utility>
 
@@ -142,6 +143,16 @@ SyntheticProgram heap(std::int64_t period, Draws& draws) {
   }};
 }
 
+// What a start-up adds fades, and the leak does not.
+SyntheticProgram heap_beside_start_up(Draws& draws) {
+  const auto bytes = draws.magnitude(1400, 16384);
+  const auto length = static_cast<double>(draws.between(60, 200));
+  const auto more = static_cast<double>(bytes) * (0.5 + 2 * draws.fraction());
+  return {.step = [=](std::int64_t step, SyntheticMemory& memory) {
+    memory.take_heap(bytes + std::lround(more * std::exp(-static_cast<double>(step) / length)));
+  }};
+}
+
 SyntheticProgram python_objects(Draws& draws) {
   const auto count = draws.magnitude(4, 200);
   const auto step = [=](std::int64_t, SyntheticMemory& memory) {
@@ -197,6 +208,7 @@ std::vector<CalibrationCase> leaking_cases() {
   add("host heap, every step", [](Draws& draws) { return heap(1, draws); });
   add(
       "host heap, every 10th step", [](Draws& draws) { return heap(10, draws); }, 10);
+  add("host heap, beside a start-up that fades", heap_beside_start_up);
   add("Python objects, 4 to 200 a step", python_objects);
   return cases;
 }

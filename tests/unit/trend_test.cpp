@@ -119,6 +119,22 @@ TEST(DecayTest, SeesWhatFillsEverMoreSlowly) {
   EXPECT_FALSE(is_decaying({}));
 }
 
+TEST(DecayTest, TellsWhatIsLeftWhenAStartUpHasFaded) {
+  const auto decay = [](double line, double start_up, double fading) {
+    return decay_of(series(512,
+                           [&](auto step) {
+                             const auto faded = 1 - std::exp(-static_cast<double>(step) / fading);
+                             return std::lround(line * static_cast<double>(step) + start_up * faded);
+                           }),
+                    512);
+  };
+  EXPECT_EQ(decay(600, 300'000, 90), Decay::onto_line);
+  EXPECT_EQ(decay(0, 300'000, 90), Decay::over);
+  EXPECT_EQ(decay(100, 300'000, 90), Decay::over);  // by less than the floor
+  EXPECT_EQ(decay(0, 3'000'000, 300), Decay::falling);
+  EXPECT_EQ(decay(600, 0, 90), Decay::none);
+}
+
 // A ledger that is read at every eighth step only, and held in between.
 bool is_decaying_as_read(std::int64_t steps, const std::function<std::int64_t(std::int64_t)>& level) {
   return is_decaying(series(steps, [&](auto step) { return level(step / 8 * 8); }), 8);
