@@ -68,22 +68,27 @@ CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limi
     return !is_unit_of_cpp(file) || linked.contains(fs::path(file).filename().string());
   });
   if (is_known) linked_ = std::move(linked);
+  std::vector<Source> sources;
+  std::set<std::string> left_out;
   std::set<std::string> folders;
-  for (const auto& file : files) add(file, limits);
+  for (const auto& file : files) read(file, limits, sources);
   for (const auto& file : files) folders.insert(fs::path(file).parent_path().string());
   // What is nearest first: where not all can be read, it says the most.
-  for (const auto& folder : folders) add_folder(folder, false, limits);
+  for (const auto& folder : folders) read_folder(folder, false, limits, sources, left_out);
   std::set<std::string> roots;
   for (const auto& file : files) roots.insert(project_around(file).string());
   for (const auto& root : roots) {
-    if (!root.empty()) add_folder(root, true, limits);
+    if (!root.empty()) read_folder(root, true, limits, sources, left_out);
   }
+  if (!left_out.empty()) drop_headers_of(left_out, files, sources);
+  for (auto& source : sources) add(std::move(source));
   std::map<std::string, std::vector<std::string_view>> includes;
   for (const auto& [path, file] : files_) includes[path] = includes_of(file->text());
   units_ = CppUnits(includes);
 }
 
-void CppProject::add_folder(const std::string& folder, bool with_folders, const ProjectLimits& limits) {
+void CppProject::read_folder(const std::string& folder, bool with_folders, const ProjectLimits& limits,
+                             std::vector<Source>& sources, std::set<std::string>& left_out) {
   std::error_code unusable;
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, unusable);
   for (; !unusable && entry != fs::recursive_directory_iterator(); entry.increment(unusable)) {
@@ -92,32 +97,67 @@ void CppProject::add_folder(const std::string& folder, bool with_folders, const 
       if (!with_folders || is_foreign(entry->path())) entry.disable_recursion_pending();
     } else if (is_one_of(std::string_view(entry->path().extension().native()), kEndings)) {
       const auto name = entry->path().filename().string();
-      if (!linked_.empty() && is_unit_of_cpp(name) && !linked_.contains(name)) continue;
+      if (!linked_.empty() && is_unit_of_cpp(name) && !linked_.contains(name)) {
+        left_out.insert(entry->path().string());
+        continue;
+      }
       if (!is_whole_) return;
-      add(entry->path().string(), limits);
+      read(entry->path().string(), limits, sources);
     }
   }
   is_whole_ = is_whole_ && !unusable;
 }
 
-void CppProject::add(const std::string& path, const ProjectLimits& limits) {
+void CppProject::read(const std::string& path, const ProjectLimits& limits, std::vector<Source>& sources) {
   std::error_code unusable;
-  if (files_.contains(path) || !fs::is_regular_file(path, unusable)) return;
+  if (read_.contains(path) || !fs::is_regular_file(path, unusable)) return;
   const auto size = fs::file_size(path, unusable);
-  if (unusable || files_.size() >= limits.files || bytes_ + size > limits.bytes) {
+  if (unusable || sources.size() >= limits.files || bytes_ + size > limits.bytes) {
     is_whole_ = false;
     return;
   }
   try {
-    auto text = read_file(path);
-    for (const auto name : macro_names_of(text)) macro_names_.emplace(name);
-    auto file = std::make_unique<CppFile>(path, std::move(text));
+    sources.push_back({path, read_file(path)});
+    read_.insert(path);
     bytes_ += size;
-    add_names(*file);
-    files_[path] = std::move(file);
   } catch (const Error&) {
     is_whole_ = false;
   }
+}
+
+// Two programs of a folder may each have a header with a class of one name. What no source of either includes, a build
+// may put before each file.
+void CppProject::drop_headers_of(const std::set<std::string>& left_out, const std::vector<std::string>& files,
+                                 std::vector<Source>& sources) {
+  std::vector<Source> others;
+  for (const auto& path : left_out) {
+    try {
+      others.push_back({path, read_file(path)});
+    } catch (const Error&) {
+      return;
+    }
+  }
+  std::map<std::string, std::vector<std::string_view>> includes;
+  for (const auto& source : sources) includes[source.path] = includes_of(source.text);
+  for (const auto& other : others) includes[other.path] = includes_of(other.text);
+  const CppUnits units(includes);
+  if (std::ranges::any_of(sources, [&](const Source& own) { return units.may_include_any(own.path); })) return;
+  const std::set<std::string> own(files.begin(), files.end());
+  const auto is_foreign = [&](const std::string& path) { return left_out.contains(path); };
+  const auto is_own = [&](const std::string& path) {
+    return own.contains(path) || (is_unit_of_cpp(path) && !is_foreign(path));
+  };
+  std::erase_if(sources, [&](const Source& source) {
+    const auto& includers = units.includers_of(source.path);
+    return std::ranges::any_of(includers, is_foreign) && std::ranges::none_of(includers, is_own);
+  });
+}
+
+void CppProject::add(Source source) {
+  for (const auto name : macro_names_of(source.text)) macro_names_.emplace(name);
+  auto file = std::make_unique<CppFile>(source.path, std::move(source.text));
+  add_names(*file);
+  files_[source.path] = std::move(file);
 }
 
 void CppProject::add_names(const CppFile& file) {

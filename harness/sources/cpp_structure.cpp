@@ -38,7 +38,9 @@ class Reader {
     if (container_.scope == CppContainer::Scope::member) read_owner_of(fill);
     if (uses.test.has_value()) {
       const bool is_for_one_more = uses.test->is_equal && uses.test->bound < 0 && !removal_.has_value();
-      if (is_for_one_more) return made(StructureType::conditional, uses.test->at);
+      // Where a bound is no number that is known, only time could tell that nothing comes by any more.
+      const bool may_end = uses.test->bound < 0 && guard_of(begin_of_test(uses.test->at), step_, names_).has_value();
+      if (is_for_one_more || may_end) return made(StructureType::conditional, removal_.value_or(uses.test->at));
       return made(StructureType::bounded, removal_.value_or(uses.test->at), uses.test->bound);
     }
     if (removal_.has_value()) {
@@ -60,6 +62,16 @@ class Reader {
   static Structure made(StructureType type, const TokenAt& at, std::int64_t bound = -1) {
     const auto line = at.file->token(at.token).line;
     return {.type = type, .bound = bound, .file = at.file->path(), .line = line, .text = at.file->line_text(line)};
+  }
+
+  // The "if" or "while" of a test.
+  [[nodiscard]] static TokenAt begin_of_test(const TokenAt& test) {
+    const auto& file = *test.file;
+    for (auto i = test.token; i > 0 && !file.token(i).is(";") && !file.token(i).is("{") && !file.token(i).is("}");
+         --i) {
+      if (file.token(i).is("if") || file.token(i).is("while")) return {&file, i};
+    }
+    return test;
   }
 
   // Whether it gets a key that never comes again. One of several parts does where one of these does.

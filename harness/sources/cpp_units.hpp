@@ -22,11 +22,12 @@ class CppUnits {
   explicit CppUnits(const std::map<std::string, std::vector<std::string_view>>& includes);
   /// Of an unknown file: true.
   [[nodiscard]] bool may_share(const std::string& one, const std::string& other) const;
+  /// A known file and all that include it, and so on.
+  [[nodiscard]] const std::set<std::string>& includers_of(const std::string& path) const;
+  /// Whether a macro or a module says what a file includes.
+  [[nodiscard]] bool may_include_any(const std::string& path) const { return unknown_.contains(path); }
 
  private:
-  /// A file and all that include it, and so on.
-  [[nodiscard]] const std::set<std::string>& includers_of(const std::string& path) const;
-
   std::set<std::string> unknown_;  // files that may include any
   std::map<std::string, std::vector<std::string>> included_by_;
   mutable std::map<std::string, std::set<std::string>> includers_;  // of what was asked

@@ -66,6 +66,11 @@ std::string name_of(const CppContainer& container) {
   return container.name;
 }
 
+bool is_one_tensor(const CppContainer& container) {
+  const auto& type = container.type;
+  return type == "auto" || (type.ends_with("Tensor") && type.find('<') == std::string::npos);
+}
+
 // What is the least certain to go on for ever decides: a value may be put into several. A lambda that holds what it is
 // given to speaks where nothing else keeps that.
 const Kept& deciding(const std::vector<Kept>& kept) {
@@ -95,7 +100,9 @@ class Search {
     }
     for (const auto& survivor : recording_.survivors) {
       const auto first = same_place.find(survivor.stack);
-      if (first != same_place.end() && survivor.type != SurvivorType::heap) making_tensors_.insert(first->second);
+      if (first == same_place.end() || survivor.type == SurvivorType::heap) continue;
+      making_tensors_.insert(first->second);
+      if (survivor.has_graph || survivor.type == SurvivorType::node) making_graphs_.insert(first->second);
     }
     std::set<CppBlockAt> seen;
     for (const auto& [place, stack] : first_at) {
@@ -159,6 +166,9 @@ class Search {
   int search_holder(int stack) {
     std::vector<Kept> kept;
     for (auto& fill : flow_.fills_of(stack_at(recording_, stack))) {
+      // "state = 0.9 * state + x" keeps the graphs of all the states before, and without any the newest alone.
+      const bool is_tensor = fill.type == CppFill::Type::sum && is_one_tensor(fill.container);
+      if (is_tensor && making_tensors_.contains(stack) && !making_graphs_.contains(stack)) continue;
       auto structure = structure_of(fill, step_, names_);
       kept.push_back({std::move(fill), std::move(structure)});
     }
@@ -192,6 +202,7 @@ class Search {
   Recording& recording_;
   std::set<int> stacks_;
   std::set<int> making_tensors_;  // the first of each place whose survivors are not malloc's alone
+  std::set<int> making_graphs_;   // of those the ones with survivors that have a graph
   CppProject project_;
   CppNames names_;
   ValueFlow flow_;

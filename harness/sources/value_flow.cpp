@@ -357,9 +357,35 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
     values.insert(file.token(ends ? receiver : first).text);
     return;
   }
+  if (const auto made = object_made_here(callable, use, begin_of_path(file, last)); made.file != nullptr) {
+    values.insert(file.token(made.token).text);
+    return;
+  }
   if (container.is_item && type == CppFill::Type::entry) type = CppFill::Type::item;
   const bool is_known = std::any_of(fills_.begin(), fills_.end(), [&](const CppFill& fill) { return fill.at == at; });
   if (!is_known) fills_.push_back({.type = type, .at = at, .receiver = use, .container = std::move(container)});
+}
+
+// What a path begins with, where its object is made in each run of a function, and what fills it adds to nothing that
+// was there before: what a pointer leads to that is made in it ("auto episode = std::make_shared<Episode>();
+// episode->states.push_back(x);"), or a member in the constructor of its class. Of no file: nothing of that kind.
+TokenAt ValueFlow::object_made_here(const CppBlockAt& callable, const TokenAt& use, std::size_t first) const {
+  const auto& file = *use.file;
+  if (!file.token(first).is_name()) return {};
+  if (file.token(first).is("this")) first += 2;
+  const TokenAt at{&file, first};
+  const auto object = names_.resolve(at);
+  if (object.scope == Scope::member) {
+    const bool is_constructed = file.is_constructor(callable.block()) &&
+                                names_.are_kin(object.owner, file.class_around(callable.block().body.first)) &&
+                                object.type.find("static") == std::string::npos;
+    return is_constructed ? at : TokenAt{};
+  }
+  if (!ends_with_the_call(object, use, callable)) return {};
+  for (auto i = object.declared.token; i < file.tokens().size() && !file.token(i).is(";"); ++i) {
+    if (file.token(i).is("new") || file.token(i).text.starts_with("make_")) return at;
+  }
+  return {};
 }
 
 // What a caller has that it lends a function to fill. None where that ends with the caller, which is followed then.

@@ -74,6 +74,7 @@ class ValueFlow {
   void follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values, bool is_origin,
                    int depth);
 
+  [[nodiscard]] TokenAt object_made_here(const CppBlockAt& callable, const TokenAt& use, std::size_t first) const;
   [[nodiscard]] std::optional<CppContainer> lender_of(const CppContainer& parameter);
 
   const CppNames& names_;

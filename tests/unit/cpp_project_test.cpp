@@ -52,5 +52,26 @@ TEST(CppProjectTest, LeavesOutWhatOtherProgramsAreCompiledFrom) {
   EXPECT_EQ(CppProject({folder.path() + "/step.cpp"}, {}, {"linked.cpp"}).uses("of_other").size(), 1U);
 }
 
+TEST(CppProjectTest, LeavesOutTheHeadersOfOtherPrograms) {
+  const SourceFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_file(folder.path() + "/" + name, text + "int of_" + name.substr(0, name.find('.')) + ";\n");
+  };
+  write("step.cpp", "#include \"mine.hpp\"\n");
+  write("other.cpp", "#include \"theirs.hpp\"\n#include \"shared.hpp\"\n");
+  write("mine.hpp", "#include \"shared.hpp\"\n");
+  write("theirs.hpp", "#include \"inner.hpp\"\n");
+  for (const std::string name : {"shared.hpp", "inner.hpp", "forced.hpp"}) write(name, "");
+  const auto is_read = [&](const CppProject& project, const std::string& name) {
+    return !project.uses("of_" + name).empty();
+  };
+  const auto step = folder.path() + "/step.cpp";
+  const CppProject project({step}, {}, {"step.cpp"});
+  for (const std::string name : {"mine", "shared", "forced"}) EXPECT_TRUE(is_read(project, name)) << name;
+  for (const std::string name : {"theirs", "inner"}) EXPECT_FALSE(is_read(project, name)) << name;
+  EXPECT_TRUE(is_read(CppProject({step}), "theirs"));
+  EXPECT_TRUE(is_read(CppProject({step, folder.path() + "/theirs.hpp"}, {}, {"step.cpp"}), "theirs"));
+}
+
 }  // namespace
 }  // namespace stepleak

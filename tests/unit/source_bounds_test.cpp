@@ -75,6 +75,23 @@ INSTANTIATE_TEST_SUITE_P(
                    bounded, kLosses, 8},
         SourceCase{"a function reads it",
                    trainer("show(losses_);") + "void show(const std::vector<at::Tensor>& list) {}", unbounded, kLosses},
+        SourceCase{
+            "trimmed in the warm-up alone",
+            trainer("trim(step_++);",
+                    "int step_ = 0; size_t most_; int warm_up_;\n void trim(int step) {\n  if (step > warm_up_) return;"
+                    "\n  while (losses_.size() > most_) losses_.pop_back();\n }\n"),
+            conditional, kLosses},
+        SourceCase{
+            "trimmed where there is something",
+            trainer("trim(step_++);",
+                    "int step_ = 0; size_t most_; int warm_up_;\n void trim(int step) {\n  if (losses_.empty()) return;"
+                    "\n  while (losses_.size() > most_) losses_.pop_back();\n }\n"),
+            bounded, kLosses},
+        SourceCase{"trimmed to a number in the warm-up alone",
+                   trainer("trim(step_++);",
+                           "int step_ = 0; int warm_up_;\n void trim(int step) {\n  if (step > warm_up_) return;"
+                           "\n  while (losses_.size() > 32) losses_.pop_back();\n }\n"),
+                   bounded, kLosses, 32},
         SourceCase{"a function that is not known gets it", trainer("show(losses_);"), unknown, kLosses},
         SourceCase{"a macro names it", "#define FLUSH() losses_.clear()\n" + trainer("FLUSH();"), unknown, kLosses}));
 

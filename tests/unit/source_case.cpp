@@ -41,7 +41,9 @@ Recording recording_of(const SourceCase& tried, const std::string& file) {
   Recording recording{.pass = {.type = PassType::record, .first_step = 33, .planned_steps = 18}, .steps = 18};
   recording.stacks.push_back(stack);
   for (std::int64_t step = 33; step < 51; ++step) {
-    recording.survivors.push_back({.type = SurvivorType::tensor, .birth_step = step, .stack = 0});
+    Survivor survivor{.type = SurvivorType::tensor, .birth_step = step, .has_graph = tried.has_graph};
+    survivor.stack = 0;
+    recording.survivors.push_back(std::move(survivor));
   }
   return recording;
 }

@@ -20,6 +20,7 @@ struct SourceCase {
   std::string holder;  ///< empty: none is found
   std::int64_t bound = -1;
   bool is_lambda = false;
+  bool has_graph = true;
 };
 
 void PrintTo(const SourceCase& tried, std::ostream* out);

@@ -288,6 +288,13 @@ INSTANTIATE_TEST_SUITE_P(
                    test_with("auto state = at::zeros({});",
                              "at::NoGradGuard no_grad;\nauto next = cell(x, state);\nstate = next;"),
                    unknown, "", -1, true},
+        SourceCase{"whose tensors have no graph",
+                   test_with("auto state = at::zeros({});", "auto next = 0.9 * state + x;\nstate = next;"), unknown, "",
+                   -1, true, false},
+        SourceCase{"whose tensors have no graph, beside a list",
+                   test_with("auto state = at::zeros({});\nstd::vector<at::Tensor> all;",
+                             "auto next = 0.9 * state + x;\nstate = next;\nall.push_back(next);  // keeps"),
+                   unbounded, "local all (std::vector<at::Tensor>) -> Tensor", -1, true, false},
         SourceCase{"made of something else",
                    test_with("auto state = at::zeros({});", "auto next = cell(x, other);\nstate = next;"), unknown, "",
                    -1, true},
@@ -368,6 +375,50 @@ INSTANTIATE_TEST_SUITE_P(
             "an item that another takes the place of",
             log_with("lines[name].push_back(x);  // keeps\n  if (++n % 50 == 0) lines.insert_or_assign(name, none());"),
             reset, kLines}));
+
+// A step that makes an object with a list, fills that, and puts the object into a ring of such; `more` follows.
+std::string episodes_with(const std::string& made, const std::string& filled, const std::string& kept,
+                          const std::string& more = "if (episodes_.size() > 500) episodes_.pop_front();") {
+  return "struct Episode { std::vector<at::Tensor> states; };\nclass Trainer {\n public:\n  void step() {\n    " +
+         made + "\n    " + filled + "  // made\n    " + kept + "  // keeps\n    " + more +
+         "\n  }\n  std::deque<Episode> episodes_;\n};\n";
+}
+
+// An object that is made with a list and handed to a registry; `made` is of its constructor.
+std::string probe_with(const std::string& made, const std::string& members) {
+  return "class Registry {\n public:\n  void add(std::function<void()> handler) { "
+         "handlers_.push_back(std::move(handler)); "
+         " // keeps\n  }\n  std::vector<std::function<void()>> handlers_;\n};\nstruct State { std::vector<at::Tensor> "
+         "moments; };\nclass Probe {\n public:\n  explicit Probe(Registry& registry) : "
+         "state_(std::make_shared<State>()) "
+         "{\n    " +
+         made + "  // made\n    registry.add([state = state_] { state->show(); });\n  }\n" + members + "};\n";
+}
+
+const std::string kEpisodes = "Trainer::episodes_ (std::deque<Episode>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfObjectsMadeAnew, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"moved into a ring",
+                   episodes_with("Episode episode;", "episode.states.push_back(model(batch));",
+                                 "episodes_.push_back(std::move(episode));"),
+                   bounded, kEpisodes, 500},
+        SourceCase{"shared with a ring",
+                   episodes_with("auto episode = std::make_shared<Episode>();",
+                                 "episode->states.push_back(model(batch));", "episodes_.push_back(episode);"),
+                   bounded, kEpisodes, 500},
+        SourceCase{"shared with a list",
+                   episodes_with("auto episode = std::make_shared<Episode>();",
+                                 "episode->states.push_back(model(batch));", "episodes_.push_back(episode);", ""),
+                   unbounded, kEpisodes},
+        SourceCase{"one of those that were there",
+                   episodes_with("auto episode = episodes_.back();",
+                                 "episode->states.push_back(model(batch));  // keeps", "show(*episode);", ""),
+                   unbounded, "Episode::states (std::vector<at::Tensor>) -> Tensor"},
+        SourceCase{"of a member of what a constructor makes",
+                   probe_with("state_->moments.push_back(at::zeros({4}));", " std::shared_ptr<State> state_;\n"),
+                   unbounded, "Registry::handlers_ (std::vector<std::function<void()>>) -> Tensor"}));
 
 }  // namespace
 }  // namespace stepleak
