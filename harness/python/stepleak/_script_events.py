@@ -61,7 +61,7 @@ class ScriptEvents:
 
     def follow_optimizers_only(self) -> None:
         """Batches and calls are told no more. May be called twice, and in an event."""
-        self._drop_call_hooks()
+        self.drop_calls()
         while self._undo_reading:
             self._undo_reading.pop()()
 
@@ -119,8 +119,6 @@ class ScriptEvents:
         def _patch_step_function(optimizer: Any) -> None:
             patch(optimizer)
             self.has_optimizer = True
-            # Who optimises needs no calls to be found by: those hooks cost something at each submodule.
-            self._drop_call_hooks()
             # Called again where a state is loaded; it keeps the name that it was made with.
             if self._undo and optimizer not in self._names:
                 self._names[optimizer] = f"{type(optimizer).__name__}.step ({self._place()})"
@@ -142,6 +140,9 @@ class ScriptEvents:
         return line if number == 1 else f"{line}, call {number}"
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        # Who optimises needs no calls to be found by: those hooks cost something at each submodule. Who has only made
+        # an optimizer may do no more than ask the model.
+        self.drop_calls()
         self._tell(Source.OPTIMIZER, self._names.get(optimizer) or f"{type(optimizer).__name__}.step")
 
     def _before_call(self, _module: Any, _args: Any) -> None:
@@ -155,7 +156,8 @@ class ScriptEvents:
         if self._calls.depth == 0:
             self._tell(Source.CALL, f"a call of {type(module).__name__}")
 
-    def _drop_call_hooks(self) -> None:
+    def drop_calls(self) -> None:
+        """Calls are told no more. May be called twice, and in an event."""
         while self._call_hooks:
             self._call_hooks.pop().remove()
 

@@ -24,6 +24,8 @@ from stepleak._step_cycle import StepCycle
 _WAIT = {Source.CALL: 4, Source.BATCH: 4}
 # The same where the script has made an optimizer: it may accumulate, or check its evaluation first.
 _WAIT_FOR_OPTIMIZER = 64
+# By how much longer a loop has run than at a clean verdict, when it is watched again.
+_AGAIN_FACTOR = 2
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class ScriptWatch:
     """Begins once steps repeat, and anew where surer ones come up; is quiet once it has decided.
 
     What is clean may leak later: where another optimizer steps after such a verdict (fine-tuning after pretraining) a
-    watch begins over its steps. A leak that it finds is the script's verdict, and so is that it could not decide.
+    watch begins over its steps. A leak that it finds is the script's verdict, and so is that it could not decide. Where
+    the same loop goes on it is watched again once it has run twice as long, and so on: of that only a leak counts.
     """
 
     def __init__(self, request: Request) -> None:
@@ -105,6 +108,10 @@ class ScriptWatch:
         """Of the newest watch."""
         self._passed = 0
         """Steps of the script, those after its verdict included."""
+        self._again_after = 0
+        """Of them, those after which the same loop is watched again; 0: it is not."""
+        self._again_since = 0
+        """Those after which the newest watch began, where it is such a one."""
         self._is_ended = False
         self._is_final = False
         """No other watch follows: what goes on is counted, until there are as many steps as were asked for."""
@@ -152,10 +159,12 @@ class ScriptWatch:
             core.fail(failed)
         verdict: str = json.loads(core.finish()[0])["verdict"]
         record = core.record()
-        # What had as many steps as a clean verdict takes, and has none, takes the one before it away.
+        # What had as many steps as a clean verdict takes, and has none, takes the one of another loop away.
         is_long = self._steps >= json.loads(record)["policy"]["clean_steps"]
-        is_telling = not self._told or verdict == "leak" or (verdict != "clean" and is_long)
-        self._told.append(self._how() if not self._told else f"{self._how()} ({verdict})")
+        is_undecided = verdict != "clean" and is_long
+        is_telling = not self._told or verdict == "leak" or (is_undecided and self._again_since == 0)
+        if self._again_since == 0 or verdict in ("leak", "clean") or is_long:
+            self._told.append(self._how() if not self._told else f"{self._how()} ({verdict})")
         self._watched |= set(self._ends)
         self._tell("H", "; then ".join(self._told))
         if is_telling:
@@ -209,7 +218,7 @@ class ScriptWatch:
         goes_on = self._core is not None and source == self._source and is_alone and all(self._ends.values())
         self._source, self._closing = source, cycle.closing
         if not goes_on:
-            self._core, self._steps, self._ends = None, 0, {}
+            self._core, self._steps, self._again_since, self._again_after, self._ends = None, 0, 0, 0, {}
             if not is_over:
                 self._passed = 0
         self._ends[cycle.closing] = is_alone
@@ -235,6 +244,9 @@ class ScriptWatch:
         if self._core is None and self._closing not in self._watched:
             self._core = self._guarded(self._begin)
             return
+        if self._core is None and 0 < self._again_after <= self._passed:
+            self._steps, self._again_since = 0, self._passed
+            self._core = self._guarded(self._begin)
         self._passed += 1
         goes_on = self._core is None or self._step()
         is_enough = 0 < self._request.most_steps <= self._passed
@@ -256,6 +268,11 @@ class ScriptWatch:
         self._is_final = verdict != "clean"
         if self._events is None or (self._is_final and not counts_on):
             self._end()
+            return
+        is_bounded = self._request.options["steps"] > 0 or self._request.options["budget"] > 0
+        self._again_after = 0 if self._is_final or is_bounded else _AGAIN_FACTOR * self._passed
+        if self._source == Source.BATCH and self._again_after > 0:
+            self._events.drop_calls()
         elif not counts_on or self._source == Source.OPTIMIZER:
             self._events.follow_optimizers_only()
 
@@ -285,6 +302,8 @@ class ScriptWatch:
         return _core.Watch({**options, "seeds": False}, memory_file=-1 if recorder is None else recorder)
 
     def _how(self) -> str:
+        if self._again_since > 0:
+            return f"{self._steps} from step {self._again_since} on"
         cycle = self._cycles[self._source or Source.CALL]
         counts = Counter(str(event) for event in cycle.pattern)
         if not cycle.is_regular:
@@ -297,9 +316,10 @@ class ScriptWatch:
     def _why_none(self) -> str:
         if "torch" not in sys.modules:
             return "no step was found: the script imported no torch"
-        seen = f"{self._seen[Source.OPTIMIZER]} optimizer steps, {self._seen[Source.BATCH]} batches of a DataLoader"
-        if not (self._events is not None and self._events.has_optimizer):
-            seen += f" and {self._seen[Source.CALL]} calls of a module"
+        seen = (
+            f"{self._seen[Source.OPTIMIZER]} optimizer steps, {self._seen[Source.BATCH]} batches of a DataLoader and "
+            f"{self._seen[Source.CALL]} calls of a module"
+        )
         return f"no step was found to repeat: there were {seen}; let it run longer, or mark its steps: stepleak.watch()"
 
     def _tell(self, kind: str, text: str) -> None:
