@@ -258,6 +258,12 @@ struct Unsettled {
 // What has not settled, the exact ledgers first. `device`: the ledger of a GPU that has not; else empty.
 Unsettled unsettled_of(const Trace& trace, const Trends& trends, const std::vector<LedgerTrend>& exact,
                        const std::string& device) {
+  // Of a declared period each of the four windows has one at least, behind the warm-up.
+  const auto period = trace.facts().declared_period;
+  if (const auto needed = (16 * period + 2) / 3; trends.judged().count() < needed) {
+    return {fmt::format("the declared period of {} steps was not seen four times behind the warm-up", period),
+            fmt::format(": let it run {} steps at least", needed)};
+  }
   const auto moving =
       std::find_if(exact.begin(), exact.end(), [](const LedgerTrend& ledger) { return !ledger.trend.is_flat(); });
   if (moving != exact.end()) {

@@ -57,6 +57,11 @@ void check_options(const Options& options) {
       !(options.budget_seconds >= 0)) {
     throw usage_error("steps, period, budget and threads must not be negative");
   }
+  if (options.steps > 0 && options.minimum_steps > options.steps) {
+    throw usage_error(
+        fmt::format("no verdict before {} steps, and no more than {} steps", options.minimum_steps, options.steps),
+        "give fewer at least, or more at most");
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +17,6 @@
 #include <system_error>
 #include <thread>
 
-#include "harness/base/descriptor.hpp"
 #include "harness/base/errors.hpp"
 
 namespace stepleak {
@@ -181,6 +181,13 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   int error = unfinished.write(text);
   if (error == 0) error = unfinished.rename_to(path);
   if (error != 0) throw unwritable(path, error);
+}
+
+Descriptor lock_of_folder(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) (void)::flock(descriptor, LOCK_EX);
+  return Descriptor(descriptor);
 }
 
 std::string fnv1a_hex(std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/descriptor.hpp"
+
 namespace stepleak {
 
 /// The whole file. Throws a failure error with the system's reason, and for what is no regular file (a pipe would be
@@ -26,6 +28,11 @@ void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// Throws what write_file() would, as far as it shows without writing: before minutes of work, not after.
 void check_writable(const std::filesystem::path& path);
+
+/// Waits for the others that hold it: for the time in which a file is read, changed and written, by one process at a
+/// time. It is the folder's that the file is in, and lasts until it is closed; where the file system has no locks, or
+/// the folder is not there yet, it holds nobody up.
+[[nodiscard]] Descriptor lock_of_folder(const std::filesystem::path& path);
 
 /// FNV-1a (64 bit) of a text as 16 hex digits: a stable name, no protection against forgery.
 [[nodiscard]] std::string fnv1a_hex(std::string_view text);

@@ -33,6 +33,7 @@ struct KnownAddCommand {
     const auto results = named_results();
     std::vector<const Result*> pointers;
     for (const auto& result : results) pointers.push_back(&result);
+    const auto lock = lock_of_folder(file);
     write_file(file, with_known(file, pointers, reason, link, expires));
     fmt::print("{} knows the leaks of {}: give it to --known\n", printable_line(file), printable_line(result_file));
     return ExitCode::clean;

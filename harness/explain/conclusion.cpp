@@ -362,6 +362,8 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   // What is not clean by then may be proven sooner than it shows by its trend.
   const auto steps = record.trace.step_count();
   const auto& policy = record.policy;
+  // It would have caught nothing: a leak that shows is in doubt, too.
+  if (steps < policy.clean_steps) result.limit = {};
   const auto needed = steps < policy.clean_steps
                           ? policy.clean_steps
                           : std::max(policy.leak_steps + kShortestRecord, policy.look_after(steps));

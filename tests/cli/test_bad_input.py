@@ -271,6 +271,10 @@ WRONG_NAMES: dict[str, tuple[list[str], list[str]]] = {
         ["steps.py:clean", "--steps", "8"],
         ["8 steps are too few to judge", "remedy: give 16 steps at least"],
     ),
+    "no_steps_for_a_verdict": (
+        ["steps.py:clean", "--steps", "16", "--min-steps", "100"],
+        ["no verdict before 100 steps, and no more than 16", "remedy: give fewer at least"],
+    ),
     "wrong_memory": (
         ["steps.py:clean", "--memory", "lots"],
         ["lots", "remedy: "],

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -46,8 +47,37 @@ def test_an_entry_that_was_added_lets_the_leak_be(leaked: tuple[CommandLine, dic
     assert "train.py:step leaks" in outcome.out  # it is one all the same
     assert 'failures="0"' in (stepleak.folder / "known.xml").read_text()
     again = (stepleak.folder / "known-leaks.toml").read_text()
-    stepleak("known", "add", "result.json", "--reason", "twice")
+    same = stepleak(
+        "known", "add", "result.json", "--reason", 'it "is" so', "--link", "https://x", "--expires", "2999-01-31"
+    )
+    assert same.code == 0, same.text
+    other = stepleak("known", "add", "result.json", "--reason", "twice")
+    assert (other.code, "already" in other.err, "until 2999-01-31" in other.err) == (64, True, True), other.text
     assert (stepleak.folder / "known-leaks.toml").read_text() == again
+
+
+@pytest.mark.parametrize("wrong", [["--reason", " "], ["--reason", "so", "--expires", "2020-01-31"]])
+def test_an_entry_that_would_fail_is_not_added(leaked: tuple[CommandLine, dict[str, Any]], wrong: list[str]) -> None:
+    stepleak, _ = leaked
+    outcome = stepleak("known", "add", "result.json", "--known", "wrong.toml", *wrong)
+    assert outcome.code == 64, outcome.text
+    assert not (stepleak.folder / "wrong.toml").exists()
+
+
+def test_entries_of_several_processes_are_all_kept(leaked: tuple[CommandLine, dict[str, Any]]) -> None:
+    stepleak, result = leaked
+    fingerprints = [f"{number:016x}" for number in range(6)]
+    for fingerprint in fingerprints:
+        finding = {**result["findings"][0], "fingerprint": fingerprint}
+        stepleak.write(f"{fingerprint}.json", json.dumps({**result, "findings": [finding]}))
+
+    def add(fingerprint: str) -> int:
+        return stepleak("known", "add", f"{fingerprint}.json", "--reason", "so", "--known", "many.toml").code
+
+    with ThreadPoolExecutor(len(fingerprints)) as pool:
+        assert set(pool.map(add, fingerprints)) == {0}
+    text = (stepleak.folder / "many.toml").read_text()
+    assert all(fingerprint in text for fingerprint in fingerprints)
 
 
 @pytest.mark.parametrize("match", ['where = "*train.py:step"', 'holder = "*kept*"\nkind = "growth"'])

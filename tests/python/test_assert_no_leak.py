@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -30,6 +31,9 @@ def test_assert_no_leak_raises_with_the_report() -> None:
     assert f"{small_training.HERE}:" in message
     assert caught.value.result.verdict == "leak"
     assert caught.value.result.report in message
+    # A pool of processes hands it on so; one that could not be made again would leave its parent waiting.
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.result) == (message, caught.value.result)
 
 
 def test_assert_no_leak_raises_where_the_step_fails() -> None:

@@ -55,6 +55,7 @@ def test_keyboard_interrupt_reaches_the_user() -> None:
         ({"effort": "nonsense"}, "'nonsense' is no effort; use quick, standard or nightly"),
         ({"steps": 8}, "8 steps are too few to judge; give 16 steps at least"),
         ({"steps": -32}, "steps"),
+        ({"steps": 16, "min_steps": 100}, "no verdict before 100 steps, and no more than 16"),
         ({"period": -1}, "must not be negative"),
         ({"device": "toaster"}, "toaster"),
     ],

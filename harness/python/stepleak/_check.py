@@ -32,6 +32,10 @@ class LeakError(AssertionError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self) -> tuple[type[LeakError], tuple[str, Result]]:
+        """As another process gets it: by default an exception is made anew of its message alone."""
+        return type(self), (str(self), self.result)
+
 
 class Interrupted(KeyboardInterrupt):
     """The user interrupted a run (Ctrl-C); `result` has what is known up to there."""

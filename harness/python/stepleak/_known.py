@@ -209,19 +209,29 @@ def apply(file: Path, results: list[dict[str, Any]], today: date) -> dict[str, A
     }
 
 
-def add(file: Path, results: list[dict[str, Any]], reason: str, link: str, expires: str) -> dict[str, Any]:
+def add(file: Path, results: list[dict[str, Any]], today: date, reason: str, link: str, expires: str) -> dict[str, Any]:
     findings = [(result, finding) for result in results for finding in result["findings"] if finding["fingerprint"]]
     if not findings:
         raise KnownError("the result has no finding", "name the --json of a run that leaks")
-    if not reason:
+    if not reason.strip():
         raise KnownError("no reason is given", 'say why it is let be: --reason "..."')
     try:
         until = date.fromisoformat(expires) if expires else None
     except ValueError:
         raise KnownError(f"'{expires}' is no date", "write --expires 2027-01-31") from None
+    if until is not None and until < today:
+        raise KnownError(f"{until} is over: the entry would fail at once", "name a day that is to come")
     content = _content_of(file) or b""
-    known = {entry.fingerprint for entry in _entries_in(file, content)}
+    there = {entry.fingerprint: entry for entry in _entries_in(file, content)}
+    known = set(there)
     for result, finding in findings:
+        entry = there.get(finding["fingerprint"])
+        if entry is not None and (entry.reason, entry.link, entry.expires) != (reason, link, until):
+            ends = f", until {entry.expires}" if entry.expires is not None else ""
+            raise KnownError(
+                f"{file} has an entry for {entry.fingerprint} already: {entry.why}{ends}",
+                "change that one, or remove it first",
+            )
         if finding["fingerprint"] in known:
             continue
         known.add(finding["fingerprint"])
@@ -266,7 +276,7 @@ def main() -> None:
         if verb == "apply":
             answer = apply(Path(file), results, date.today())
         else:
-            answer = add(Path(file), results, **request["entry"])
+            answer = add(Path(file), results, date.today(), **request["entry"])
     except KnownError as wrong:
         answer = {"error": wrong.args[0], "remedy": wrong.args[1]}
     # A file's name need not be a text.

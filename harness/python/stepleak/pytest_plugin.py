@@ -43,6 +43,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_pytest_fresh.ReportWriter(config), "stepleak-reports")
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Nothing judged would be as green as all clean."""
+    select = session.config.getoption("--stepleak-select")
+    if not session.config.getoption("--stepleak") or not session.items:
+        return
+    if not any(fnmatch.fnmatchcase(item.nodeid, select) for item in session.items):
+        raise pytest.UsageError(
+            f"--stepleak-select {select!r} matches none of the tests that are to run; their ids are such as "
+            f"{session.items[0].nodeid!r}"
+        )
+
+
 @pytest.fixture
 def no_leak(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Judges a step of the test's: no_leak(step, effort="quick"). Options as of stepleak.check."""
