@@ -73,6 +73,18 @@ TEST(BaselineTest, ToleratesALevelWithinBytesAndPart) {
   EXPECT_EQ(compare(clean_baseline(), now).change, Change::worse);
 }
 
+TEST(BaselineTest, ComparesWhatLiesUnusedAndNotItsLargestPart) {
+  const auto change_of = [](const std::string& level) {
+    auto stored = clean_baseline();
+    stored.steady[level] = 800'000;
+    auto now = stored;
+    now.steady[level] = 900'000;
+    return compare(stored, now).change;
+  };
+  EXPECT_EQ(change_of("inactive_split_bytes@cuda:0"), Change::worse);
+  EXPECT_EQ(change_of("largest_free_block_bytes@cuda:0"), Change::same);
+}
+
 TEST(BaselineTest, SaysWhichLevelOnlyOneSideHas) {
   auto fewer = clean_baseline();
   fewer.steady.erase("live_nodes@cpu");
