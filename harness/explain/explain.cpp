@@ -85,12 +85,23 @@ std::string fix_of_table(const Finding& finding, const Recording& recording) {
   for (const auto index : holder->path) {
     const auto& edge = recording.objects.edges.at(static_cast<std::size_t>(index));
     if (edge.to != holder->container) continue;
+    if (recording.objects.nodes.at(static_cast<std::size_t>(edge.from)).type == "_lru_cache_wrapper")
+      return "give the cache a maxsize, or call its cache_clear() once its entries are of no more use";
     for (const auto& [label, advice] : kTables) {
       const bool is_loggers = label != "handlers" || finding.kept_by.calls_a("addHandler");
       if (edge.label.ends_with(label) && is_loggers) return std::string(advice);
     }
   }
   return {};
+}
+
+// Where a context variable has a value that leads to all before it.
+std::string fix_of_context(const Finding& finding, const Recording& recording) {
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr || holder->path.empty() || !finding.kept_by.calls_a("set")) return {};
+  const auto root = recording.objects.edges.at(static_cast<std::size_t>(holder->path.front())).from;
+  if (recording.objects.nodes.at(static_cast<std::size_t>(root)).type != "ContextVar") return {};
+  return "take each value back, where the step fails too: reset() with the token that set() returned";
 }
 
 // Of what leads back to itself: torch's own cycles first. The advice on gradients is that of torch's warning.
@@ -167,6 +178,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
   if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_context(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_group(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_capture(finding, recording); !fix.empty()) return fix;
   switch (finding.kind) {

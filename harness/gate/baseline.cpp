@@ -152,8 +152,8 @@ void compare_leaks(const Baseline& stored, const Baseline& now, Tally& tally) {
 void compare_levels(const Baseline& stored, const Baseline& now, Tally& tally) {
   for (const auto& [name, level] : now.steady) {
     const auto before = stored.steady.find(name);
-    // How large the largest free block is says nothing by itself: a random load leaves another one at each step, and what
-    // is reserved and what lies split and unused have levels of their own.
+    // How large the largest free block is says nothing by itself: a random load leaves another one at each step, and
+    // what is reserved and what lies split and unused have levels of their own.
     const bool is_of_chance = name.starts_with("largest_free_block_bytes@");
     if (before == stored.steady.end() || is_of_chance) continue;
     if (is_level_above(name, level, before->second)) {

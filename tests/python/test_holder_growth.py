@@ -47,6 +47,20 @@ def test_container_that_gained_now_and_then_is_one_where_it_can_be_weighed(entri
     assert not any(".unknown" in path for path in paths)
 
 
+@pytest.mark.parametrize("entries", [1, 2])
+def test_each_of_hundreds_of_lists_in_one_container_counts(entries: int) -> None:
+    """Of which a search asks for a few only."""
+    lists = 200
+    root: Any = types.SimpleNamespace(scores={sample: [0.5] * 8 for sample in range(lists)})
+    holders = HolderSearch(root, frame_locals)
+    holders.begin()
+    for scores in root.scores.values():
+        scores += [float(i) / 3 for i in range(entries)]
+    holders.end()
+    found = holders.search([], {}, STEPS)["holders"]
+    assert sum(holder["gained_blocks"] for holder in found) == (lists * entries if entries > 1 else 0)
+
+
 @pytest.mark.parametrize("are_others_kept", [True, False])
 def test_list_of_weak_references_keeps_nothing_where_another_does(are_others_kept: bool) -> None:
     root: Any = types.SimpleNamespace(handlers=[Keeper(None)], references=[])

@@ -68,6 +68,13 @@ class Metrics:
             "ce",
         ),
         ("class Metrics:\n def f(self):\n  ce = loss()\n", "", ""),
+        # A mark that ends a queue, say, is nothing that is made.
+        (
+            "class Metrics:\n def f(self):\n  self.parts['ce'].append(None)\n  self.parts['ce'].append(self.ce())\n",
+            "self.parts['ce'].append(self.ce())",
+            "self.ce()",
+        ),
+        ("class Metrics:\n def f(self):\n  self.parts['ce'].append(None)\n", "self.parts['ce'].append(None)", ""),
         # Another key comes first.
         (
             "def f(m, x):\n m.parts['l2'].append(x.item())\n m.parts['ce'].append(x)\n",
@@ -95,11 +102,13 @@ class Metrics:
         ),
         # By another name it is the same list, for all that is known.
         ("def f(ce, x):\n ce.append(x)\n", "ce.append(x)", "x"),
-        ("def f(ce, x):\n ce.append(x)\n ce.append(1)\n", "", ""),
+        ("def f(ce, x, y):\n ce.append(x)\n ce.append(y)\n", "", ""),
     ],
     ids=[
         "local",
         "local_alone",
+        "beside_a_mark",
+        "mark_alone",
         "other_key",
         "other_key_alone",
         "any_key",

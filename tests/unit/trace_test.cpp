@@ -442,6 +442,30 @@ TEST(FixTest, TakesOutWhatWasRegisteredWhereItsTableIsWhatGrew) {
   EXPECT_EQ(fix_of("listeners", 1), usual);
 }
 
+TEST(FixTest, BoundsACacheByItsOwnSize) {
+  const Finding finding{.kind = Kind::host_heap, .where = {{"train.py", 7, "step"}}, .holder_index = 0};
+  const auto fix_of = [&](const std::string& type) {
+    Recording recording;
+    recording.objects.nodes = {{.type = type, .name = "train.encode"}, {.type = "dict"}};
+    recording.objects.edges = {{0, 1, EdgeType::hidden, ""}};
+    recording.holders = {{.path = {0}, .held = 1, .container = 1}};
+    return fix_for(finding, recording);
+  };
+  EXPECT_NE(fix_of("_lru_cache_wrapper").find("maxsize"), std::string::npos);
+  EXPECT_EQ(fix_of("Cache").find("maxsize"), std::string::npos);
+}
+
+TEST(FixTest, TakesBackWhatAContextVariableWasSetTo) {
+  Finding finding{.kind = Kind::host_heap, .where = {{"train.py", 7, "step"}}, .holder_index = 0};
+  Recording recording;
+  recording.objects.nodes = {{.type = "ContextVar", .name = "train.current"}, {.type = "Span"}};
+  recording.objects.edges = {{0, 1, EdgeType::hidden, ""}};
+  recording.holders = {{.path = {0}, .held = 1}};
+  EXPECT_EQ(fix_for(finding, recording).find("token"), std::string::npos);
+  finding.kept_by = {.text = "self.token = current.set(self)", .calls = {"set"}};
+  EXPECT_NE(fix_for(finding, recording).find("token"), std::string::npos);
+}
+
 TEST(FixTest, BreaksACycleOfTorchsWhereItCloses) {
   const Finding finding{.kind = Kind::reference_cycle, .where = {{"train.py", 7, "step"}}, .holder_index = 0};
   const auto fix_through = [&](const std::string& label) {

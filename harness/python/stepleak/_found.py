@@ -288,8 +288,13 @@ class Found:
         first = next((at for at, kind in zip(born, kinds, strict=True) if kinds.count(kind) >= _FEWEST_LINKS), -1)
         return -1 if any(self._growth(item) > 0 for item in search.objects) else first
 
-    def add_grown(self, paths: Paths, grown: list[Any], weights: dict[int, Weight]) -> None:
+    def add_grown(
+        self, paths: Paths, grown: list[Any], weights: dict[int, Weight], others: frozenset[int] = frozenset()
+    ) -> None:
         """Those that gained most, and with each the others that lie in the same container: a list for each layer.
+
+        `others`: the `id` of each that grew and is not among them. Where some lie in that container, too, as of
+        hundreds of lists by sample, each of these gained as much as the least of those that are, by and large.
 
         No variable of ours may hold one while a path is searched.
         """
@@ -300,8 +305,11 @@ class Found:
                 continue
             searches += 1
             search = paths.to(grown[index])
-            self.add(paths, search, weight=weights.get(id(grown[index]), UNKNOWN))
-            for at in _siblings(search, grown):
+            siblings = _siblings(search, grown)
+            known_weights = [weights.get(id(grown[at]), UNKNOWN) for at in (index, *siblings)]
+            of_others = min(known_weights, key=lambda weight: weight.bytes).times(_count_beside(search, others))
+            self.add(paths, search, weight=known_weights[0].plus(of_others))
+            for at in siblings:
                 if id(grown[at]) not in known:
                     known.add(id(grown[at]))
                     beside = dataclasses.replace(search, objects=[*search.objects[:-1], grown[at]])
@@ -462,14 +470,23 @@ def _without_items(place: Place) -> Place:
 
 def _siblings(search: Search, grown: list[Any]) -> list[int]:
     """Places of those that lie in the same container as what was found."""
+    beside = _ids_beside(search)
+    return [at for at in range(len(grown)) if id(grown[at]) in beside]
+
+
+def _count_beside(search: Search, others: frozenset[int]) -> int:
+    return len(_ids_beside(search) & others) if others else 0
+
+
+def _ids_beside(search: Search) -> set[int]:
+    """The `id` of all in the same container as what was found, without that."""
     if search.end is not End.FOUND or len(search.objects) < 2:
-        return []
+        return set()
     around, found = search.objects[-2:]
     is_namespace = len(search.objects) > 2 and namespace_of(search.objects[-3]) is around
     if is_namespace or (search.is_namespace and len(search.objects) == 2):
-        return []
-    held = set(map(id, items_of(around))) - {id(found)}
-    return [at for at in range(len(grown)) if id(grown[at]) in held]
+        return set()
+    return set(map(id, items_of(around))) - {id(found)}
 
 
 def _gain_of(weight: Weight) -> dict[str, Any]:

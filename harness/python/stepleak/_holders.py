@@ -149,6 +149,7 @@ class HolderSearch:
             buffers = self._buffers.grown(steps, limit)[:_MOST_BUFFERS]
             self._weigh(grown[:_MOST_WEIGHED], weights, callbacks, limit)
         any_grown = grown[:_MOST_ASKED]
+        all_grown = frozenset(map(id, grown))
         # Then what gained most; of what got less than an entry in two steps only what it gained is a reason to name it.
         # A thread has a stack, whatever else it keeps.
         grown = [
@@ -201,7 +202,7 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
             found.add_handed_on(paths, tensors, wanted[:1], [address for address in handed_on if address in tensors])
-            found.add_grown(paths, grown, weights)
+            found.add_grown(paths, grown, weights, all_grown - frozenset(map(id, grown)))
             for buffer in buffers:
                 found.add_buffer(paths, buffer)
             found.add_lasting(paths, steps)

@@ -72,6 +72,9 @@ class Keeping:
                     found = proven if match.is_proven else others
                     found = taken_back if _is_taken_back(node, function) else found
                     found.append((match.rank, distance, file, match))
+        # Nothing that is made is kept by a statement that puts in a mark: `queue.put(None)`.
+        if any(not _puts_constant(found[3].node) for found in [*proven, *others]):
+            proven, others = ([f for f in found if not _puts_constant(f[3].node)] for found in (proven, others))
         # An error may pass over the line that takes it back.
         others = others if proven or others else taken_back
         # Of statements of which each may mean another object, one that runs again is meant, and none of a package's.
@@ -109,6 +112,11 @@ def _is_registered_in_one(found: list[tuple[int, int, str, Match]], trees: dict[
         around = functions_around(trees[file], match.node.lineno)
         functions.add((file, max((function.lineno for function, _ in around), default=0)))
     return len(functions) == 1 and all(match.is_registering for _, _, _, match in found)
+
+
+def _puts_constant(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[-1], ast.Constant)
 
 
 def _is_cut_off(value: ast.expr | None) -> bool:

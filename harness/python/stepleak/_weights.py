@@ -22,7 +22,7 @@ import threading
 import types
 from array import array
 from collections import OrderedDict, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stepleak import _tensors
@@ -90,6 +90,30 @@ class Weight:
     """Of those blocks."""
     cuda_objects: int = 0
     is_complete: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return self.heap_bytes + self.block_bytes
+
+    def plus(self, other: Weight) -> Weight:
+        """Of both, as far as this one is known."""
+        return replace(
+            self,
+            heap_bytes=self.heap_bytes + other.heap_bytes,
+            blocks=self.blocks + other.blocks,
+            block_bytes=self.block_bytes + other.block_bytes,
+            cuda_objects=self.cuda_objects + other.cuda_objects,
+        )
+
+    def times(self, count: int) -> Weight:
+        """Of so many that gained as much."""
+        return replace(
+            self,
+            heap_bytes=count * self.heap_bytes,
+            blocks=count * self.blocks,
+            block_bytes=count * self.block_bytes,
+            cuda_objects=count * self.cuda_objects,
+        )
 
 
 UNKNOWN = Weight()
