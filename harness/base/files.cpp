@@ -25,9 +25,10 @@ namespace {
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
 Error unwritable(const std::filesystem::path& path, int error) {
-  return failure_error(fmt::format("cannot write {}: {}", path.string(), reason_of(error)),
-                       error == ENOSPC || error == EDQUOT ? "free some space or name a folder on another disk"
-                                                          : "name a folder that you may write to");
+  const auto* const remedy = error == ENOSPC || error == EDQUOT ? "free some space or name a folder on another disk"
+                             : error == EFBIG                   ? "let files be larger: ulimit -f says how large they may be"
+                                                                : "name a folder that you may write to";
+  return failure_error(fmt::format("cannot write {}: {}", path.string(), reason_of(error)), remedy);
 }
 
 Error unreadable(const std::filesystem::path& path, const std::string& reason) {

@@ -159,6 +159,12 @@ def test_every_selected_test_is_judged_in_a_process_of_its_own(pytester: pytest.
     result.stdout.fnmatch_lines(["*the test's process was killed by signal 6 before the test had ended*"])
 
 
+def test_a_selection_that_judges_nothing_is_wrong_use(pytester: pytest.Pytester) -> None:
+    result = session(pytester, "def test_train(): pass", "--stepleak", "--stepleak-select=*tset_train*")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--stepleak-select '*tset_train*' matches none*test_train*"])
+
+
 UNDECIDED_AT_FIRST = """
     import collections, random, torch
     by_number, newest = {}, collections.deque(maxlen=400)
@@ -208,7 +214,11 @@ def test_known_leaks_are_let_be_and_their_entries_are_looked_after(pytester: pyt
 
 def test_a_test_says_itself_what_is_let_be(pytester: pytest.Pytester) -> None:
     tests = """
-        import pytest
+        import pytest, stepleak
+
+        def test_expects(no_leak, trainer):
+            with pytest.raises(stepleak.LeakError):
+                no_leak(lambda: trainer.history.append(trainer.train()), effort="quick")
 
         @pytest.mark.no_leak(effort="quick", ignore="*.history (list*")
         def test_marked(trainer):
@@ -231,7 +241,8 @@ def test_a_test_says_itself_what_is_let_be(pytester: pytest.Pytester) -> None:
     entry = '[[known]]\nreason = "so"\nholder = "*.history (*"\n'
     (pytester.path / "known.toml").write_text(entry)
     result = session(pytester, tests, "-v", "-rP")
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=3, failed=2)
+    result.stdout.no_fnmatch_line("*test_expects PASSED (*")
     result.stdout.fnmatch_lines(["*test_marked PASSED (known leak)*", "*test_fixture PASSED (known leak)*"])
     result.stdout.fnmatch_lines(["*test_another LEAK*", "*test_of_two LEAK*", "*known: ignore='[*].history (list[*]'"])
     result.stdout.fnmatch_lines(["*ignore='[*].history (list[*]' matches nothing here*"])

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from stepleak._facts import Facts
+from stepleak._guards import is_of_equals
 from stepleak._objects import bound_of, container_kind
 from stepleak._structure import Structure
 from stepleak._syntax import Guard, Module, called_name
@@ -43,6 +44,13 @@ class Capacity:
                 if number != 0 and not (use.kind == "remove" and lets_short):
                     return self._facts.at("bounded", use, number)
         return None
+
+    def is_passed(self, removal: Use) -> bool:
+        """Whether it is to run at one length alone, which is behind: `if len(x) == n` where two are put in at once."""
+        return any(
+            not lets_short and 0 < 2 * number < length_of(self._facts.container) and is_of_equals(guard)
+            for lets_short, number, guard in self._tests_of_length(removal)
+        )
 
     def filled_when_short(self, fills: list[Use]) -> Structure | None:
         """What is filled only under a test of its length, wherever a step fills it."""

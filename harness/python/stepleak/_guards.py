@@ -39,6 +39,12 @@ def sides_where(guard: Guard) -> tuple[ast.expr, ast.expr] | None:
     return (left, right) if is_left_small else (right, left)
 
 
+def is_of_equals(guard: Guard) -> bool:
+    """Whether what it guards runs where two things are equal."""
+    test = guard.test
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq if guard.holds else ast.NotEq)
+
+
 def may_cease(guard: Guard) -> bool:
     """Whether a statement that a test guards may cease to run some day (`if epoch == 0`, `if self.is_warming_up`).
 

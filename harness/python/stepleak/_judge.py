@@ -129,7 +129,8 @@ class Judge:
         )
         if known == UNKNOWN:
             # What is to keep it short does not: something else may drop what is old.
-            return self._expiring(taking, fills) or UNKNOWN
+            others = [use for use in taking if not self._capacity.is_passed(use)]
+            return self._expiring(others, fills) or UNKNOWN
         if known is not None:
             return known
         asks = [u for u in uses if u.kind == "ask"]

@@ -17,6 +17,8 @@ from stepleak._pytest_logs import StepLogs
 
 PROPERTY = "stepleak"
 """Of a test's report: what was said of it."""
+LET_BE = f"{PROPERTY}.let_be"
+"""Of one that passes though it leaks."""
 
 _IN_LATER_STEP = (
     "It raised in step {}. The test is repeated to be judged, and its fixtures are set up once: where it cannot run "
@@ -55,8 +57,10 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     if own is not None:
         raise own
     ignored = _options.ignored(options.get("ignore", ()))
-    if not result.is_clean and not _pytest_known.is_known(item, result, ignored):
-        raise stepleak.LeakError(result.report, result)
+    if not result.is_clean:
+        if not _pytest_known.is_known(item, result, ignored):
+            raise stepleak.LeakError(result.report, result)
+        item.user_properties.append((LET_BE, True))
     item.add_report_section("call", "stepleak", result.report)  # shown by -rP
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 
-from structure_programs import TASKS, Case, appending, keeper, method
+from structure_programs import ORDERED, TASKS, Case, appending, keeper, method
 from structure_programs.unbounded import LOGGING, MOVING, PARTS, POOL
 
 UNKNOWN = [
@@ -28,6 +28,29 @@ UNKNOWN = [
     *(
         Case(f"of some parts for the time being, {test}", PARTS.replace("TEST", test), "keeper.kept", "unknown")
         for test in ("part.is_new", "part in self.todo", "part.grad is None", "part.ndim > self.mean")
+    ),
+    *(
+        Case(
+            f"of two a step, whose oldest goes {name}",
+            keeper(
+                "def add(self, x):\n    self.count += 2\n    self.kept[self.count], self.kept[self.count + 1] = x, [x]\n"
+                + textwrap.indent(removal, "    "),
+                ORDERED,
+            ),
+            "keeper.kept",
+            kind,
+            line="popitem" * (kind != "unknown"),
+        )
+        for name, removal, kind in (
+            ("at an odd length", "if len(self.kept) == 3: self.kept.popitem(last=False)", "unknown"),
+            ("one by one", "if len(self.kept) > 3: self.kept.popitem(last=False)", "expiring"),
+            (
+                "at an odd length and elsewhere",
+                "if len(self.kept) == 3: self.kept.popitem(last=False)\n"
+                "if self.count == 8: self.kept.popitem(last=False)",
+                "expiring",
+            ),
+        )
     ),
     Case(
         "filled as long as there is room by a function's word",
