@@ -277,6 +277,17 @@ BOUNDED_BY_SOURCE = [
         "popitem",
     ),
     Case(
+        "keys by the number of entries, which are taken out",
+        keeper(
+            "def add(self, x):\n    self.kept[len(self.kept)] = [x]\n    if len(self.kept) > 30: self.kept.popitem()",
+            "self.kept = {}",
+        ),
+        "keeper.kept",
+        "bounded",
+        30,
+        "popitem",
+    ),
+    Case(
         "heap of the best",
         keeper(
             "def add(self, x):\n    self.count += 1\n    heapq.heappush(self.kept, (self.count, x))\n    if len(self.kept) > 12:\n        heapq.heappop(self.kept)"

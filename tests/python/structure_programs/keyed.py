@@ -19,6 +19,14 @@ def counting(key: str, init: str = "", later: str = "") -> str:
 
 KEYED = [
     Case(
+        "keys by the number of another's entries",
+        counting("len(self.others)", "self.others = [1, 2]"),
+        "keeper.kept",
+        "keyed",
+        -1,
+        "len(self.others)",
+    ),
+    Case(
         "dict asked by in",
         keeper(
             "def add(self, x):\n    if x not in self.kept:\n        self.kept[x] = [x]",

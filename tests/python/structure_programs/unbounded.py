@@ -267,6 +267,12 @@ def step(): store.add([1])
         "unbounded",
     ),
     Case(
+        "keys by the number of entries",
+        keeper("def add(self, x): self.kept[len(self.kept)] = [x]", "self.kept = {}"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
         "dict by a counter",
         keeper("def add(self, x):\n    self.count += 1\n    self.kept[f'step {self.count}'] = [x]", "self.kept = {}"),
         "keeper.kept",
