@@ -74,13 +74,16 @@ double bytes_gained_a_step(const Recording& recording, const Holder& holder) {
   return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
 }
 
+bool is_heavy(const Recording& recording, const Holder& holder) {
+  return holder.is_weighed && bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
+}
+
 // Whether a container that nothing ends gained so much in a record pass that it is a leak by itself: beside it the heap
 // rises ever more slowly while a cache of a library's fills, and goes on when that is full.
 bool is_kept_without_end(const Trace& trace) {
   return std::any_of(trace.recordings().begin(), trace.recordings().end(), [](const Recording& recording) {
     return std::any_of(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
-      return holder.is_weighed && never_ends(holder.structure) && holder.gained_entries >= kFewestEntries &&
-             bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
+      return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries && is_heavy(recording, holder);
     });
   });
 }
@@ -139,8 +142,7 @@ int holder_of_few_objects(const Recording& recording) {
   int found = -1;
   for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
     const auto& holder = recording.holders[static_cast<std::size_t>(index)];
-    const bool is_heavy = holder.is_weighed && bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
-    if (!(holder.gains_callbacks || is_heavy) || holder.gained_entries < kFewestEntries) continue;
+    if (!(holder.gains_callbacks || is_heavy(recording, holder)) || holder.gained_entries < kFewestEntries) continue;
     if (!has_no_known_end(holder.structure)) continue;
     // What one of the callbacks keeps leads through them, too.
     if (holder.held == holder.container) return index;

@@ -129,6 +129,19 @@ void CppProject::read(const std::string& path, const ProjectLimits& limits, std:
 // may put before each file.
 void CppProject::drop_headers_of(const std::set<std::string>& left_out, const std::vector<std::string>& files,
                                  std::vector<Source>& sources) {
+  std::map<std::string, std::vector<std::string_view>> includes;
+  for (const auto& source : sources) includes[source.path] = includes_of(source.text);
+  const CppUnits own_units(includes);
+  if (std::ranges::any_of(sources, [&](const Source& own) { return own_units.may_include_any(own.path); })) return;
+  const std::set<std::string> own(files.begin(), files.end());
+  const auto is_foreign = [&](const std::string& path) { return left_out.contains(path); };
+  const auto has_no_own = [&](const CppUnits& units, const std::string& path) {
+    return std::ranges::none_of(units.includers_of(path), [&](const std::string& includer) {
+      return own.contains(includer) || (is_unit_of_cpp(includer) && !is_foreign(includer));
+    });
+  };
+  // The others' sources are read only where a header may be theirs.
+  if (std::ranges::none_of(sources, [&](const Source& source) { return has_no_own(own_units, source.path); })) return;
   std::vector<Source> others;
   for (const auto& path : left_out) {
     try {
@@ -137,19 +150,10 @@ void CppProject::drop_headers_of(const std::set<std::string>& left_out, const st
       return;
     }
   }
-  std::map<std::string, std::vector<std::string_view>> includes;
-  for (const auto& source : sources) includes[source.path] = includes_of(source.text);
   for (const auto& other : others) includes[other.path] = includes_of(other.text);
   const CppUnits units(includes);
-  if (std::ranges::any_of(sources, [&](const Source& own) { return units.may_include_any(own.path); })) return;
-  const std::set<std::string> own(files.begin(), files.end());
-  const auto is_foreign = [&](const std::string& path) { return left_out.contains(path); };
-  const auto is_own = [&](const std::string& path) {
-    return own.contains(path) || (is_unit_of_cpp(path) && !is_foreign(path));
-  };
   std::erase_if(sources, [&](const Source& source) {
-    const auto& includers = units.includers_of(source.path);
-    return std::ranges::any_of(includers, is_foreign) && std::ranges::none_of(includers, is_own);
+    return std::ranges::any_of(units.includers_of(source.path), is_foreign) && has_no_own(units, source.path);
   });
 }
 

@@ -305,15 +305,16 @@ class Found:
                 continue
             searches += 1
             search = paths.to(grown[index])
-            siblings = _siblings(search, grown)
+            beside = _ids_beside(search)
+            siblings = [at for at in range(len(grown)) if id(grown[at]) in beside]
             known_weights = [weights.get(id(grown[at]), UNKNOWN) for at in (index, *siblings)]
-            of_others = min(known_weights, key=lambda weight: weight.bytes).times(_count_beside(search, others))
+            of_others = min(known_weights, key=lambda weight: weight.bytes).times(len(beside & others))
             self.add(paths, search, weight=known_weights[0].plus(of_others))
             for at in siblings:
                 if id(grown[at]) not in known:
                     known.add(id(grown[at]))
-                    beside = dataclasses.replace(search, objects=[*search.objects[:-1], grown[at]])
-                    self.add(paths, beside, weight=weights.get(id(grown[at]), UNKNOWN))
+                    sibling = dataclasses.replace(search, objects=[*search.objects[:-1], grown[at]])
+                    self.add(paths, sibling, weight=weights.get(id(grown[at]), UNKNOWN))
 
     def add_lasting(self, paths: Paths, steps: int) -> None:
         """What steps left that nothing found so far leads to: links of a chain, leaves of a tree, tuples."""
@@ -466,16 +467,6 @@ def _without_items(place: Place) -> Place:
     if len(way) == len(place.way):
         return place
     return dataclasses.replace(place, way=way, beyond=[Access("index", "")], is_container=True)
-
-
-def _siblings(search: Search, grown: list[Any]) -> list[int]:
-    """Places of those that lie in the same container as what was found."""
-    beside = _ids_beside(search)
-    return [at for at in range(len(grown)) if id(grown[at]) in beside]
-
-
-def _count_beside(search: Search, others: frozenset[int]) -> int:
-    return len(_ids_beside(search) & others) if others else 0
 
 
 def _ids_beside(search: Search) -> set[int]:

@@ -244,11 +244,11 @@ class ScriptWatch:
         if self._core is None and self._closing not in self._watched:
             self._core = self._guarded(self._begin)
             return
+        self._passed += 1
+        goes_on = self._core is None or self._step()
         if self._core is None and 0 < self._again_after <= self._passed:
             self._steps, self._again_since = 0, self._passed
             self._core = self._guarded(self._begin)
-        self._passed += 1
-        goes_on = self._core is None or self._step()
         is_enough = 0 < self._request.most_steps <= self._passed
         if is_enough or (not goes_on and self._request.stops):
             self._end()

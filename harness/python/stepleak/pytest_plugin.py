@@ -45,10 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Nothing judged would be as green as all clean."""
-    select = session.config.getoption("--stepleak-select")
     if not session.config.getoption("--stepleak") or not session.items:
         return
-    if not any(fnmatch.fnmatchcase(item.nodeid, select) for item in session.items):
+    if not any(map(_is_selected, session.items)):
+        select = session.config.getoption("--stepleak-select")
         raise pytest.UsageError(
             f"--stepleak-select {select!r} matches none of the tests that are to run; their ids are such as "
             f"{session.items[0].nodeid!r}"
@@ -124,6 +124,10 @@ def _is_wanted(item: pytest.Item) -> bool:
     # One that judges a step of its own is repeated by that already.
     if not item.config.getoption("--stepleak") or "no_leak" in getattr(item, "fixturenames", ()):
         return False
+    return _is_selected(item)
+
+
+def _is_selected(item: pytest.Item) -> bool:
     return fnmatch.fnmatchcase(item.nodeid, item.config.getoption("--stepleak-select"))
 
 
