@@ -35,7 +35,13 @@ class Guards {
     if (callable < 0 || depth == kMostCallers) return std::nullopt;
     const CppBlockAt function{&file, callable};
     if (step_.roots.contains(function)) return std::nullopt;
-    if (file.block(callable).type == CppBlock::Type::lambda || !asked_.insert(function).second) return std::nullopt;
+    if (!asked_.insert(function).second) return std::nullopt;
+    if (const auto calls = step_.called_at.find(function); calls != step_.called_at.end()) {
+      for (const auto& call : calls->second) {
+        if (auto found = around(call, depth + 1); found.has_value()) return found;
+      }
+    }
+    if (file.block(callable).type == CppBlock::Type::lambda) return std::nullopt;
     for (const auto& use : names_.project().uses(file.block(callable).name)) {
       const auto caller = use.file->callable_of(use.token);
       const bool is_call = use.file->token(use.token + 1).is("(") && caller >= 0 && caller != callable;

@@ -61,6 +61,17 @@ const typename Map::mapped_type& found_in(const Map& map, std::string_view name)
   return found == map.end() ? kNone : found->second;
 }
 
+// "&log_step" and "&Logger::on_step" anywhere, and "log_step" among arguments or behind a "=".
+bool is_handed_on(const TokenAt& name) {
+  const auto& file = *name.file;
+  auto first = name.token;
+  while (file.token(first - 1).is("::") && file.token(first - 2).is_name()) first -= 2;
+  const auto& next = file.token(name.token + 1);
+  const bool ends = next.is(",") || next.is(")") || next.is(";") || next.is("}");
+  const auto& before = file.token(first - 1);
+  return ends && (before.is("&") || before.is("(") || before.is(",") || before.is("="));
+}
+
 }  // namespace
 
 CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limits, SourceNames linked) {
@@ -82,6 +93,7 @@ CppProject::CppProject(const std::vector<std::string>& files, ProjectLimits limi
   }
   if (!left_out.empty()) drop_headers_of(left_out, files, sources);
   for (auto& source : sources) add(std::move(source));
+  add_functions_handed_on();
   std::map<std::string, std::vector<std::string_view>> includes;
   for (const auto& [path, file] : files_) includes[path] = includes_of(file->text());
   units_ = CppUnits(includes);
@@ -172,6 +184,15 @@ void CppProject::add_names(const CppFile& file) {
     const auto& block = file.blocks()[i];
     if (block.type == CppBlock::Type::function) functions_[block.name].push_back({&file, static_cast<int>(i)});
     if (block.type == CppBlock::Type::type) types_[block.name].push_back({&file, static_cast<int>(i)});
+    if (block.type == CppBlock::Type::lambda) callbacks_.push_back({&file, static_cast<int>(i)});
+  }
+}
+
+void CppProject::add_functions_handed_on() {
+  for (const auto& [name, functions] : functions_) {
+    const auto& uses = uses_[name];
+    if (std::ranges::any_of(uses, is_handed_on))
+      callbacks_.insert(callbacks_.end(), functions.begin(), functions.end());
   }
 }
 

@@ -59,6 +59,8 @@ class CppProject {
   /// Functions and types of a name.
   [[nodiscard]] const std::vector<CppBlockAt>& functions(std::string_view name) const;
   [[nodiscard]] const std::vector<CppBlockAt>& types(std::string_view name) const;
+  /// What may be called by a variable: lambdas, and functions whose names are handed on ("on_step(&log_step)").
+  [[nodiscard]] const std::vector<CppBlockAt>& callbacks() const { return callbacks_; }
   /// Whether a name stands in what a macro is defined as, which no preprocessor puts into its place here.
   [[nodiscard]] bool is_in_macro(std::string_view name) const { return macro_names_.contains(name); }
   /// Whether what one file declares may be known in the other: where both may be parts of one translation unit.
@@ -84,11 +86,13 @@ class CppProject {
                               std::vector<Source>& sources);
   void add(Source source);
   void add_names(const CppFile& file);
+  void add_functions_handed_on();
 
   std::map<std::string, std::unique_ptr<CppFile>> files_;
   ByName<TokenAt> uses_;
   ByName<CppBlockAt> functions_;
   ByName<CppBlockAt> types_;
+  std::vector<CppBlockAt> callbacks_;
   std::set<std::string, std::less<>> macro_names_;
   CppUnits units_;
   SourceNames linked_;

@@ -3,7 +3,12 @@
 #include "harness/sources/cpp_reach.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
 #include <vector>
+
+#include "harness/sources/cpp_callbacks.hpp"
 
 namespace stepleak {
 namespace {
@@ -11,11 +16,52 @@ namespace {
 // A step that reaches more of a project than this reaches all of it.
 constexpr std::size_t kMostReached = 2000;
 
+// Which names are variables is asked once of each: most that are called are functions.
+class Variables {
+ public:
+  explicit Variables(const CppNames& names) : project_(names.project()) {}
+
+  // Of the last token of an expression.
+  bool may_be_called(const TokenAt& last) {
+    const auto& file = *last.file;
+    const auto& token = file.token(last.token);
+    if (!file.token(last.token + 1).is("(")) return false;
+    if (!token.is_name()) return token.is("]") || token.is(")");
+    const auto [known, is_new] = is_variable_.try_emplace(token.text, false);
+    if (is_new) {
+      const auto& uses = project_.uses(token.text);
+      known->second =
+          std::any_of(uses.begin(), uses.end(), [](const TokenAt& use) { return use.file->is_declaration(use.token); });
+    }
+    return known->second;
+  }
+
+ private:
+  const CppProject& project_;
+  std::map<std::string_view, bool> is_variable_;
+};
+
+// The loop over the steps that all of a function's lines are in.
+std::optional<TokenRange> loop_around(const CppBlockAt& callable, const std::set<int>& lines) {
+  if (!has_loop_of_steps(callable)) return std::nullopt;
+  const auto& file = *callable.file;
+  const auto& body = callable.block().body;
+  std::set<int> loops;
+  for (auto i = body.first; i < body.end; ++i) {
+    if (lines.contains(file.token(i).line)) loops.insert(outermost_loop({&file, i}, callable.index));
+  }
+  if (loops.size() != 1 || *loops.begin() < 0) return std::nullopt;
+  const auto& loop = file.block(*loops.begin());
+  return TokenRange{std::min(loop.head, loop.body.first), loop.body.end};
+}
+
 }  // namespace
 
 bool CppStep::contains(const TokenAt& at) const {
   for (auto index = at.file->callable_of(at.token); index >= 0;
        index = at.file->callable_of(at.file->block(index).head)) {
+    const auto loop = loops.find({at.file, index});
+    if (loop != loops.end()) return loop->second.contains(at.token);
     if (reached.contains({at.file, index})) return true;
   }
   return false;
@@ -28,23 +74,60 @@ bool CppStep::is_in(const CppFile& file, int callable) const {
   });
 }
 
-std::set<CppBlockAt> reached_from(const std::set<CppBlockAt>& callables, const CppNames& names) {
-  auto reached = callables;
+bool has_loop_of_steps(const CppBlockAt& callable) {
+  const auto& file = *callable.file;
+  std::string_view watch;
+  for (auto i = callable.block().body.first; i < callable.block().body.end; ++i) {
+    const auto& token = file.token(i);
+    if (token.is("Watch") && file.token(i - 1).is("::")) return true;
+    if (token.is("Watch") && file.token(i + 1).is_name()) watch = file.token(i + 1).text;
+    if (token.is("step") && file.token(i - 1).is(".") && !watch.empty() && file.token(i - 2).text == watch) return true;
+  }
+  return false;
+}
+
+int outermost_loop(const TokenAt& at, int callable) {
+  int loop = -1;
+  for (auto block = at.file->block_of(at.token); block >= 0 && block != callable;
+       block = at.file->block(block).parent) {
+    if (at.file->block(block).type == CppBlock::Type::loop) loop = block;
+  }
+  return loop;
+}
+
+CppStep step_from(const std::map<CppBlockAt, std::set<int>>& roots, const std::set<CppBlockAt>& callables,
+                  const CppNames& names) {
+  CppStep step{.reached = callables};
+  for (const auto& [root, lines] : roots) {
+    step.roots.insert(root);
+    if (const auto loop = loop_around(root, lines); loop.has_value()) step.loops.emplace(root, *loop);
+  }
+  Variables variables(names);
   std::vector<CppBlockAt> waiting(callables.begin(), callables.end());
-  while (!waiting.empty() && reached.size() < kMostReached) {
+  const auto reach = [&](const CppBlockAt& function) {
+    if (step.reached.insert(function).second) waiting.push_back(function);
+  };
+  while (!waiting.empty() && step.reached.size() < kMostReached) {
     const auto at = waiting.back();
     waiting.pop_back();
-    const auto& body = at.block().body;
+    const auto& file = *at.file;
+    const auto loop = step.loops.find(at);
+    const auto& body = loop == step.loops.end() ? at.block().body : loop->second;
     for (auto i = body.first; i < body.end; ++i) {
-      if (!at.file->token(i).is_name()) continue;
-      for (const auto& function : names.project().functions(at.file->token(i).text)) {
-        if (reached.contains(function) || !names.may_call({at.file, i}, function)) continue;
-        reached.insert(function);
-        waiting.push_back(function);
+      const TokenAt token{&file, i};
+      if (file.token(i).is_name()) {
+        for (const auto& function : names.project().functions(file.token(i).text)) {
+          if (!step.reached.contains(function) && names.may_call(token, function)) reach(function);
+        }
+      }
+      if (!variables.may_be_called(token)) continue;
+      for (const auto& callback : called_back(token, names)) {
+        step.called_at[callback].push_back(token);
+        reach(callback);
       }
     }
   }
-  return reached;
+  return step;
 }
 
 }  // namespace stepleak

@@ -10,6 +10,7 @@
 
 #include "harness/sources/cpp_counts.hpp"
 #include "harness/sources/cpp_guards.hpp"
+#include "harness/sources/cpp_latches.hpp"
 #include "harness/sources/cpp_numbers.hpp"
 #include "harness/sources/cpp_types.hpp"
 #include "harness/sources/cpp_uses.hpp"
@@ -33,7 +34,8 @@ class Reader {
     const bool is_growing = fill.type == CppFill::Type::sum || fill.type == CppFill::Type::group;
     const auto capacity = is_growing ? CppCapacity::growing : capacity_of(container_, names_.project());
     if (fill.type == CppFill::Type::slot || capacity == CppCapacity::fixed) return slots(fill);
-    const auto uses = uses_of(container_, fill.type, step_, names_);
+    auto uses = uses_of(container_, fill.type, step_, names_);
+    if (uses.test.has_value() && is_shut_off(uses.test->at, step_, names_)) uses.test.reset();
     for (const auto& removal : uses.removals) add_removal(removal.at, removal.is_emptying);
     if (container_.scope == CppContainer::Scope::member) read_owner_of(fill);
     if (uses.test.has_value()) {
@@ -107,7 +109,8 @@ class Reader {
   [[nodiscard]] bool may_be_of_step(const CppContainer& object) const {
     if (object.scope != CppContainer::Scope::local || step_.contains(object.declared)) return true;
     const auto callable = object.declared.file->callable_of(object.declared.token);
-    return callable >= 0 && step_.is_in(*object.declared.file, callable);
+    return callable >= 0 &&
+           (step_.loops.contains({object.declared.file, callable}) || step_.is_in(*object.declared.file, callable));
   }
 
   void read_object(const CppContainer& object, bool is_wrapped) {
@@ -209,7 +212,7 @@ class Reader {
     const auto index = at.file->callable_of(at.token);
     if (is_of_sibling(at)) return;
     if (index >= 0 && is_at_an_end(*at.file, at.file->block(index))) return;
-    if (index >= 0 && !step_.contains(at)) {
+    if (index >= 0 && (!step_.contains(at) || is_shut_off(at, step_, names_))) {
       if (!unreached_.has_value()) unreached_ = at;
       return;
     }

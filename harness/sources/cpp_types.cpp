@@ -48,27 +48,6 @@ constexpr std::array<std::string_view, 8> kAssociative{"map",           "set",  
 constexpr std::array<std::string_view, 6> kSequences{"vector",      "array",           "deque",
                                                      "SmallVector", "circular_buffer", "static_vector"};
 
-// What a name stands for: "std :: vector < at :: Tensor >" of "using Tensors = std::vector<at::Tensor>;", and of
-// "typedef std::vector<at::Tensor> Tensors;". Empty where it is no other name.
-std::string meaning_of(std::string_view name, const CppProject& project) {
-  for (const auto& [file, token] : project.uses(name)) {
-    std::string meaning;
-    if (file->token(token - 1).is("using") && file->token(token + 1).is("=")) {
-      for (auto i = token + 2; i < file->tokens().size() && !file->token(i).is(";"); ++i) {
-        meaning += std::string(file->token(i).text) + " ";
-      }
-      return meaning;
-    }
-    if (!file->token(token + 1).is(";")) continue;
-    auto first = token;
-    while (first > 0 && !file->token(first - 1).is(";") && !file->token(first - 1).is("}")) --first;
-    if (!file->token(first).is("typedef")) continue;
-    for (auto i = first + 1; i < token; ++i) meaning += std::string(file->token(i).text) + " ";
-    return meaning;
-  }
-  return {};
-}
-
 // The first word of a type that is known: the outermost of "std::array<std::vector<int>, 4>". None of a class of the
 // project's: what "Cache<std::string, at::Tensor>" has, its own methods say.
 std::string word_of(const std::string& type, const CppProject& project, int depth) {
@@ -127,6 +106,25 @@ std::string word_of(const CppContainer& container, const CppProject& project) {
 }
 
 }  // namespace
+
+std::string meaning_of(std::string_view name, const CppProject& project) {
+  for (const auto& [file, token] : project.uses(name)) {
+    std::string meaning;
+    if (file->token(token - 1).is("using") && file->token(token + 1).is("=")) {
+      for (auto i = token + 2; i < file->tokens().size() && !file->token(i).is(";"); ++i) {
+        meaning += std::string(file->token(i).text) + " ";
+      }
+      return meaning;
+    }
+    if (!file->token(token + 1).is(";")) continue;
+    auto first = token;
+    while (first > 0 && !file->token(first - 1).is(";") && !file->token(first - 1).is("}")) --first;
+    if (!file->token(first).is("typedef")) continue;
+    for (auto i = first + 1; i < token; ++i) meaning += std::string(file->token(i).text) + " ";
+    return meaning;
+  }
+  return {};
+}
 
 CppCapacity capacity_of(const CppContainer& container, const CppProject& project) {
   const auto word = word_of(container, project);

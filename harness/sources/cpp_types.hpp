@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "harness/sources/cpp_container.hpp"
 
@@ -18,6 +20,9 @@ enum class CppCapacity : std::uint8_t {
 /// Asks the type that a container is declared with, what that is another name of (`using`, `typedef`), or, where it is
 /// `auto`, what it is initialised with. Where one of the things in it is meant, the type of these, here and below.
 [[nodiscard]] CppCapacity capacity_of(const CppContainer& container, const CppProject& project);
+/// What a name stands for: "std :: vector < at :: Tensor >" of "using Tensors = std::vector<at::Tensor>;", and of
+/// "typedef std::vector<at::Tensor> Tensors;". Empty where it is no other name.
+[[nodiscard]] std::string meaning_of(std::string_view name, const CppProject& project);
 /// A map or a set: it is filled once a key.
 [[nodiscard]] bool is_associative(const CppContainer& container, const CppProject& project);
 /// A number, or a container of numbers alone, by its declared type.

@@ -41,11 +41,43 @@ bool is_without_graph(const CppFile& file, TokenRange body) {
   return false;
 }
 
+// Whether a variable stands in a range; `is_whole`: for all of itself, as in "Belief{mean, state}", and not for a
+// member of it or an operand.
+bool has_variable(const CppFile& file, TokenRange range, std::string_view word, bool is_whole) {
+  if (!is_whole) return mentions(file, range, {word});
+  for (auto i = range.first; i < range.end; ++i) {
+    const auto& before = file.token(i - 1);
+    const auto& next = file.token(i + 1);
+    const bool begins = before.is("(") || before.is("{") || before.is(",") || before.is("=");
+    const bool ends = next.is(")") || next.is("}") || next.is(",") || next.is(";");
+    if (begins && ends && mentions(file, {i, i + 1}, {word})) return true;
+  }
+  return false;
+}
+
+// What a statement makes a variable of: what stands behind its "=", or in the parentheses or braces that it is declared
+// with. Empty where it does not.
+TokenRange source_in(const CppFile& file, TokenRange statement, std::string_view name) {
+  const auto mark = mark_of_assignment(file, statement);
+  if (mark < statement.end) {
+    const auto targets = targets_of(file, {statement.first, mark});
+    return std::find(targets.begin(), targets.end(), name) == targets.end() ? TokenRange{}
+                                                                            : TokenRange{mark + 1, statement.end};
+  }
+  for (auto i = statement.first; i < statement.end; ++i) {
+    const auto& next = file.token(i + 1);
+    if (file.token(i).text == name && (next.is("(") || next.is("{")) && file.is_declaration(i)) {
+      return arguments_of(file, i + 1);
+    }
+  }
+  return {};
+}
+
 // Whether an expression is made of a variable, by itself or through others of the function, none of which is let go:
 // "next" of "state" in "auto next = cell(x, state);".
-bool is_made_of(const CppFile& file, int callable, TokenRange range, std::string_view word,
+bool is_made_of(const CppFile& file, int callable, TokenRange range, std::string_view word, bool is_whole,
                 std::set<std::string_view>& seen) {
-  if (mentions(file, range, {word})) return true;
+  if (has_variable(file, range, word, is_whole)) return true;
   if (callable < 0 || is_without_graph(file, file.block(callable).body)) return false;
   const auto statements = file.statements(file.block(callable).body);
   for (auto i = range.first; i < range.end; ++i) {
@@ -53,14 +85,13 @@ bool is_made_of(const CppFile& file, int callable, TokenRange range, std::string
     if (!file.token(i).is_name() || file.token(i + 1).is("(") || !seen.insert(name).second) continue;
     bool is_any = false;
     for (const auto& statement : statements) {
-      const auto mark = mark_of_assignment(file, statement);
-      const auto targets = targets_of(file, {statement.first, std::min(mark, statement.end)});
-      if (mark == statement.end || std::find(targets.begin(), targets.end(), name) == targets.end()) continue;
-      if (lets_go(file, {mark, statement.end})) {
+      const auto source = source_in(file, statement, name);
+      if (source.end <= source.first) continue;
+      if (lets_go(file, source)) {
         is_any = false;
         break;
       }
-      is_any = is_any || is_made_of(file, callable, {mark + 1, statement.end}, word, seen);
+      is_any = is_any || is_made_of(file, callable, source, word, is_whole, seen);
     }
     if (is_any) return true;
   }
@@ -206,7 +237,7 @@ bool is_returned_by(const CppFile& file, const CppBlock& callable, std::string_v
   });
 }
 
-bool is_made_of_itself(const TokenAt& name) {
+bool is_made_of_itself(const TokenAt& name, bool is_whole) {
   const auto& file = *name.file;
   auto end = name.token;
   while (end < file.tokens().size() && !file.token(end).is(";")) ++end;
@@ -215,7 +246,7 @@ bool is_made_of_itself(const TokenAt& name) {
   const auto callable = file.callable_of(name.token);
   const auto word = file.token(name.token).text;
   std::set<std::string_view> seen;
-  return is_made_of(file, callable, {name.token + 2, end}, word, seen);
+  return is_made_of(file, callable, {name.token + 2, end}, word, is_whole, seen);
 }
 
 }  // namespace stepleak

@@ -54,7 +54,8 @@ namespace stepleak {
 [[nodiscard]] bool is_move_within(const CppFile& file, std::size_t method);
 
 /// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()". Through
-/// other variables of the function, too.
-[[nodiscard]] bool is_made_of_itself(const TokenAt& name);
+/// other variables of the function, too. `is_whole`: whether it has all of that in it, as "state = Belief{mean, state}"
+/// does, which keeps the states before also where no graph does.
+[[nodiscard]] bool is_made_of_itself(const TokenAt& name, bool is_whole = false);
 
 }  // namespace stepleak

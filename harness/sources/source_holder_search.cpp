@@ -13,6 +13,7 @@
 #include "harness/sources/cpp_reach.hpp"
 #include "harness/sources/cpp_structure.hpp"
 #include "harness/sources/cpp_types.hpp"
+#include "harness/sources/cpp_values.hpp"
 #include "harness/trace/frames.hpp"
 
 namespace stepleak {
@@ -105,12 +106,13 @@ class Search {
       if (survivor.has_graph || survivor.type == SurvivorType::node) making_graphs_.insert(first->second);
     }
     std::set<CppBlockAt> seen;
+    std::map<CppBlockAt, std::set<int>> roots;
     for (const auto& [place, stack] : first_at) {
-      const auto callables = flow_.callables_of(stack_at(recording_, stack));
-      seen.insert(callables.begin(), callables.end());
-      if (!callables.empty()) step_.roots.insert(callables.back());
+      const auto places = flow_.places_of(stack_at(recording_, stack));
+      for (const auto& place : places) seen.insert(place.callable);
+      if (!places.empty()) roots[places.back().callable].insert(places.back().line);
     }
-    step_.reached = reached_from(seen, names_);
+    step_ = step_from(roots, seen, names_);
     std::map<int, int> holder_of;
     for (const auto& [stack, first] : same_place) {
       holder_of[stack] = stack == first ? search_holder(stack) : holder_of.at(first);
@@ -167,9 +169,12 @@ class Search {
     std::vector<Kept> kept;
     for (auto& fill : flow_.fills_of(stack_at(recording_, stack))) {
       // "state = 0.9 * state + x" keeps the graphs of all the states before, and without any the newest alone.
-      const bool is_tensor = fill.type == CppFill::Type::sum && is_one_tensor(fill.container);
-      if (is_tensor && making_tensors_.contains(stack) && !making_graphs_.contains(stack)) continue;
-      auto structure = structure_of(fill, step_, names_);
+      const bool is_without_graph = making_tensors_.contains(stack) && !making_graphs_.contains(stack);
+      const bool is_newest = fill.type == CppFill::Type::sum && is_without_graph &&
+                             capacity_of(fill.container, project_) != CppCapacity::growing;
+      if (is_newest && (is_one_tensor(fill.container) || !is_made_of_itself(fill.receiver, true))) continue;
+      // A chain of objects may be cut at any of them.
+      auto structure = is_newest ? Structure{.type = StructureType::unknown} : structure_of(fill, step_, names_);
       kept.push_back({std::move(fill), std::move(structure)});
     }
     return kept.empty() ? -1 : add_holder(deciding(kept), making_tensors_.contains(stack));

@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "harness/sources/cpp_callbacks.hpp"
+#include "harness/sources/cpp_reach.hpp"
 #include "harness/sources/cpp_types.hpp"
 #include "harness/sources/cpp_values.hpp"
 #include "harness/trace/holder_text.hpp"
@@ -40,26 +42,10 @@ bool is_on_line(const CppFile& file, TokenRange range, int line) {
   return line == kAnyLine || (file.token(range.first).line <= line && line <= file.token(range.end - 1).line);
 }
 
-// Where a function loops over steps by itself, and says so to stepleak::Watch, its variables outlive the steps. Without
-// the namespace it is told by its name and by "watch.step()".
-bool is_loop_of_steps(const CppFile& file, const CppBlock& callable) {
-  std::string_view watch;
-  for (auto i = callable.body.first; i < callable.body.end; ++i) {
-    const auto& token = file.token(i);
-    if (token.is("Watch") && file.token(i - 1).is("::")) return true;
-    if (token.is("Watch") && file.token(i + 1).is_name()) watch = file.token(i + 1).text;
-    if (token.is("step") && file.token(i - 1).is(".") && !watch.empty() && file.token(i - 2).text == watch) return true;
-  }
-  return false;
-}
-
-// The outermost loop of a function around a token; -1: none.
-int outermost_loop(const CppFile& file, std::size_t token, int callable) {
-  int loop = -1;
-  for (auto block = file.block_of(token); block >= 0 && block != callable; block = file.block(block).parent) {
-    if (file.block(block).type == CppBlock::Type::loop) loop = block;
-  }
-  return loop;
+// "adapter.emplace(width)" of a std::optional puts it into the place of what was there.
+bool is_optional(const CppContainer& container) {
+  const auto angle = container.type.find('<');
+  return !container.is_item && angle != std::string::npos && container.type.substr(0, angle).ends_with("optional");
 }
 
 // "do kept.push_back(x); while (watch.step());"
@@ -79,8 +65,8 @@ bool ends_with_the_call(const CppContainer& container, const TokenAt& use, const
   const bool is_static =
       container.type.find("static") != std::string::npos || container.type.find("thread_local") != std::string::npos;
   if (is_static || container.is_reference()) return false;
-  if (!is_loop_of_steps(*home.file, callable.block())) return true;
-  const auto loop = outermost_loop(*use.file, use.token, callable.index);
+  if (!has_loop_of_steps(callable)) return true;
+  const auto loop = outermost_loop(use, callable.index);
   if (loop < 0) return !is_in_loop_without_braces(*use.file, use.token);
   return use.file->block(loop).body.contains(home.token);
 }
@@ -118,12 +104,6 @@ std::vector<ValueFlow::Place> ValueFlow::places_of(const std::vector<Frame>& sta
     places.push_back({{file, index}, frame.line});
   }
   return places;
-}
-
-std::vector<CppBlockAt> ValueFlow::callables_of(const std::vector<Frame>& stack) const {
-  std::vector<CppBlockAt> callables;
-  for (const auto& place : places_of(stack)) callables.push_back(place.callable);
-  return callables;
 }
 
 std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
@@ -215,7 +195,9 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
   const bool is_return = file.token(statement.first).is("return") || file.token(statement.first).is("co_return");
   for (auto i = statement.first; i < statement.end; ++i) {
     const auto& token = file.token(i);
-    const bool is_call = token.is_name() && file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
+    const bool has_arguments = file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
+    const bool is_call = token.is_name() && has_arguments;
+    const bool is_item_call = (token.is("]") || token.is(")")) && has_arguments;  // "handlers_[name](output)"
     const bool is_method = file.token(i - 1).is(".") || file.token(i - 1).is("->");
     const bool is_hook = is_call && is_method && token.is(kHooking);
     if (is_hook && is_given_itself(file, begin_of_path(file, i), arguments_of(file, i + 1), values)) {
@@ -224,15 +206,18 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
                !is_move_within(file, i)) {
       const bool is_here = is_origin && (line == kAnyLine || token.line == line);  // the container's own memory grows
       // What holds numbers keeps nothing but its own memory: "losses.push_back(loss.item<float>())".
-      const bool is_of_numbers = holds_numbers(names_.referent_of({&file, i - 2}));
-      if (is_here || (has_value(arguments_of(file, i + 1)) && !is_of_numbers)) {
+      const auto container = names_.referent_of({&file, i - 2});
+      const bool is_of_numbers = holds_numbers(container);
+      if (token.is("emplace") && is_optional(container) && (is_here || has_value(arguments_of(file, i + 1)))) {
+        values.insert(file.token(begin_of_path(file, i)).text);
+      } else if (is_here || (has_value(arguments_of(file, i + 1)) && !is_of_numbers)) {
         const auto type = token.is(kGrouping) ? CppFill::Type::group : CppFill::Type::entry;
         add_fill(type, callable, {&file, i}, i - 2, values);
       }
     } else if (is_call && is_one_of(token.text, kInserting) && has_value(statement)) {
       const auto into = file.parts(arguments_of(file, i + 1), false).front();
       if (into.end > into.first) add_fill(CppFill::Type::entry, callable, {&file, i}, into.end - 1, values);
-    } else if (is_call && has_value(arguments_of(file, i + 1))) {
+    } else if ((is_call || is_item_call) && has_value(arguments_of(file, i + 1))) {
       follow_call(file, i, values, is_origin, depth);
       if (const auto handed = handed_.find(callable); handed != handed_.end()) values.merge(handed->second);
     }
@@ -450,15 +435,17 @@ void ValueFlow::add_capture(const CppFile& file, TokenRange place, std::string_v
       {.type = CppFill::Type::capture, .at = at, .receiver = {&file, place.first}, .container = container});
 }
 
-void ValueFlow::follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values,
+// `called`: the last token of what is called.
+void ValueFlow::follow_call(const CppFile& file, std::size_t called, const std::set<std::string_view>& values,
                             bool is_origin, int depth) {
   if (depth >= kMostCalls) return;
   std::vector<CppBlockAt> functions;
-  for (const auto& function : names_.project().functions(file.token(name).text)) {
-    if (names_.may_call({&file, name}, function)) functions.push_back(function);
+  for (const auto& function : names_.project().functions(file.token(called).text)) {
+    if (names_.may_call({&file, called}, function)) functions.push_back(function);
   }
+  if (functions.empty()) functions = called_back({&file, called}, names_);
   if (functions.size() > kMostFunctions) return;
-  const auto arguments = file.parts(arguments_of(file, name + 1), false);
+  const auto arguments = file.parts(arguments_of(file, called + 1), false);
   for (const auto& function : functions) {
     const auto& home = *function.file;
     const auto parameters = home.parts(function.block().parameters, true);

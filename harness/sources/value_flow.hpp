@@ -46,16 +46,15 @@ class ValueFlow {
   /// followed. Each fill once, in the order in which they are come by.
   [[nodiscard]] std::vector<CppFill> fills_of(const std::vector<Frame>& stack);
 
-  /// The functions of a stack's frames, as above: those of the step.
-  [[nodiscard]] std::vector<CppBlockAt> callables_of(const std::vector<Frame>& stack) const;
-
- private:
+  /// A function, and the line in it that a frame of a stack is at.
   struct Place {
     CppBlockAt callable;
     int line = 0;
   };
-
+  /// Those of a stack's frames, as above: of the step.
   [[nodiscard]] std::vector<Place> places_of(const std::vector<Frame>& stack) const;
+
+ private:
   bool follow(const CppBlockAt& callable, int line, std::set<std::string_view> values, int depth);
   bool follow_statement(const CppBlockAt& callable, const CppFile& file, TokenRange statement, bool is_origin, int line,
                         std::set<std::string_view>& values, int depth);
@@ -71,7 +70,7 @@ class ValueFlow {
                       std::set<std::string_view>& values);
   void follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
                          std::set<std::string_view>& values);
-  void follow_call(const CppFile& file, std::size_t name, const std::set<std::string_view>& values, bool is_origin,
+  void follow_call(const CppFile& file, std::size_t called, const std::set<std::string_view>& values, bool is_origin,
                    int depth);
 
   [[nodiscard]] TokenAt object_made_here(const CppBlockAt& callable, const TokenAt& use, std::size_t first) const;

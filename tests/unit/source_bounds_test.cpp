@@ -287,5 +287,76 @@ class Trainer {
                                unbounded, "Trainer::kept_ (std::vector<at::Tensor>) -> Tensor"}),
     [](const auto& tried) { return std::to_string(tried.index); });
 
+// A program that watches its own loop: `before` it, in each epoch behind its steps, and behind all.
+std::string program_with(const std::string& before, const std::string& in_epoch, const std::string& behind) {
+  return "struct History {\n std::vector<at::Tensor> losses;\n void add(at::Tensor loss) {\n  losses.push_back(loss);  "
+         "// keeps\n }\n void forget() { losses.clear(); }\n};\nint main() {\n History history;\n "
+         "stepleak::Watch watch;\n " +
+         before +
+         "\n for (int epoch = 0; epoch < 3; ++epoch) {\n  for (auto& batch : loader) {\n"
+         "   history.add(model(batch));  // made\n   watch.step();\n  }\n  " +
+         in_epoch + "\n }\n " + behind + "\n}\n";
+}
+
+const std::string kHistory = "History::losses (std::vector<at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfWatchedLoops, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"emptied nowhere", program_with("", "", ""), uncalled, kHistory},
+        SourceCase{"emptied before the loop", program_with("history.forget();", "", ""), uncalled, kHistory},
+        SourceCase{"emptied in the loop", program_with("", "history.forget();", ""), reset, kHistory},
+        SourceCase{"emptied behind the loop", program_with("", "", "history.forget();"), uncalled, kHistory},
+        SourceCase{"replaced before the loop", program_with("history = History();", "", ""), uncalled, kHistory},
+        SourceCase{"replaced in the loop", program_with("", "history = History();", ""), reset, kHistory},
+        SourceCase{"emptied by a lambda that the loop calls",
+                   program_with("auto forget = [&] { history.forget(); };", "forget();", ""), reset, kHistory},
+        SourceCase{"emptied by a lambda that is called behind it",
+                   program_with("auto forget = [&] { history.forget(); };", "", "forget();"), uncalled, kHistory}));
+
+// A window that trims itself once a flag is set. `declared`: the flag; `asked`: in the test; `more`: what changes it.
+std::string window_with(const std::string& declared, const std::string& asked, const std::string& more,
+                        const std::string& behind = "") {
+  return "class Window {\n public:\n void add(at::Tensor loss) {\n  losses_.push_back(loss);  // keeps\n  if (" +
+         asked + ") losses_.pop_front();\n }\n " + more +
+         "\n std::size_t count() const { return losses_.size(); }\n private:\n std::deque<at::Tensor> losses_;\n " +
+         declared +
+         "\n};\nint main() {\n Window window;\n stepleak::Watch watch;\n for (int i = 0; i < 900; ++i) {\n"
+         "  window.add(model(x));  // made\n  watch.step();\n }\n " +
+         behind + "\n}\n";
+}
+
+const std::string kOfWindow = "Window::losses_ (std::deque<at::Tensor>) -> Tensor";
+const std::string kAsked = "sealed_ && losses_.size() > 32";
+const std::string kSealing = "void seal() { sealed_ = true; }";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfFlags, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"never set", window_with("bool sealed_ = false;", kAsked, ""), uncalled, kOfWindow},
+        SourceCase{"set by what nobody calls", window_with("bool sealed_ = false;", kAsked, kSealing), uncalled,
+                   kOfWindow},
+        SourceCase{"set behind the loop", window_with("bool sealed_{false};", kAsked, kSealing, "window.seal();"),
+                   uncalled, kOfWindow},
+        SourceCase{"set behind the loop by one of its name",
+                   window_with("bool sealed_ = false;", kAsked, kSealing, "log.seal();") +
+                       "struct Log {\n void seal() { window.seal(); }\n Window window;\n};\n",
+                   uncalled, kOfWindow},
+        SourceCase{"set in each step",
+                   window_with("bool sealed_ = false;", "model.is_ready()) seal();\n  if (" + kAsked, kSealing),
+                   bounded, kOfWindow, 32},
+        SourceCase{"set by its constructor",
+                   window_with("bool sealed_ = false;", kAsked, "Window() : sealed_(true) {}"), bounded, kOfWindow, 32},
+        SourceCase{"set by what somebody else calls",
+                   window_with("bool sealed_ = false;", kAsked, kSealing) + "void prepare(Window& window) {\n "
+                                                                            "window.seal(); }\nstruct Setup { Setup() "
+                                                                            "{ prepare(window); } Window window; };\n",
+                   bounded, kOfWindow, 32},
+        SourceCase{"that begins as true", window_with("bool sealed_ = true;", kAsked, ""), bounded, kOfWindow, 32},
+        SourceCase{"that is asked not to be", window_with("bool open_ = true;", "!open_ && losses_.size() > 32", ""),
+                   uncalled, kOfWindow},
+        SourceCase{"beside another test", window_with("bool sealed_ = false;", "sealed_ || losses_.size() > 32", ""),
+                   bounded, kOfWindow, 32}));
+
 }  // namespace
 }  // namespace stepleak

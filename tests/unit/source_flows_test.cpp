@@ -173,5 +173,42 @@ INSTANTIATE_TEST_SUITE_P(
             unknown, ""},
         SourceCase{"another one's function", trial_with("other.on_run = [this] { count(); };"), unknown, ""}));
 
+// A filter with a chain of beliefs, each made of the one before.
+std::string filter_with(const std::string& next, const std::string& more = "") {
+  return "struct Belief { at::Tensor mean; std::shared_ptr<Belief> previous; };\nclass Filter {\n public:\n"
+         " void observe(const at::Tensor& z) {\n  auto mean = current_->mean + z;  // made\n  " +
+         next + "\n  current_ = std::make_shared<Belief>(std::move(next));  // keeps\n" + more +
+         " }\n std::shared_ptr<Belief> current_;\n};\n";
+}
+
+const std::string kBelief = "Filter::current_ (std::shared_ptr<Belief>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfChains, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"with the one before", filter_with("Belief next{mean, current_};"), unknown, kBelief, -1, false,
+                   false},
+        SourceCase{"with the one before, moved", filter_with("Belief next(mean, std::move(current_));"), unknown,
+                   kBelief, -1, false, false},
+        SourceCase{"without the one before", filter_with("Belief next{mean, nullptr};"), unknown, "", -1, false, false},
+        SourceCase{"with what the one before had", filter_with("Belief next{mean, current_->previous};"), unknown, "",
+                   -1, false, false},
+        SourceCase{"cut later", filter_with("Belief next{mean, current_};", "  current_->previous->previous.reset();"),
+                   unknown, kBelief, -1, false, false}));
+
+// A tuner that puts a new adapter into the place of the last one.
+std::string tuner_with(const std::string& grouping) {
+  return "struct Adapter { Adapter(int width) : down(at::rand({width, 4})) {}  // made\n at::Tensor down; };\n"
+         "class Tuner {\n public:\n void begin() {\n  adapter_.emplace(8);  // call\n  " +
+         grouping + "\n }\n std::optional<Adapter> adapter_;\n torch::optim::Adam optimizer_;\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfOptionals, SourceHoldersTest,
+    testing::Values(SourceCase{"put into an optimizer, too",
+                               tuner_with("optimizer_.add_param_group(adapter_->parameters());  // keeps"), unbounded,
+                               "Tuner::optimizer_ (torch::optim::Adam) -> Tensor"},
+                    SourceCase{"alone", tuner_with("adapter_->train();"), unknown, ""}));
+
 }  // namespace
 }  // namespace stepleak
