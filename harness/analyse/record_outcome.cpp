@@ -282,6 +282,14 @@ bool is_graph_of_the_step(const Evidence& evidence) {
          old_nodes(evidence.recording).empty();
 }
 
+// Whether all that stays of the recorded steps is one tensor without a graph that a variable holds, and no container:
+// the newest, which the next takes the place of.
+bool is_newest_of_variable(const Recording& recording, const Finding& finding) {
+  if (finding.holder_index < 0 || finding.kept_count > 1) return false;
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+  return holder.container < 0 && holder.graph < 0;
+}
+
 // Whether all that the allocator took was for CUDA streams that had nothing of it before: its blocks belong to one
 // stream each, and torch hands out some tens of streams, in turn.
 bool is_spreading(const Recording& recording, const Finding& finding) {
@@ -326,8 +334,8 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
   const bool is_of_a_graph = finding.counted == Counted::autograd_nodes || finding.count_per_step <= 0;
   if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;
   const bool are_blocks = finding.counted == Counted::blocks && finding.count_per_step > 0;
-  return are_blocks && is_long_enough(evidence, {Counter::live_bytes, finding.device}) &&
-         old_blocks(evidence.recording, finding.device).empty();
+  if (!are_blocks || !is_long_enough(evidence, {Counter::live_bytes, finding.device})) return false;
+  return old_blocks(evidence.recording, finding.device).empty() || is_newest_of_variable(evidence.recording, finding);
 }
 
 bool is_proven(const Finding& finding) {

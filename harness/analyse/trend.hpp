@@ -82,10 +82,11 @@ enum class Decay : std::uint8_t {
   onto_line,  ///< and no more: what a start-up adds to a line decays, and leaves the line
   falling,    ///< and still does
   over,       ///< and does not rise any more, or by less than a floor
+  of_shapes,  ///< and only where a step has a shape that is new (new_peaks.hpp), of which there are ever fewer
 };
 
 /// Whether what decays does not end in a line.
-[[nodiscard]] constexpr bool is_fading(Decay decay) { return decay == Decay::falling || decay == Decay::over; }
+[[nodiscard]] constexpr bool is_fading(Decay decay) { return decay != Decay::none && decay != Decay::onto_line; }
 
 /// Both must say that it decays: over some 32 equal parts, of whole readings (`gap`: the steps between two of them),
 /// the median rise of the second half is below three quarters of that of the first, whose first quarter is warm-up (a

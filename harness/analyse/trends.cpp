@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "harness/analyse/new_peaks.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -233,8 +235,9 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false, .sees_stairs = true};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   const auto note_decay = [&](const Ledger& ledger, StepRange range, double floor = 0) {
-    const auto decay =
-        stepleak::decay_of(ledger.held(range.first, range.last), floor, longest_gap(ledger, range).steps);
+    auto decay = stepleak::decay_of(ledger.held(range.first, range.last), floor, longest_gap(ledger, range).steps);
+    const bool is_of_host = floor > 0;
+    if (is_of_host && !is_fading(decay) && rises_with_new_peaks(trace, ledger, range, floor)) decay = Decay::of_shapes;
     if (decay != Decay::none) decays_[ledger.key()] = decay;
   };
   for (const auto& ledger : trace.ledgers()) {

@@ -112,10 +112,16 @@ std::vector<std::string> notes_of_decay(const Trends& trends) {
   std::vector<std::string> notes;
   const auto add = [&](const SeriesKey& key, const Trend& trend, const std::string& text) {
     if (!trends.is_decaying(key) || trend.is_flat() || trend.per_step <= 0) return;
-    notes.push_back(fmt::format("{} a step, ever more slowly: it fills something", text));
+    const bool is_of_shapes = trends.decay_of(key) == Decay::of_shapes;
+    notes.push_back(fmt::format("{} a step, {}", text,
+                                is_of_shapes ? "in steps of new shapes only: a library keeps something for each"
+                                             : "ever more slowly: it fills something"));
   };
   const SeriesKey heap{Counter::heap_bytes};
   add(heap, trends.heap(), fmt::format("the host heap still rose by {}", format_bytes(trends.heap().per_step)));
+  const SeriesKey mapped{Counter::mapped_bytes};
+  add(mapped, trends.of(mapped),
+      fmt::format("memory that is mapped outside malloc still rose by {}", format_bytes(trends.of(mapped).per_step)));
   for (const auto& device : trends.devices()) {
     const SeriesKey outside{Counter::outside_bytes, device};
     const auto& trend = trends.of(outside);

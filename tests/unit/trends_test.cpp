@@ -117,5 +117,46 @@ TEST(TrendsTest, SeeGrowthEndInTheRecordPass) {
   EXPECT_FALSE(trends.heap().is_growing());
 }
 
+/// A run whose steps are of `shape_of(step)` and hold `held`, read at every eighth boundary.
+Trace run_of_shapes(const std::function<std::int64_t(std::int64_t)>& shape_of,
+                    const std::function<std::int64_t(std::int64_t)>& held) {
+  Trace trace({}, {{Counter::heap_bytes}, {Counter::live_bytes}, {Counter::peak_bytes}});
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    const auto heap = step % 8 == 0 ? held(step) : kUnread;
+    trace.add_boundary(std::vector<std::int64_t>{heap, 4096, 4096 + 64 * shape_of(step)});
+  }
+  trace.add_look({});
+  return trace;
+}
+
+// Lengths that come again, and four in 32 steps that none had.
+std::int64_t length_at(std::int64_t step) {
+  const auto of_cycle = step % 32;
+  return of_cycle > 8 && of_cycle <= 12 ? 1000 + step : step % 7;
+}
+
+TEST(TrendsTest, TellWhatALibraryKeepsForEachShape) {
+  const auto plans_at = [](std::int64_t step) {
+    return 20'000 * (4 * (step / 32) + std::clamp<std::int64_t>(step % 32 - 8, 0, 4));
+  };
+  EXPECT_EQ(Trends(run_of_shapes(length_at, plans_at)).decay_of({Counter::heap_bytes}), Decay::of_shapes);
+}
+
+TEST(TrendsTest, TakeNothingForPlansThatRisesWithoutNewShapes) {
+  const auto decay_of = [](const auto& shape_of, const auto& held) {
+    return Trends(run_of_shapes(shape_of, held)).decay_of({Counter::heap_bytes});
+  };
+  const auto leak = [](std::int64_t step) { return kLeak * step; };
+  EXPECT_EQ(decay_of(length_at, leak), Decay::none);
+  EXPECT_EQ(decay_of([](std::int64_t) { return 3; }, leak), Decay::none);
+  // Where each step has a shape of its own nothing tells the one from the other.
+  EXPECT_EQ(decay_of([](std::int64_t step) { return step; }, leak), Decay::none);
+  // Nor do a few steps without new ones.
+  const auto seldom_old = [](std::int64_t step) { return step % 96 < 80 ? step : 3; };
+  EXPECT_EQ(decay_of(seldom_old,
+                     [&](std::int64_t step) { return step % 96 < 80 ? leak(step) : leak(step - step % 96 + 79); }),
+            Decay::none);
+}
+
 }  // namespace
 }  // namespace stepleak
