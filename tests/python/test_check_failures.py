@@ -32,6 +32,20 @@ def test_exception_is_a_failure_with_its_step_and_line() -> None:
     assert len(result.json["series"]["live_bytes@cpu"]) == 3
 
 
+def test_what_led_to_an_exception_is_told_with_its_line() -> None:
+    batches: dict[str, int] = {}
+
+    def step() -> None:
+        try:
+            batches["first"]  # led to it
+        except KeyError as error:
+            raise ValueError("no more batches") from error
+
+    report = stepleak.check(step).report
+    assert report.index("ValueError: no more batches") < report.index("caused by KeyError: 'first'")
+    assert f'{Path(__file__).name}", line {line_of("# led to it", __file__)}' in report.partition("caused by")[2]
+
+
 def test_sys_exit_does_not_end_the_process() -> None:
     result = stepleak.check(lambda: sys.exit(3))
     assert result.verdict == "failure"

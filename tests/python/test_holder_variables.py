@@ -8,11 +8,13 @@ import atexit
 import contextlib
 import functools
 import gc
+import multiprocessing
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,6 +120,67 @@ def test_module_of_a_library_is_a_root_where_no_variable_leads(monkeypatch: pyte
         return [tensor._cdata for tensor in threading.program_waiting]  # type: ignore[attr-defined]
 
     assert holder_of_first(search(None, keep))["path"].startswith("threading.program_waiting (list")
+
+
+def with_namespaces(keeper: Keeper) -> Keeper:
+    """The same as one whose attributes somebody has looked at, which makes its way two layers."""
+    vars(keeper)
+    return keeper
+
+
+def put_into_module() -> list[int]:
+    threading.program_waiting.extend(torch.zeros(4) for _ in range(STEPS))  # type: ignore[attr-defined]
+    return [tensor._cdata for tensor in threading.program_waiting]  # type: ignore[attr-defined]
+
+
+def test_module_of_the_users_beats_one_of_a_library_that_is_nearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Keeper([])
+    monkeypatch.setattr(threading, "program_waiting", worker.kept, raising=False)
+    for _ in range(3):
+        worker = with_namespaces(Keeper(with_namespaces(worker)))
+    monkeypatch.setattr(sys.modules[__name__], "program_worker", worker, raising=False)
+    del worker
+    expected = f"{__name__}.program_worker (Keeper)" + " .kept (Keeper)" * 3 + " .kept (list"
+    assert holder_of_first(search(None, put_into_module))["path"].startswith(expected)
+
+
+def test_object_of_a_librarys_class_keeps_nothing_that_the_class_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Thread, "program_waiting", [], raising=False)
+    monkeypatch.setattr(sys.modules[__name__], "program_thread", threading.Thread(), raising=False)
+
+    def keep() -> list[int]:
+        threading.Thread.program_waiting.extend(torch.zeros(4) for _ in range(STEPS))  # type: ignore[attr-defined]
+        return [tensor._cdata for tensor in threading.Thread.program_waiting]  # type: ignore[attr-defined]
+
+    assert holder_of_first(search(None, keep))["path"].startswith("threading.Thread (type) .program_waiting (list")
+
+
+@pytest.mark.parametrize("is_drained", [False, True])
+def test_queue_that_a_thread_of_its_own_empties_is_the_users(is_drained: bool, tmp_path: Path) -> None:
+    file = tmp_path / "training.py"
+    file.write_text("def f(self, x):\n    self.kept.kept.kept.put(x)\n", encoding="utf-8")
+    root: Any = multiprocessing.get_context("fork").Queue()
+    for _ in range(3):
+        root = with_namespaces(Keeper(root))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            root.kept.kept.kept.put(bytes(300_000))  # more than its pipe takes
+            if is_drained:
+                root.kept.kept.kept.get()
+        return []
+
+    root.kept.kept.kept.put(b"")  # which starts the thread
+    root.kept.kept.kept.get()
+    found = search(root, keep, (str(file),))
+    holders = [holder for holder in found["holders"] if "._buffer (deque" in holder["path"]]
+    root.kept.kept.kept.cancel_join_thread()
+    root.kept.kept.kept.close()
+    if is_drained:
+        assert holders == []
+        return
+    assert holders[0]["path"].startswith("Keeper (Keeper) .kept (Keeper) .kept (Keeper) .kept (Queue) ._buffer")
+    assert (holders[0]["text"], holders[0]["line"]) == ("self.kept.kept.kept.put(x)", 2)
 
 
 def report_at_exit(_margin: torch.Tensor) -> None:

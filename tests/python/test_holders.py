@@ -138,6 +138,40 @@ def test_siblings_in_one_list_share_a_holder() -> None:
     assert len(set(found["holder_of"].values())) == 1
 
 
+class Sample:
+    """What a data set caches: its tensors lie in a dict of an object of its own."""
+
+    def __init__(self, **tensors: torch.Tensor) -> None:
+        self.store = Keeper(tensors)
+
+
+def test_parts_of_what_came_share_the_holder_of_the_first() -> None:
+    """However deep they lie in it, all belong to the list that the samples came into."""
+    keeper = Keeper([Sample(x=torch.zeros(4))] + [None] * 40)
+
+    def keep() -> list[int]:
+        samples = [Sample(x=torch.zeros(4), y=torch.zeros(4)) for _ in range(20)]
+        keeper.kept[1:21] = samples
+        return [tensor._cdata for sample in samples for tensor in sample.store.kept.values()]
+
+    found = search(keeper, keep)
+    holders = {found["holder_of"].get(address) for address in found["addresses"]}
+    assert len(holders) == 1
+    assert found["holders"][holders.pop()]["path"].startswith("Keeper (Keeper) .kept (list, len 41) [1]")
+
+
+def test_parts_of_what_was_there_have_holders_of_their_own() -> None:
+    keeper = Keeper([Sample(x=torch.zeros(4)) for _ in range(3)])
+
+    def keep() -> list[int]:
+        for sample in keeper.kept:
+            sample.store.kept["y"] = torch.zeros(4)
+        return [sample.store.kept["y"]._cdata for sample in keeper.kept]
+
+    found = search(keeper, keep)
+    assert len({found["holder_of"][address] for address in found["addresses"]}) == 3
+
+
 def test_tensors_in_two_lists_have_two_holders() -> None:
     root = Keeper({"train": [], "test": []})
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from stepleak import _load, scenario
+from stepleak._failure import format_exception
 
 
 @pytest.fixture(autouse=True)
@@ -164,23 +165,11 @@ def test_seed_is_of_python_and_numpy() -> None:
     assert random.random() != first[0]
 
 
-def test_exception_begins_with_its_message_and_has_its_frames() -> None:
-    def fails() -> None:
-        raise ValueError("no more batches")
-
-    try:
-        fails()
-    except ValueError as error:
-        first, *frames = _load.format_exception(error).splitlines()
-    assert first == "ValueError: no more batches"
-    assert any("in fails" in line for line in frames)
-
-
 def test_own_frames_are_left_out(tmp_path: Path) -> None:
     try:
         _load.load_step(written(tmp_path, "x = 1\n1 / 0\n"), "step")
     except ZeroDivisionError as error:
-        text = _load.format_exception(error)
+        text = format_exception(error)
     assert 'my_steps.py", line 2, in <module>' in text
     assert "stepleak/_load.py" not in text
 
@@ -288,6 +277,17 @@ def test_file_that_does_not_load_costs_no_others(text: str, says: str, tmp_path:
     (broken,) = loaded.broken
     assert broken.file == broken_file
     assert says in broken.what
+
+
+def test_each_file_is_told_before_it_is_imported_but_for_those_left_out(tmp_path: Path) -> None:
+    last_words = written(tmp_path, "raise RuntimeError('not today')\n", "broken.py")
+    left_out = written(tmp_path, "raise RuntimeError('not at all')\n", "left.py")
+    file = written(tmp_path, ONE, "mine.py")
+    told: list[bytes] = []
+    loaded = _load.load_scenarios(str(tmp_path), {left_out}, told.append)
+    assert told == [last_words.encode(), file.encode()]
+    assert [item.name for item in loaded.scenarios] == ["mine", "mine_clean"]
+    assert [broken.file for broken in loaded.broken] == [last_words]
 
 
 def test_same_file_loaded_twice_is_no_duplicate(tmp_path: Path) -> None:

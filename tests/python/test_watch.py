@@ -209,8 +209,9 @@ def test_writes_what_it_came_to_where_it_is_asked_to(
     assert "loop.losses_of_this_loop.append(loop.train())" in page, "the source around the line is missing"
     assert '"survivors":[]' not in page.replace(" ", ""), "what the recorded steps left behind is missing"
     assert (tmp_path / "r.trace").read_bytes()[:2] == b"\x1f\x8b"
-    stepleak.check(loop.train, effort="quick", json=tmp_path / "c.json")
-    assert json.loads((tmp_path / "c.json").read_text())["verdict"] == "clean"
+    for name in ("c.json", "-"):
+        stepleak.check(loop.train, effort="quick", json=tmp_path / name)
+        assert json.loads((tmp_path / name).read_text())["verdict"] == "clean"
 
 
 def test_a_file_that_cannot_be_written_is_told_before_and_costs_no_result_after(loop: Loop, tmp_path: Path) -> None:
@@ -273,9 +274,11 @@ def test_a_loop_without_epochs_has_no_marks(loop: Loop) -> None:
     assert "marks" not in watch.result.json
 
 
-def test_refuses_a_mark_that_there_is_not() -> None:
-    with stepleak.watch(device="cpu") as watch, pytest.raises(ValueError, match="no mark 'lunch'"):
-        watch.mark("lunch")  # type: ignore[arg-type]
+@pytest.mark.parametrize("what", ["lunch", 5, ["epoch"]])
+def test_refuses_a_mark_that_there_is_not(what: Any) -> None:
+    with stepleak.watch(device="cpu") as watch, pytest.raises(stepleak.UsageError, match="no mark ") as refused:
+        watch.mark(what)
+    assert repr(what) in str(refused.value)
 
 
 def test_warns_once_of_a_leak_at_the_users_line(loop: Loop) -> None:

@@ -9,12 +9,10 @@ interpreter replaces itself once, so that process id, terminal, signals and exit
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
-import signal
 import sys
-import types
+
+# Each function imports what it needs: where `python -m` begins there may be a json.py.
 
 # As of `typing`. Python starts twice before there is a word of help: what each import takes is waited for twice.
 TYPE_CHECKING = False
@@ -25,9 +23,10 @@ if TYPE_CHECKING:
 _BEFORE = "_STEPLEAK_BEFORE"
 # For the start of Python only: steps and their results see the user's own.
 _FOR_THE_START = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
-# OpenBLAS would start its threads on import, and a fork copies none of them. torch asks NVML for devices instead of
-# starting CUDA, which would not survive the fork.
-_DEFAULTS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+# For the import of torch only, and for what this interpreter imports before it. OpenBLAS would start its threads, and a
+# fork copies none of them. torch asks NVML for devices instead of starting CUDA, which would not survive the fork. Not
+# MKL's number of threads: it starts them where it needs some, and torch takes that number for its own for good.
+_FOR_THE_IMPORT = {"OPENBLAS_NUM_THREADS": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 
 
 # Set where the start of Python or of torch left threads behind, so that nothing may be forked (server_start.cpp).
@@ -48,24 +47,29 @@ def main() -> NoReturn:
         del sys.path[0]
 
     # As bytes: a file may have any name.
-    code = _cli.main([b"stepleak", *map(os.fsencode, sys.argv[1:])], sys.executable)
+    set_for_import = [name for name in _FOR_THE_IMPORT if before[name] is None]
+    code = _cli.main([b"stepleak", *map(os.fsencode, sys.argv[1:])], sys.executable, set_for_import)
     # torch does not survive the end of an interpreter that has forked workers and embedded us.
     os._exit(code)
 
 
 def _read_before(text: str) -> dict[str, str | None] | None:
     """What the first interpreter has written for this one; None where this is the first, whatever was set before."""
+    import json
+
     try:
         before = json.loads(text)
     except ValueError:
         return None
-    is_ours = isinstance(before, dict) and before.keys() == _FOR_THE_START.keys()
+    is_ours = isinstance(before, dict) and before.keys() == {*_FOR_THE_START, *_FOR_THE_IMPORT}
     return before if is_ours and all(value is None or isinstance(value, str) for value in before.values()) else None
 
 
 def _start_again() -> NoReturn:
-    before = {name: os.environ.get(name) for name in _FOR_THE_START}
-    environment = {**_DEFAULTS, **os.environ, **_FOR_THE_START, _BEFORE: json.dumps(before)}
+    import json
+
+    before = {name: os.environ.get(name) for name in (*_FOR_THE_START, *_FOR_THE_IMPORT)}
+    environment = {**_FOR_THE_IMPORT, **os.environ, **_FOR_THE_START, _BEFORE: json.dumps(before)}
     # Unbuffered: what a step printed must not be lost where its worker ends or dies.
     switches = ["-u"]
     if environment.pop(_STARTS_IN_WORKERS, None):
@@ -75,7 +79,8 @@ def _start_again() -> NoReturn:
 
 
 def _undo(before: dict[str, str | None]) -> None:
-    for name, value in before.items():
+    for name in _FOR_THE_START:
+        value = before[name]
         if value is None:
             os.environ.pop(name, None)
         else:
@@ -86,6 +91,9 @@ def _leave_no_trace() -> None:
     """A step finds the process as another program's: no file of ours as the main module. Ctrl-C ends what runs before
     the first worker at once, unless the caller ignores it (nohup, a job of a script's in the background); a worker has
     Python's own handler again."""
+    import signal
+    import types
+
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         # The other two are ignored by Python itself.
         if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
@@ -97,6 +105,8 @@ def _leave_no_trace() -> None:
 def _find_own_package() -> bool:
     """Our own folder, which Python puts first for a file that it runs, would hide modules of the user's. Gives whether
     that of the package had to take its place."""
+    import importlib.util
+
     here = os.path.dirname(os.path.realpath(__file__))
     if sys.path and os.path.realpath(sys.path[0]) == here:
         del sys.path[0]
@@ -109,5 +119,14 @@ def _find_own_package() -> bool:
     return not is_found
 
 
+def _leave_the_callers_folder() -> None:
+    """`python -m` puts it first: of what is imported from here on, nothing is a file there that happens to have the
+    name of one of Python's modules."""
+    is_first = not sys.flags.isolated and not getattr(sys.flags, "safe_path", False)
+    if __spec__ is not None and is_first and sys.path:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_the_callers_folder()
     main()

@@ -14,6 +14,8 @@ from typing import Any
 from stepleak._counters import Counters
 from stepleak._endings import Endings
 from stepleak._keys import AreKeysLost
+from stepleak._library_code import of_library_class
+from stepleak._loggers import of_loggers
 from stepleak._objects import (
     all_class_names,
     attributes_of,
@@ -55,6 +57,8 @@ def of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -
         return Structure("bounded", bound_of(container))
     if (size := _library_bound(container)) >= 0:
         return Structure("bounded", size)
+    if (loggers := of_loggers(objects, sources)) is not None:
+        return loggers
     if all_class_names(owner) & _WEAK:
         return UNKNOWN
     if is_a(owner, queue.Queue) or all_class_names(owner) & {"Queue"}:
@@ -62,7 +66,8 @@ def of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -
         if sizes and sizes[0] < _UNLIMITED:
             return Structure("bounded", sizes[0])
         return None if is_queue(owner) else UNKNOWN
-    return None
+    is_of_library = owner is not None and not sources.defines_class_of(owner)
+    return of_library_class(owner, container) if is_of_library else None
 
 
 def owner_of(objects: list[Any]) -> Any:

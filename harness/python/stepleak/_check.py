@@ -91,8 +91,8 @@ def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpac
     `ignore`: findings to let be, as by a file of known leaks (docs/known-leaks.md): fingerprints, or patterns for
     "FILE:FUNCTION" of one of the frames or for the holder; the verdict stays, and `is_known` says that all are let be.
     `json`, `html`, `trace`: files that the result, a page with pictures, and what the result rests on are written to,
-    as by the options of that name of the command line; a warning says which were not, and of several ranks each needs
-    names of its own.
+    as by the options of that name of the command line, but for `-`; a warning says which were not, and of several ranks
+    each needs names of its own.
     Where torch.distributed has initialised several ranks, each calls check() and all run the same steps; each gets the
     worst verdict, and the findings of all with their `rank`; `peer_timeout`: seconds that one waits for another.
     An exception of the step gives the verdict "failure", unless a verdict stood before it.
@@ -189,6 +189,8 @@ class Watch:
 
     def mark(self, what: Literal["epoch", "evaluation"]) -> None:
         """An epoch or an evaluation begins, which pictures then show. A loader's epochs are marked by themselves."""
+        if what not in ("epoch", "evaluation"):
+            raise UsageError(f"a watch has no mark {what!r}", "there are 'epoch' and 'evaluation'")
         if self._result is None:
             self._core.mark(what)
 

@@ -17,7 +17,7 @@ from stepleak._assignments import (
     variable_stores,
 )
 from stepleak._counting import comes_back_counted, is_capped, is_counted_up, keys_looped_over, yielded_to
-from stepleak._handed import handed
+from stepleak._handed import given_before, handed
 from stepleak._objects import all_class_names
 from stepleak._syntax import LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
 from stepleak._user_code import UserCode
@@ -89,7 +89,7 @@ class Counters:
         if isinstance(key, ast.Attribute):
             if _is_unique(key) or self.counts_attribute(key.attr, is_once):
                 return True
-            return fresh(handed(self._code, module, key))
+            return fresh(handed(self._code, module, key)) or fresh(given_before(module, key))
         return isinstance(key, ast.Name) and self.counts(module, key, is_once, depth)
 
     def _stays(self, module: Module, node: ast.AST, is_once: IsOnce) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gc
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -25,6 +24,7 @@ from stepleak._judge import Judged, judged
 from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
+from stepleak._loggers import is_table
 from stepleak._objects import container_kind, free_places_in, items_of, namespace_of, type_name
 from stepleak._paths import AT_EXIT, End, Paths, Search
 from stepleak._runs import is_atexit
@@ -184,7 +184,11 @@ class Found:
             return are_keys_lost(container, gained, paths, self.grown, [chain, search.objects])
 
         whole = [*life.owners, *chain] if chain else []
-        return judged(whole, self._code, life.variable, life.function, are_lost, is_as_long=growth == 0)
+        variable, function = life.variable, life.function
+        if 0 < search.shared < len(chain):
+            # What leads there besides keeps it, whatever takes the place of what is before that.
+            whole, variable, function = chain[min(search.shared, len(chain) - 2) :], "", ""
+        return judged(whole, self._code, variable, function, are_lost, is_as_long=growth == 0)
 
     def _is_replaced(self, search: Search, entry: int, chain: list[Any], paths: Paths) -> bool:
         """Whether an entry of a container that is full took the place of another one."""
@@ -228,6 +232,8 @@ class Found:
         if not search.variable:
             return Life("", "", None)
         function = search.root_name.removeprefix("local of ")
+        if search.shared >= 0:
+            return Life(search.variable, function, UNKNOWN_STRUCTURE)
         return life_of(search.objects[0], search.variable, function, self._code, self._read_locals)
 
     def _structure(
@@ -256,7 +262,7 @@ class Found:
             self.doubtful.add(id(chain[-1]))
             is_vain = self._has_taken(chain[-1]) and not judged_alone.is_taken_from
             structure = UNKNOWN_STRUCTURE if is_vain else structure
-        if structure.kind == "unbounded" and end is not None:
+        if structure.kind == "unbounded" and end is not None and not is_table(chain):
             structure = end
         elif not chain and life.dropped is not None:
             structure = life.dropped
@@ -402,19 +408,21 @@ class Found:
         return search.end
 
     def _share(self, way: list[Any], index: int) -> None:
-        """Whose holder it is as well: what lies in the same container, or hangs on what came to lie in it."""
+        """Whose holder it is as well: what lies in the same container, or hangs on what came to lie in it. What was
+        born in these steps is a part of what came: the container that it lies in counts as well."""
         for at in range(len(way) - 2, -1, -1):
             if container_kind(way[at]) is None:
                 continue
             items = items_of(way[at])
+            sharing = set(map(id, items))
             if at < len(way) - 2:
                 young = [item for item in items if id(item) in self._births.all]
-                items = gc.get_referents(*young) if id(way[at + 1]) in self._births.all else []
-                items += gc.get_referents(*(item for item in items if type(item) is dict))
-            for item in items:
-                if id(item) in self._wanted:
-                    self._holder_of.setdefault(self._wanted[id(item)], index)
-            if at == 0 or namespace_of(way[at - 1]) is not way[at]:
+                is_young = id(way[at + 1]) in self._births.all
+                sharing = self._births.reached_from(young, self._limit) if is_young else set()
+            for item in sharing & self._wanted.keys():
+                self._holder_of.setdefault(self._wanted[item], index)
+            is_namespace = at > 0 and namespace_of(way[at - 1]) is way[at]
+            if not is_namespace and id(way[at]) not in self._births.all:
                 return
 
     def _add_cycle(self, objects: list[Any], structure: str) -> None:

@@ -33,6 +33,23 @@ def handed(code: UserCode, module: Module, key: ast.Attribute) -> ast.expr | Non
     return argument_of(made, makers[0], passed, True) if passed else None
 
 
+def given_before(module: Module, key: ast.Attribute) -> ast.expr | None:
+    """What the same function has given this attribute of its own object before, each time, and nothing else:
+    `next(numbers)` of `self.number` below `self.number = next(numbers)`."""
+    function = module.function(key)
+    if function is None or module.class_of_self(key.value) is None:
+        return None
+    stored = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and node.attr == key.attr and not isinstance(node.ctx, ast.Load)
+    ]
+    made, field = module.parent(stored[0]) if len(stored) == 1 else (None, "")
+    if not isinstance(made, ast.Assign) or field != "targets" or module.class_of_self(stored[0].value) is None:
+        return None
+    return made.value if _is_later(module, made, key) else None
+
+
 def _handed_to(code: UserCode, home: Module, maker: Function, key: ast.Attribute) -> str:
     """The parameter of an `__init__` that an attribute has for good; "" where it may get something else."""
     values = []
@@ -60,8 +77,13 @@ def _made_before(module: Module, key: ast.Attribute) -> ast.Call | None:
     made, field = module.parent(stored[0]) if len(stored) == 1 else (None, "")
     if not isinstance(made, ast.Assign) or field != "targets" or not isinstance(made.value, ast.Call):
         return None
+    return made.value if _is_later(module, made, key) else None
+
+
+def _is_later(module: Module, made: ast.Assign, key: ast.expr) -> bool:
+    """Whether an expression is asked for after an assignment has run, once for each time."""
     block, part = module.parent(made)
     statements = getattr(block, part, None)
     later = statements[statements.index(made) + 1 :] if isinstance(statements, list) else []
     is_beside = module.loops(key) == module.loops(made) and module.scope(key) is module.scope(made)
-    return made.value if is_beside and any(key in ast.walk(statement) for statement in later) else None
+    return is_beside and any(key in ast.walk(statement) for statement in later)

@@ -11,14 +11,14 @@ import os
 import platform
 import random
 import sys
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
 from stepleak import scenario
+from stepleak._failure import format_exception
 from stepleak._objects import is_one_of
 
 
@@ -45,10 +45,6 @@ def seed_everything(seed: int) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.manual_seed(seed)
-
-
-# Of an exception's text: a batch in its message fills no report.
-_MOST_TEXT = 8192
 
 
 def unseen_device() -> str:
@@ -144,12 +140,18 @@ class LoadedFolder:
     broken: list[BrokenFile]
 
 
-def load_scenarios(folder: str) -> LoadedFolder:
-    """Imports every scenario file of a folder. One that does not load costs no other's scenarios."""
+def load_scenarios(
+    folder: str, left_out: Collection[str] = (), on_file: Callable[[bytes], object] = lambda file: None
+) -> LoadedFolder:
+    """Imports every scenario file of a folder. One that does not load costs no other's scenarios.
+
+    But for those `left_out`. `on_file` is told of each before it is imported: it may end the process.
+    """
     broken = []
     for path in sorted(Path(folder).glob("*.py")):
-        if path.name.startswith("_"):
+        if path.name.startswith("_") or str(path) in left_out:
             continue
+        on_file(os.fsencode(path))
         before = scenario.registered()
         try:
             if not path.is_file():  # reading a pipe would wait for who writes into it
@@ -161,22 +163,6 @@ def load_scenarios(folder: str) -> LoadedFolder:
             what = str(error) if isinstance(error, UsageError) else format_exception(error)
             broken.append(BrokenFile(str(path), what))
     return LoadedFolder(scenario.registered(), broken)
-
-
-def format_exception(error: BaseException) -> str:
-    """The traceback as a person reads it, without stepleak's own frames; the error's line comes first."""
-    frames = [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if "/stepleak/_" not in f.filename and not f.filename.startswith("<frozen ")
-    ]
-    # Of a SyntaxError the lines before the last name file and line.
-    *place, last = [line.rstrip() for line in traceback.format_exception_only(type(error), error)]
-    text = "\n".join([last.strip(), *place, *(line.rstrip() for line in traceback.format_list(frames))])
-    if len(text) > _MOST_TEXT:
-        text = f"{text[:_MOST_TEXT]} ... ({len(text) - _MOST_TEXT} characters more)"
-    # A lone surrogate has no UTF-8.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _load_module(path: Path) -> ModuleType:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -115,14 +116,22 @@ def checked(function: str, target: str, given: Mapping[str, Any]) -> Checked:
         # A lone surrogate has no UTF-8.
         options[name] = value.encode("utf-8", "backslashreplace").decode("utf-8")
     for name in _FILES:
-        try:
-            # Where it is now: a loop may go to another folder.
-            options[name] = os.fsencode(os.path.abspath(options[name])) if options[name] else b""
-        except TypeError:
-            raise UsageError(f"{name} is of type {type(options[name]).__name__}", "give a path") from None
+        options[name] = _path(name, options[name])
     for name, (kind, least, most) in _NUMBERS.items():
         options[name] = _number(name, options[name], kind, least, most)
     return Checked(options, entries)
+
+
+def _path(name: str, value: Any) -> bytes:
+    try:
+        path = os.fsencode(value) if value else b""
+    except TypeError:
+        raise UsageError(f"{name} is of type {type(value).__name__}", "give a path") from None
+    if path == b"-":
+        # On the command line the standard output; here it is the program's.
+        raise UsageError(f"{name} is '-', and the standard output is your program's", "name a file, or print it")
+    # Where it is now: a loop may go to another folder.
+    return os.path.abspath(path) if path else b""
 
 
 def _number(name: str, value: Any, kind: type, least: float, most: float) -> Any:
@@ -131,6 +140,8 @@ def _number(name: str, value: Any, kind: type, least: float, most: float) -> Any
         number = operator.index(value) if kind is int else float(operator.truediv(value, 1))
     except TypeError:
         raise UsageError(f"{name} is of type {type(value).__name__}", "give a number") from None
+    if math.isnan(number):
+        raise UsageError(f"{name} is nan", "give a number")
     if kind is int and not least <= number <= most:
         raise UsageError(f"{name} is {number}", f"give a number from {max(least, 0):.0f} to {most:.0f}")
     return number

@@ -36,10 +36,12 @@ from stepleak._frames import (
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import (
     callable_name,
+    class_namespace_of,
     groups_of,
     is_a,
     is_one_of,
     module_namespace,
+    name_of,
     namespace_of,
     optimizers_states,
     referents_of,
@@ -51,8 +53,10 @@ from stepleak._unseen import contents_of, context_variables, unseen_holders
 _MOST_VISITED = 4000
 _MOST_DEPTH = 24
 _MOST_PAST_A_VARIABLE = 4
-"""Layers searched on for a module or the step, which name a holder better, once a running function's variable leads;
-and for any of the user's, once a module of a library does."""
+"""Layers searched on for a module or the step, which name a holder better, once a running function's variable leads."""
+_MOST_PAST_A_LIBRARY = 12
+"""Layers searched on for any root of the user's, once one of a library leads: each of the user's objects on that way is
+two layers, with its namespace."""
 AT_EXIT = "atexit"
 """The root of functions that are called at exit, and of what they are called with."""
 _CALLED_AT_EXIT: tuple[type, ...] = (tuple, functools.partial, types.FunctionType, types.MethodType)
@@ -94,6 +98,9 @@ class Search:
     """Where that function begins."""
     waits_at: Position | None = None
     """Where that function stands, if it is suspended or runs on another thread."""
+    shared: int = -1
+    """From where on a module leads along the way as well, and not by the variable: what that gets next takes nothing
+    away; -1 where none was seen to."""
     came_from: dict[int, Any] = field(default_factory=dict)
     """Where no root was found: what each object that leads to the target holds, by the object's `id`."""
     visited: list[Any] = field(default_factory=list)
@@ -234,7 +241,7 @@ class Paths:
         ignored = self._ignored | {id(came_from), id(keep), id(layer)} | set(avoided)
         variable = target if id(target) in self._frames.names else None
         library: Any = None
-        past = 0
+        past_variable = past_library = 0
         for _ in range(_MOST_DEPTH):
             ignored |= {id(sys._getframe()), id(layer)}
             referrers: list[Any] = []
@@ -251,7 +258,7 @@ class Paths:
                 if id(referrer) in came_from or id(referrer) in ignored or _is_passing(referrer, ignored):
                     continue
                 child = _child_of(referrer, children, came_from)
-                if child is None:
+                if child is None or (self._is_librarys_class(child) and id(referrer) not in self._roots):
                     continue
                 came_from[id(referrer)] = child
                 keep.append(referrer)
@@ -270,15 +277,17 @@ class Paths:
                 nearest = min(variables, key=lambda held: (self._frames.names[id(held)], _types(held, came_from)))
                 if variable is None or (self._is_librarys(variable) and not self._is_librarys(nearest)):
                     variable = nearest
-            if variable is not None or library is not None:
-                past += 1
-            if not following or past > _MOST_PAST_A_VARIABLE or len(keep) > _MOST_VISITED:
+            is_users = variable is not None and not self._is_librarys(variable)
+            past_variable += is_users
+            past_library += not is_users and (variable is not None or library is not None)
+            is_far = past_variable > _MOST_PAST_A_VARIABLE or past_library > _MOST_PAST_A_LIBRARY
+            if not following or is_far or len(keep) > _MOST_VISITED:
                 break
             layer = following
         if library is not None and (variable is None or self._is_librarys(variable)):
             return self._found(_chain(library, came_from))
         if variable is not None:
-            return self._found_variable(variable, came_from)
+            return self._found_variable(variable, came_from, library)
         if following:
             return Search(End.UNKNOWN)
         return Search(End.NOT_HELD if len(keep) == 1 else End.NO_ROOT, came_from=came_from, visited=keep)
@@ -286,6 +295,14 @@ class Paths:
     def _is_librarys(self, held: Any) -> bool:
         """Whether what a variable holds is in no function of the user's."""
         return self._frames.names[id(held)].is_library
+
+    def _is_librarys_class(self, item: Any) -> bool:
+        """Whether it is a class of a library's module: what else refers to that uses it, and keeps nothing."""
+        if not is_a(item, type):
+            return False
+        module = class_namespace_of(item).get("__module__")
+        namespace = module_namespace(dict.get(sys.modules, module)) if type(module) is str else {}
+        return id(namespace) in self._of_libraries and dict.get(namespace, name_of(item)) is item
 
     def _add_referrers(self, layer: list[Any], referrers: list[Any]) -> bool:
         """Whether there was time for all of them. Some come twice."""
@@ -305,9 +322,14 @@ class Paths:
         root = objects[0]
         return Search(End.FOUND, self._roots[id(root)], _as_written(objects), is_namespace=root is not self._root)
 
-    def _found_variable(self, held: Any, came_from: dict[int, Any]) -> Search:
+    def _found_variable(self, held: Any, came_from: dict[int, Any], library: Any) -> Search:
+        """`library`: the namespace of a module that leads to the target as well; None where none was seen to."""
         found = self._found_in(self._frames.names[id(held)], _chain(held, came_from))
-        return dataclasses.replace(found, waits_at=self._frames.waiting.get(id(held)))
+        others = [] if library is None else _chain(library, came_from)
+        shared = -1
+        if not any(item is held for item in others):
+            shared = next((at for at, own in enumerate(found.objects) if any(own is item for item in others)), -1)
+        return dataclasses.replace(found, waits_at=self._frames.waiting.get(id(held)), shared=shared)
 
     def _found_in(self, variable: Variable, objects: list[Any]) -> Search:
         root_name = f"local of {variable.function}"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -20,12 +21,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from stepleak._failure import headline_of
 from stepleak._script_watch import ENDING, Request, ScriptWatch, Stopped
 
 _MOST_SECONDS_TO_END = 5.0
 """Of a thread that is to end, and may clean up."""
 _PAUSE_SECONDS = 0.01
 _OURS = str(Path(__file__).parent / "_script")
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # from Python 3.11 on
 
 
 def run(request: Request, command: list[str]) -> None:
@@ -61,10 +64,10 @@ def run(request: Request, command: list[str]) -> None:
 
 
 def _run_file(command: list[str]) -> None:
-    path = os.path.abspath(command[0])
+    path = os.path.join(os.getcwd(), command[0])  # not normalised, as Python has it
     sys.argv = command
-    if pkgutil.get_importer(command[0]) is not None:  # a folder, or an archive: __main__.py in it
-        sys.path.insert(0, command[0])
+    if pkgutil.get_importer(path) is not None:  # a folder, or an archive: __main__.py in it
+        sys.path.insert(0, path)
         _fresh_main()
         runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
         return
@@ -102,8 +105,7 @@ def _fresh_main() -> types.ModuleType:
 def _failure_of(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "the script was interrupted"
-    first = str(error).partition("\n")[0]
-    return f"the script raised {type(error).__name__}" + (f": {first}" if first else "")
+    return f"the script raised {headline_of(error)}"
 
 
 def _show(error: BaseException) -> None:
@@ -119,7 +121,8 @@ def _drop_our_frames(error: BaseException | None, seen: set[int]) -> None:
         return
     seen.add(id(error))
     error.__traceback__ = _without_ours(error.__traceback__)
-    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+    parts = error.exceptions if isinstance(error, _GROUP) else ()
+    for other in (error.__cause__, error.__context__, *parts):
         _drop_our_frames(other, seen)
 
 

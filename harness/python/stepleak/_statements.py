@@ -17,6 +17,7 @@ from stepleak._by_type import caching_line
 from stepleak._folders import UserFiles
 from stepleak._frames import Position
 from stepleak._library_calls import LibraryCalls
+from stepleak._loggers import statement_asking
 from stepleak._objects import (
     full_type_name,
     groups_of,
@@ -116,6 +117,7 @@ class Statements:
         if chain:
             file, line, text = caching_line(chain, self._code)
             yield no_statement() | {"file": file, "line": line, "text": text}
+            yield statement_asking(chain, self._code)
         yield self._calling_library(place, chain)
         yield self._sources.statement_calling_owner(place, born)
         yield self._making_owner(chain or search.objects)

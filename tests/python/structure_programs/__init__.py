@@ -145,3 +145,20 @@ def step():
 
 
 ORDERED = "self.kept = collections.OrderedDict()"
+
+
+def registering(key: str = "self.number", before: str = "pass", after: str = "pass") -> str:
+    """A program whose objects put themselves under their numbers, each as it is made."""
+    return f"""
+import itertools
+numbers = itertools.count()
+kept = {{}}
+class Job:
+    def __init__(self):
+        self.number = next(numbers)
+        {before}
+        kept[{key}] = self
+        {after}
+def step():
+    Job()
+"""

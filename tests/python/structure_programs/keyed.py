@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from structure_programs import Case, jobs, keeper, method
+from structure_programs import Case, jobs, keeper, method, registering
 
 ASK = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count % 900\n    "
 
@@ -177,6 +177,13 @@ KEYED = [
                 {"number": "number", "more": "number = property(lambda self: 1, lambda self, value: None)"},
             ),
             ("number of a job that a base gives it", {"base": "(Base)"}),
+        ]
+    ),
+    *(
+        Case(name, registering(**parts), "kept", "keyed", line="kept[self.number")
+        for name, parts in [
+            ("number that its object was given twice", {"before": "self.number = self.number % 900"}),
+            ("number that its object counts on", {"after": "self.number += 1"}),
         ]
     ),
 ]

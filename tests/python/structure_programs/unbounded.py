@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from structure_programs import TASKS, Case, appending, in_context, jobs, keeper, method, owned
+from structure_programs import TASKS, Case, appending, in_context, jobs, keeper, method, owned, registering
 
 COUNT = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count\n    "
 
@@ -557,5 +557,12 @@ def step():
             "of a variable": "other_step = keeper.other",
             "of a function": "def make():\n    return keeper.other",
         }.items()
+    ),
+    *(
+        Case(name, registering(key), "kept", "unbounded")
+        for name, key in [
+            ("number that its object was just given", "self.number"),
+            ("name with the number that its object was just given", "f'job {self.number}'"),
+        ]
     ),
 ]
