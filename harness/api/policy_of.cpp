@@ -2,7 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/api/policy_of.hpp"
 
+#include <fmt/format.h>
+
+#include "harness/base/errors.hpp"
+
 namespace stepleak {
+
+void check_steps(const Options& options) {
+  if (options.steps != 0 && options.steps < kFewestSteps) {
+    throw usage_error(fmt::format("{} steps are too few to judge", options.steps),
+                      fmt::format("give {} steps at least", kFewestSteps));
+  }
+  if (options.steps > 0 && options.minimum_steps > options.steps) {
+    throw usage_error(
+        fmt::format("no verdict before {} steps, and no more than {} steps", options.minimum_steps, options.steps),
+        "give fewer at least, or more at most");
+  }
+}
 
 Policy policy_of(const Options& options) {
   auto policy = policy_of(parse_effort(options.effort));

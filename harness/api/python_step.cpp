@@ -141,7 +141,7 @@ std::string exception_text(void* error) {
   const auto& raised = *static_cast<py::error_already_set*>(error);
   // Python 3.11 keeps the traceback beside the value; pybind11 takes it as it comes.
   if (raised.trace()) PyException_SetTraceback(raised.value().ptr(), raised.trace().ptr());
-  return py::module_::import("stepleak._load").attr("format_exception")(raised.value()).cast<std::string>();
+  return py::module_::import("stepleak._failure").attr("format_exception")(raised.value()).cast<std::string>();
 }
 
 std::optional<Error> wrong_use_of(void* error) {

@@ -50,17 +50,10 @@ Device visible_device(const std::string& name, const CudaAnswer& cuda) {
 }
 
 void check_options(const Options& options) {
-  if (options.steps != 0 && options.steps < kFewestSteps) {
-    throw usage_error(fmt::format("{} steps are too few to judge", options.steps), "give 16 steps at least");
-  }
+  check_steps(options);
   if (options.period < 0 || options.steps < 0 || options.minimum_steps < 0 || options.threads < 0 ||
       !(options.budget_seconds >= 0)) {
     throw usage_error("steps, period, budget and threads must not be negative");
-  }
-  if (options.steps > 0 && options.minimum_steps > options.steps) {
-    throw usage_error(
-        fmt::format("no verdict before {} steps, and no more than {} steps", options.minimum_steps, options.steps),
-        "give fewer at least, or more at most");
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <zlib.h>
 
+#include <utility>
+
 #include "harness/base/errors.hpp"
 
 namespace stepleak {
@@ -35,6 +37,8 @@ int pump(z_stream& stream, std::string& output, const Step& step) {
   return answer;
 }
 
+Error cut_or_none() { return failure_error("it is no gzip file, or it is cut short"); }
+
 }  // namespace
 
 std::string gzipped(std::string_view text) {
@@ -50,15 +54,24 @@ std::string gzipped(std::string_view text) {
 }
 
 std::string gunzipped(std::string_view bytes) {
+  auto unfolded = gunzipped_so_far(bytes);
+  if (unfolded.is_cut) throw cut_or_none();
+  return std::move(unfolded.text);
+}
+
+Unfolded gunzipped_so_far(std::string_view bytes) {
   z_stream stream{};
   if (inflateInit2(&stream, kGzipWindow) != Z_OK) throw failure_error("no memory to read a trace", "free some memory");
   set_input(stream, bytes);
-  std::string output;
-  const int answer = pump(stream, output, [](z_stream* from) { return inflate(from, Z_NO_FLUSH); });
+  Unfolded unfolded;
+  const int answer = pump(stream, unfolded.text, [](z_stream* from) { return inflate(from, Z_NO_FLUSH); });
+  const bool is_used_up = stream.avail_in == 0;
   inflateEnd(&stream);
-  if (output.size() > kMostBytes) throw failure_error("it unfolds to more than a gibibyte");
-  if (answer != Z_STREAM_END) throw failure_error("it is no gzip file, or it is cut short");
-  return output;
+  if (unfolded.text.size() > kMostBytes) throw failure_error("it unfolds to more than a gibibyte");
+  unfolded.is_cut = answer != Z_STREAM_END;
+  const bool is_damaged = answer != Z_OK && answer != Z_BUF_ERROR;
+  if (unfolded.is_cut && (is_damaged || !is_used_up || unfolded.text.empty())) throw cut_or_none();
+  return unfolded;
 }
 
 }  // namespace stepleak

@@ -13,4 +13,12 @@ namespace stepleak {
 /// The text of a gzip file. Throws a failure error where the bytes are none, or are cut short.
 [[nodiscard]] std::string gunzipped(std::string_view bytes);
 
+struct Unfolded {
+  std::string text;
+  bool is_cut = false;  ///< the file ended before its text did
+};
+
+/// The same, as far as the file goes. Throws where nothing of it is there, or what is there is damaged.
+[[nodiscard]] Unfolded gunzipped_so_far(std::string_view bytes);
+
 }  // namespace stepleak

@@ -19,16 +19,26 @@ struct AnalyzeCommand {
   ReportOptions reports;
   std::vector<std::string> files;
 
-  void judge(const std::string& file, std::vector<Result>& results) const {
-    for (const auto& record : read_trace_file(file)) {
-      try {
-        results.push_back(result_of(record));
-      } catch (const std::out_of_range& error) {
-        throw failure_error(fmt::format("{} contradicts itself: {}", file, error.what()),
-                            "write it again: stepleak run ... --trace FILE");
-      }
-      print_result(results.back(), reports);
+  static Result judged(const RunRecord& record, const std::string& file) try {
+    return result_of(record);
+  } catch (const std::out_of_range& error) {
+    throw failure_error(fmt::format("{} contradicts itself: {}", file, error.what()),
+                        "write it again: stepleak run ... --trace FILE");
+  }
+
+  // Whether all of a file's runs were judged.
+  [[nodiscard]] bool judge(const std::string& file, std::vector<Result>& results) const {
+    const auto runs = read_trace_file(file);
+    bool are_all = !runs.error;
+    for (const auto& record : runs.records) {
+      const auto take = [&] {
+        results.push_back(judged(record, file));
+        print_result(results.back(), reports);
+      };
+      are_all = is_done(take) && are_all;
     }
+    if (runs.error) tell(*runs.error);
+    return are_all;
   }
 
   ExitCode operator()() const {
@@ -39,7 +49,8 @@ struct AnalyzeCommand {
     auto code = ExitCode::clean;
     for (const auto& file : files) {
       // One that is no trace costs no other's result.
-      if (!is_done([&] { judge(file, results); })) code = ExitCode::failure;
+      bool are_all = false;
+      if (!is_done([&] { are_all = judge(file, results); }) || !are_all) code = ExitCode::failure;
     }
     if (results.empty()) return code;
     return worst_of(code, report_results(results, "stepleak analyze", reports));

@@ -15,9 +15,9 @@ namespace stepleak {
 namespace {
 
 void print_difference(const GateEntry& entry) {
-  fmt::print("{}: {}\n", printable_line(entry.result.target), to_string(entry.comparison.change));
+  print_text(fmt::format("{}: {}\n", printable_line(entry.result.target), to_string(entry.comparison.change)));
   for (const auto& difference : entry.comparison.differences) {
-    fmt::print("{}", hanging_text("  ", printable_line(difference), columns_of_terminal(STDOUT_FILENO)));
+    print_text(hanging_text("  ", printable_line(difference), columns_of_terminal(STDOUT_FILENO)));
   }
 }
 
@@ -47,7 +47,7 @@ void end_gone(const BaselineStore& store, const GateEntry& entry, bool prunes) {
   if (is_removed) store.remove(name);
   const auto end = is_removed ? "removed: " + file
                               : fmt::format("stays: {}; {}", file, reason.empty() ? "--prune removes it" : reason);
-  fmt::print("  {}\n", printable_line(end));
+  print_text(fmt::format("  {}\n", printable_line(end)));
 }
 
 ExitCode update(const GateOptions& options, bool prunes) {
@@ -59,7 +59,7 @@ ExitCode update(const GateOptions& options, bool prunes) {
   store.check_writable();
   const auto entries = run_gate(options);
   auto code = ExitCode::clean;
-  fmt::print("\n");
+  print_text("\n");
   for (const auto& entry : entries) {
     const auto change = entry.comparison.change;
     if (change == Change::same && entry.comparison.differences.empty() && !entry.is_moved) continue;
@@ -70,14 +70,14 @@ ExitCode update(const GateOptions& options, bool prunes) {
       continue;
     }
     if (const auto refusal = refusal_of(entry); !refusal.empty()) {
-      fmt::print("  refused: {}\n{}", refusal, to_console(entry.result));
+      print_text(fmt::format("  refused: {}\n{}", refusal, to_console(entry.result)));
       code = worst_of(code, entry.result.verdict == Verdict::failure ? ExitCode::failure : ExitCode::leak);
       continue;
     }
     // One that cannot be written costs no other's.
     if (!is_done([&] { store.save(entry.now); })) code = worst_of(code, ExitCode::failure);
   }
-  fmt::print("baselines are in {}\n", printable_line(store.file_of("x").parent_path().string()));
+  print_text(fmt::format("baselines are in {}\n", printable_line(store.file_of("x").parent_path().string())));
   return code;
 }
 
@@ -89,7 +89,7 @@ ExitCode show(const GateOptions& options, const std::string& name) {
   if (!name.empty()) {
     const auto baseline = store.load(name);
     if (!baseline) throw usage_error(fmt::format("'{}' has no baseline", name), "stepleak baseline show lists all");
-    fmt::print("{}", printable(to_json(*baseline)));
+    print_text(printable(to_json(*baseline)));
     return ExitCode::clean;
   }
   for (const auto& scenario : store.scenarios()) {
@@ -102,7 +102,7 @@ ExitCode show(const GateOptions& options, const std::string& name) {
     for (const auto& kind : baseline->kinds) kinds += " " + kind;
     constexpr std::size_t kTableColumns = 90;
     const auto rest = fmt::format("{:<12}{}", to_string(baseline->verdict), printable_line(kinds));
-    fmt::print("{}", row_of_scenario("", scenario, rest, STDOUT_FILENO, kTableColumns));
+    print_text(row_of_scenario("", scenario, rest, STDOUT_FILENO, kTableColumns));
   }
   return ExitCode::clean;
 }
@@ -110,7 +110,7 @@ ExitCode show(const GateOptions& options, const std::string& name) {
 ExitCode diff(const GateOptions& options) {
   auto code = ExitCode::clean;
   const auto entries = run_gate(options);
-  fmt::print("\n");
+  print_text("\n");
   for (const auto& entry : entries) {
     if (entry.comparison.differences.empty()) continue;
     print_difference(entry);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/reporting.hpp"
 
 namespace stepleak {
 namespace {
@@ -163,7 +164,7 @@ void add_completion_command(CLI::App& app, Command& chosen) {
       "Example: stepleak completion bash > /etc/bash_completion.d/stepleak");
   verb->callback([&app, &chosen, shell] {
     chosen = [&app, shell] {
-      fmt::print("{}", *shell == "bash" ? bash_script(app) : zsh_script(app));
+      print_text(*shell == "bash" ? bash_script(app) : zsh_script(app));
       return ExitCode::clean;
     };
   });

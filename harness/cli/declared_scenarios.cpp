@@ -8,7 +8,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/subprocess.hpp"
 #include "harness/cli/layout.hpp"
-#include "harness/cli/observing.hpp"
+#include "harness/cli/server_questions.hpp"
 
 namespace stepleak {
 namespace {
@@ -24,9 +24,9 @@ std::optional<ScenarioList> python_declarations(const std::string& folder) {
 
 }  // namespace
 
-ScenarioList declared_scenarios(const std::string& folder) {
+ScenarioList declared_scenarios(const std::string& folder, double timeout_seconds) {
   auto list = python_declarations(folder);
-  if (!list) return observing().scenarios(folder);
+  if (!list) return scenarios_for_server(folder, timeout_seconds);
   if (layout().compiled_scenarios.empty()) return *list;
   auto compiled = scenario_list_from_json(read_file(layout().compiled_scenarios)).scenarios;
   std::move(compiled.begin(), compiled.end(), std::back_inserter(list->scenarios));

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -38,7 +37,7 @@ std::set<std::string> mapped_libraries(const std::string& name) {
 }
 
 void print_hanging(const std::string& before, const std::string& text) {
-  fmt::print("{}", hanging_text(before, printable_line(text), columns_of_terminal(STDOUT_FILENO)));
+  print_text(hanging_text(before, printable_line(text), columns_of_terminal(STDOUT_FILENO)));
 }
 
 void say(const std::string& what, const std::string& value) { print_hanging(fmt::format("  {:<26} ", what), value); }
@@ -54,7 +53,7 @@ void print_faults() {
     return;
   }
   if (faults.empty()) return;
-  fmt::print("in the way\n");
+  print_text("in the way\n");
   for (const auto& fault : faults) {
     print_hanging("  ", fault.at(0).get<std::string>());
     say_remedy(fault.at(1).get<std::string>());
@@ -63,10 +62,9 @@ void print_faults() {
 
 ExitCode doctor() {
   auto code = ExitCode::clean;
-  fmt::print("stepleak {}\n", STEPLEAK_VERSION);
+  print_text(fmt::format("stepleak {}\n", STEPLEAK_VERSION));
   // First: it is what may keep torch from being imported.
   print_faults();
-  std::fflush(stdout);
   observing().start();
   for (const auto& [name, value] : observing().facts()) say(name, value);
   const auto libraries = mapped_libraries("libtorch_cpu.so");
@@ -78,7 +76,7 @@ ExitCode doctor() {
   const auto threads = thread_names().size();
   say("threads before a fork",
       fmt::format("{}{}", threads, threads == 1 ? "" : "  (each worker starts Python anew, which takes longer)"));
-  fmt::print("observed here\n");
+  print_text("observed here\n");
   say("cpu tensors", "yes: every allocation through torch's CPU allocator, exact");
   say("autograd nodes, tensors", "yes: what operators return, exact");
   say("python objects", "yes: what the collector tracks, exact");
@@ -95,7 +93,7 @@ ExitCode doctor() {
     say_remedy(cuda.remedy);
     return code;
   }
-  fmt::print("GPU\n");
+  print_text("GPU\n");
   for (const auto& [name, value] : observing().gpu_facts()) say(name, value);
   return code;
 }
@@ -128,8 +126,8 @@ ExitCode self_growth(std::int64_t steps) {
   }
   std::set<ExitCode> codes;
   for (const auto& result : run_targets(targets, with_device(options), {}).results) {
-    fmt::print("{}: own growth over {} steps, from step {} on: {}\n", result.target, result.steps, result.steps / 4,
-               to_string(result.verdict));
+    print_text(fmt::format("{}: own growth over {} steps, from step {} on: {}\n", result.target, result.steps,
+                           result.steps / 4, to_string(result.verdict)));
     if (result.failure) say(result.reason, result.failure->what);
     codes.insert(print_growth(result) ? ExitCode::leak : exit_code(result.verdict));
   }

@@ -216,7 +216,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto shard = parse_shard(options.shard);
   const auto run_options = with_device(options.run);
   const auto store = store_of(options);
-  const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder));
+  const auto suite = Suite::of_folder(scenario_folder_of(options.scenario_folder), run_options);
   const auto device = parse_device(run_options.options.device);
   const auto scenarios = shard.of(suite.matching(options.suite, device));
   std::vector<Target> targets;

@@ -99,7 +99,7 @@ struct GateCommand {
       for (const auto& difference : entry.comparison.differences)
         print("{}", hanging_text("  ", printable_line(difference), columns));
       if (!failure.empty() && entry.comparison.change != Change::gone)
-        print("{}", to_console(entry.result, {is_coloured, {}, columns}));
+        print("{}", to_console(entry.result, {is_coloured, columns}));
     }
     for (const auto& line : known.lines) print("{}", hanging_text("  known   ", printable_line(line), columns));
   }

@@ -9,6 +9,7 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/layout.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/cli/settings.hpp"
 
 namespace stepleak {
@@ -55,7 +56,7 @@ class InitCommand {
     if (const auto* recipe = recipe_for(root)) {
       write_new(root / recipe->file, template_of(recipe->source), recipe->next);
     }
-    fmt::print(
+    print_text(
         "next: stepleak run example_losses, put your own step in its place, then stepleak baseline update; commit "
         "all\n");
     return ExitCode::clean;
@@ -65,8 +66,8 @@ class InitCommand {
   static void say(std::string_view what, const fs::path& file, std::string_view more) {
     std::error_code ignored;
     const auto shown = fs::proximate(file, ignored);
-    fmt::print("  {:<6} {}{}{}\n", what, printable_line((ignored ? file : shown).string()), more.empty() ? "" : ": ",
-               printable_line(more));
+    print_text(fmt::format("  {:<6} {}{}{}\n", what, printable_line((ignored ? file : shown).string()),
+                           more.empty() ? "" : ": ", printable_line(more)));
   }
 
   static void write_new(const fs::path& file, const std::string& text, std::string_view more = {}) {

@@ -8,6 +8,7 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/known_leaks.hpp"
+#include "harness/cli/reporting.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace stepleak {
@@ -23,7 +24,9 @@ struct KnownAddCommand {
   [[nodiscard]] std::vector<Result> named_results() const {
     const auto text = read_file(result_file);
     try {
-      return results_from_json(text, result_file);
+      auto stored = results_from_json(text, result_file);
+      if (stored.error) throw Error(*stored.error);
+      return std::move(stored.results);
     } catch (const Error& error) {
       throw usage_error(error.what(), error.remedy());
     }
@@ -35,7 +38,13 @@ struct KnownAddCommand {
     for (const auto& result : results) pointers.push_back(&result);
     const auto lock = lock_of_folder(file);
     write_file(file, with_known(file, pointers, reason, link, expires));
-    fmt::print("{} knows the leaks of {}: give it to --known\n", printable_line(file), printable_line(result_file));
+    const auto told = fmt::format("{} knows the leaks of {}: give it to --known\n", printable_line(file),
+                                  printable_line(result_file));
+    if (file == kStandardOutput) {
+      print_aside(told);
+    } else {
+      print_text(told);
+    }
     return ExitCode::clean;
   }
 };

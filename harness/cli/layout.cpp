@@ -21,4 +21,8 @@ void set_layout(Layout layout) {
 
 const Layout& layout() { return instance(); }
 
+void unset_for_import() {
+  for (const auto& name : layout().set_for_import) ::unsetenv(name.c_str());
+}
+
 }  // namespace stepleak

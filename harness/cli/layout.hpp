@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace stepleak {
 
@@ -17,6 +18,7 @@ struct Layout {
   std::string python;                        ///< the interpreter; STEPLEAK_PYTHON goes before
   std::string repair;                        ///< what to do where a part is missing
   bool starts_in_workers = false;            ///< the host has no torch yet, and is not to have it: see server_start.hpp
+  std::vector<std::string> set_for_import;   ///< variables that the host set: see unset_for_import()
   /// Makes the interpreter's symbols, or torch, be there; gives another library than `observing`, or nothing.
   std::function<std::filesystem::path()> before_observing;
 };
@@ -28,5 +30,9 @@ struct Layout {
 /// Called by the host, once and before all.
 void set_layout(Layout layout);
 [[nodiscard]] const Layout& layout();
+
+/// Takes what was set for the import of torch alone out of the environment: what a script is run by, and another start
+/// of ours, have the user's.
+void unset_for_import();
 
 }  // namespace stepleak

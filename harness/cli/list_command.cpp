@@ -27,14 +27,13 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
     const auto rest = fmt::format("{:<8} {:<20} {:<4} {}", to_string(scenario.expected), kind,
                                   scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
-    fmt::print("{}", row_of_scenario("", scenario.name, rest, STDOUT_FILENO, kTableColumns));
+    print_text(row_of_scenario("", scenario.name, rest, STDOUT_FILENO, kTableColumns));
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
-    for (std::string line; std::getline(story, line);)
-      fmt::print("{}", hanging_text("    ", printable_line(line), columns));
+    for (std::string line; std::getline(story, line);) print_text(hanging_text("    ", printable_line(line), columns));
   }
-  for (const auto& [file, what] : suite.broken())
-    tell(fmt::format("{} does not load: {}", file, what), "run it with python3");
+  for (const auto& broken : suite.broken())
+    tell(fmt::format("{} does not load: {}", broken.file, broken.what), "run it with python3");
   return suite.broken().empty() ? ExitCode::clean : ExitCode::failure;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,12 @@ struct GpuAnswer {
   std::string remedy;
 };
 
+/// How scenario files are loaded.
+struct ScenarioLoading {
+  std::vector<std::string> left_out;                        ///< files that are not
+  std::function<void(std::string_view file)> on_file = {};  ///< before each, and with no name after the last
+};
+
 /// What faces torch, Python and CUDA, for the command line: a shared library of its own, loaded when a step is
 /// observed. So what needs no step starts at once, and works where there is no torch.
 class Observing {
@@ -42,7 +50,8 @@ class Observing {
   [[nodiscard]] virtual GpuAnswer gpus_before_fork() = 0;
 
   /// Python's and C++'s; `set_up` is empty: use record_scenario(). One file that does not load costs no other's.
-  [[nodiscard]] virtual ScenarioList scenarios(const std::string& folder) = 0;
+  /// One that ends or hangs the process does so here: see scenarios_for_server().
+  [[nodiscard]] virtual ScenarioList scenarios(const std::string& folder, const ScenarioLoading& loading) = 0;
 
   // --- in a worker
   [[nodiscard]] virtual RunRecord record_scenario(const std::string& name, const Options& options,

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/errors.hpp"
@@ -36,11 +37,12 @@ std::filesystem::path import_torch() try {
 }
 
 // Called with the GIL, as the embedded interpreter is; the command line releases it around steps.
-int main(std::vector<std::string> arguments, const std::string& python) {
+int main(std::vector<std::string> arguments, const std::string& python, std::vector<std::string> set_for_import) {
   auto layout = stepleak::own_layout();
   layout.python = python;
   layout.starts_in_workers = is_bare();
   layout.before_observing = import_torch;
+  layout.set_for_import = std::move(set_for_import);
   stepleak::set_layout(std::move(layout));
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
@@ -52,5 +54,7 @@ int main(std::vector<std::string> arguments, const std::string& python) {
 
 PYBIND11_MODULE(_cli, module) {
   module.doc() = "The command line; use `python -m stepleak`.";
-  module.def("main", &main, "Arguments with the program's name first, and the interpreter; gives the exit code.");
+  module.def("main", &main,
+             "Arguments with the program's name first, the interpreter, and which variables were set for the import of "
+             "torch; gives the exit code.");
 }

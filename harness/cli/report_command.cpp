@@ -19,11 +19,12 @@ struct ReportCommand {
 
   void read(const std::string& file, std::vector<Result>& results) const {
     auto stored = results_from_json(read_file(file), file);
-    if (stored.empty()) throw failure_error(fmt::format("{} has no results", file), "see what was to write it");
-    for (auto& result : stored) {
+    if (stored.results.empty()) throw failure_error(fmt::format("{} has no results", file), "see what was to write it");
+    for (auto& result : stored.results) {
       print_result(result, reports);
       results.push_back(std::move(result));
     }
+    if (stored.error) throw Error(*stored.error);
   }
 
   ExitCode operator()() const {

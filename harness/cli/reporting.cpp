@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
@@ -45,6 +47,17 @@ ExitCode code_of(const Result& result, bool is_strict) {
   return code == ExitCode::clean && is_strict && !result.notes.empty() ? ExitCode::leak : code;
 }
 
+// What went into a pipe or a device is read by now.
+bool stays(const std::string& file) {
+  std::error_code unusable;
+  return std::filesystem::symlink_status(file, unusable).type() == std::filesystem::file_type::regular;
+}
+
+ConsoleOptions looks_of(const ReportOptions& options) {
+  const auto descriptor = is_stdout_taken(options) ? STDERR_FILENO : STDOUT_FILENO;
+  return {.use_colours = use_colours(options.colours, descriptor), .columns = columns_of_terminal(descriptor)};
+}
+
 }  // namespace
 
 std::string json_of(const std::vector<const Result*>& results) {
@@ -69,7 +82,8 @@ void add_report_options(CLI::App& verb, ReportOptions& options) {
 }
 
 std::vector<std::string> output_files(const ReportOptions& options) {
-  return {options.json_file, options.html_file, options.junit_file, options.sarif_file, options.code_quality_file};
+  return {options.json_file,  options.html_file,         options.junit_file,
+          options.sarif_file, options.code_quality_file, options.trace_file};
 }
 
 bool is_stdout_taken(const ReportOptions& options) {
@@ -126,23 +140,16 @@ void print_whole(const std::function<void()>& print) {
   if (!is_done(print)) print_error = ENOMEM;
 }
 
-std::string files_text(const ReportOptions& options) {
-  std::string text = options.json_file;
-  if (!options.html_file.empty()) text += (text.empty() ? "" : "  ") + options.html_file;
-  return text;
-}
-
 void print_result(const Result& result, const ReportOptions& options) {
-  const auto descriptor = is_stdout_taken(options) ? STDERR_FILENO : STDOUT_FILENO;
-  print_text(to_console(result, {use_colours(options.colours, descriptor), files_text(options),
-                                 columns_of_terminal(descriptor)}),
-             options);
+  print_text(to_console(result, looks_of(options)), options);
 }
 
 ExitCode worst_of(ExitCode a, ExitCode b) { return rank_of(a) > rank_of(b) ? a : b; }
 
-ExitCode report_results(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options) {
+ReportEnd write_reports(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options,
+                        const ConsoleOptions& looks) {
   auto worst = ExitCode::clean;
+  std::string written;
   const auto fail = [&worst] { worst = worst_of(worst, ExitCode::failure); };
   KnownLeaks known;
   const auto all = [&results] {
@@ -168,17 +175,27 @@ ExitCode report_results(const std::vector<Result>& results, const std::string& s
     if (!write_ci_files(cases, suite, options)) fail();
   };
   if (!is_done(write_cases)) fail();
-  if (!options.json_file.empty() && !is_done([&] { write_file(options.json_file, json_of(all())); })) fail();
-  const auto write_page = [&] {
+  const auto write = [&](const std::string& file, const auto& text) {
+    if (file.empty()) return;
+    if (!is_done([&] { write_file(file, text()); })) return fail();
+    if (stays(file)) written += (written.empty() ? "" : "  ") + file;
+  };
+  write(options.json_file, [&] { return json_of(all()); });
+  write(options.html_file, [&] {
     std::vector<HtmlRun> runs;
     for (const auto& result : results) runs.push_back({&result, source_excerpts(result)});
-    write_file(options.html_file, to_html(runs));
-  };
-  if (!options.html_file.empty() && !is_done(write_page)) fail();
+    return to_html(runs);
+  });
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!known.excuses(i)) worst = worst_of(worst, code_of(results[i], options.is_strict));
   }
-  return worst;
+  return {worst, written.empty() ? std::string() : report_line("more", printable_line(written), looks)};
+}
+
+ExitCode report_results(const std::vector<Result>& results, const std::string& suite, const ReportOptions& options) {
+  const auto [code, more] = write_reports(results, suite, options, looks_of(options));
+  if (!more.empty()) print_text(more, options);
+  return code;
 }
 
 bool takes_escapes(int descriptor) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/errors.hpp"
+#include "harness/report/console.hpp"
 #include "harness/report/report_case.hpp"
 #include "harness/trace/result.hpp"
 
@@ -25,6 +26,7 @@ struct ReportOptions {
   std::string sarif_file;
   std::string code_quality_file;
   std::string html_file;
+  std::string trace_file;  ///< of run alone, which writes it
   std::string known_file;
   std::string colours = "auto";
   bool is_strict = false;
@@ -72,10 +74,7 @@ void tell(const std::exception& error);
 /// Prints a part of the report; where that fails (no memory), it says so, and printed() makes a failure of it.
 void print_whole(const std::function<void()>& print);
 
-/// The files that the last line of a report names.
-[[nodiscard]] std::string files_text(const ReportOptions& options);
-
-/// Prints one result as a person reads it.
+/// Prints one result as a person reads it, but for the files that have more of it: they are not written yet.
 void print_result(const Result& result, const ReportOptions& options);
 
 /// Writes what CI systems read, all files that can be; under GitHub Actions also its annotations, to standard error.
@@ -86,8 +85,17 @@ void print_result(const Result& result, const ReportOptions& options);
 /// Whether reports go to standard error, since a file goes to standard output.
 [[nodiscard]] bool is_stdout_taken(const ReportOptions& options);
 
-/// Writes the files, all that can be, and gives the exit code of the worst: a failure hides behind no leak, a leak
-/// behind no doubt, and a known leak is none. A file that cannot be written is a failure.
+/// What came of reported results.
+struct ReportEnd {
+  ExitCode code;     ///< of the worst: a failure hides behind no leak, a leak behind no doubt, and a known leak is none
+  std::string more;  ///< the report's last line, which names the files for people that were written; empty: none was
+};
+
+/// Writes the files, all that can be; one that cannot is a failure. `looks`: of the report.
+[[nodiscard]] ReportEnd write_reports(const std::vector<Result>& results, const std::string& suite,
+                                      const ReportOptions& options, const ConsoleOptions& looks);
+
+/// The same, and prints the last line behind results that were printed. Gives the exit code.
 [[nodiscard]] ExitCode report_results(const std::vector<Result>& results, const std::string& suite,
                                       const ReportOptions& options);
 

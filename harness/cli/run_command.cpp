@@ -43,7 +43,6 @@ struct RunCommand {
   RunOptions options;
   ReportOptions reports;
   std::vector<std::string> targets;
-  std::string trace_file;
   std::string scenario_folder;
 
   // One that is named wrongly fails in its place; where all are, it throws.
@@ -69,7 +68,7 @@ struct RunCommand {
     std::optional<Suite> suite;
     for (const auto& name : names) {
       take(name, [&] {
-        if (!suite) suite = Suite::of_folder(scenario_folder_of(scenario_folder));
+        if (!suite) suite = Suite::of_folder(scenario_folder_of(scenario_folder), options);
         std::vector<Target> found;
         for (const auto& scenario : suite->matching(name, device)) found.push_back(suite->to_target(scenario));
         return found;
@@ -89,15 +88,14 @@ struct RunCommand {
   ExitCode operator()() const {
     for (const auto& text : targets) check_no_option(text, "run");
     check_known(reports.known_file);
-    auto outputs = output_files(reports);
-    outputs.push_back(trace_file);
-    check_outputs(outputs, judged_files());
+    check_outputs(output_files(reports), judged_files());
     const auto run_options = with_device(options);
     const auto to_run = resolved(parse_device(run_options.options.device));
     const auto ends = run_targets(to_run, run_options, [&](const Result& result) { print_result(result, reports); });
     auto code = ends.is_wrong_use ? ExitCode::wrong_use : ExitCode::clean;
     code = worst_of(code, report_results(ends.results, "stepleak run", reports));
-    if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, ends.records); })) {
+    const auto& trace = reports.trace_file;
+    if (!trace.empty() && !is_done([&] { write_trace_file(trace, ends.records); })) {
       code = worst_of(code, ExitCode::failure);
     }
     return code;
@@ -180,7 +178,8 @@ void add_run_command(CLI::App& app, Command& chosen) {
   verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")->required();
   add_run_options(*verb, command->options);
   add_report_options(*verb, command->reports);
-  add_output_option(*verb, "--trace", command->trace_file, "keep what the result rests on here, for stepleak analyze");
+  add_output_option(*verb, "--trace", command->reports.trace_file,
+                    "keep what the result rests on here, for stepleak analyze");
   verb->add_option("--scenarios", command->scenario_folder, kScenarioFolderHelp);
   verb->footer(
       "The file's top level is the set-up; the callable takes nothing, or the step index.\n"

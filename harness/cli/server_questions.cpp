@@ -7,10 +7,12 @@
 #include <fmt/ranges.h>
 
 #include <functional>
+#include <iterator>
 #include <sstream>
 
 #include "harness/base/errors.hpp"
 #include "harness/cli/litter.hpp"
+#include "harness/cli/loading_mark.hpp"
 #include "harness/cli/server_start.hpp"
 #include "harness/drive/stop_signals.hpp"
 #include "harness/drive/worker.hpp"
@@ -26,24 +28,53 @@ struct Question {
   std::string remedy;  ///< where it gives none
 };
 
-std::string answer_of_worker(const Question& question) {
+WorkerEnd end_of_worker(WorkerTask task, const std::function<std::string()>& answer) {
   Litter litter;
-  const WorkerTask task{.name = question.about,
-                        .body =
-                            [&](FlightRecorder&) {
-                              observing().start_in_worker([&](std::string_view left) { litter.add(left); });
-                              return question.answer();
-                            },
-                        .farewell = [] { observing().end_in_worker(); }};
+  task.body = [&](FlightRecorder&) {
+    observing().start_in_worker([&](std::string_view left) { litter.add(left); });
+    return answer();
+  };
+  task.farewell = [] { observing().end_in_worker(); };
   WorkerEnd ended;
   {
     const StopSignals signals;
     run_workers({task}, 1, signals, {.on_end = [&](std::size_t, const WorkerEnd& end) { ended = end; }});
   }
   litter.remove();
-  if (ended.is_finished) return ended.payload;
-  throw failure_error(fmt::format("no worker can tell {}: {}\n{}", question.about, ended.what, ended.output_tail),
-                      question.remedy);
+  return ended;
+}
+
+[[noreturn]] void throw_unanswered(const std::string& about, const WorkerEnd& ended, const std::string& remedy) {
+  throw failure_error(fmt::format("no worker can tell {}: {}\n{}", about, ended.what, ended.output_tail), remedy);
+}
+
+std::string answer_of_worker(const Question& question) {
+  const auto ended = end_of_worker({.name = question.about}, question.answer);
+  if (!ended.is_finished) throw_unanswered(question.about, ended, question.remedy);
+  return ended.payload;
+}
+
+// As a worker loads them: all at once, and again without the file that ended the last one.
+ScenarioList tried_scenarios(const std::string& folder, double timeout_seconds) {
+  const auto about = "the scenarios of " + folder;
+  std::vector<BrokenFile> ending;
+  for (;;) {
+    LoadingMark mark;
+    const ScenarioLoading loading{.left_out = files_of(ending),
+                                  .on_file = [&mark](std::string_view file) { mark.set(file); }};
+    const auto ended = end_of_worker(
+        {.name = about, .limits = {.timeout_seconds = timeout_seconds}, .last_part = [&mark] { return mark.since(); }},
+        [&] { return to_json(observing().scenarios(folder, loading)); });
+    if (ended.is_finished) {
+      auto list = scenario_list_from_json(ended.payload);
+      std::ranges::move(ending, std::back_inserter(list.broken));
+      return list;
+    }
+    const auto file = mark.file();
+    if (ended.is_interrupted) throw failure_error(fmt::format("{} of {}", ended.what, file.empty() ? folder : file));
+    if (file.empty()) throw_unanswered(about, ended, "run its files with python3");
+    ending.push_back({.file = file, .what = ended.what, .output_tail = ended.output_tail});
+  }
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -55,11 +86,14 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-ScenarioList scenarios_for_server(const std::string& folder) {
-  if (!starts_in_workers()) return observing().scenarios(folder);
-  return scenario_list_from_json(answer_of_worker({.about = "the scenarios of " + folder,
-                                                   .answer = [&] { return to_json(observing().scenarios(folder)); },
-                                                   .remedy = "run its files with python3"}));
+ScenarioList scenarios_for_server(const std::string& folder, double timeout_seconds) {
+  start_server();
+  auto tried = tried_scenarios(folder, timeout_seconds);
+  if (starts_in_workers()) return tried;
+  // Once more for all workers, which would have to load them each: what a file imports may take seconds.
+  auto list = observing().scenarios(folder, {.left_out = files_of(tried.broken)});
+  std::ranges::move(tried.broken, std::back_inserter(list.broken));
+  return list;
 }
 
 Device device_for_server(const std::string& name) {

@@ -40,6 +40,7 @@ void start_anew() {
   std::vector<char*> words;
   for (auto& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
+  unset_for_import();
   ::setenv(kStartsInWorkers, "1", 1);
   ::execv("/proc/self/exe", words.data());
   throw failure_error(fmt::format("stepleak cannot start anew: {}", std::strerror(errno)),

@@ -107,9 +107,13 @@ Result judged(const Target& target, const RunOptions& options, const RunRecord& 
 
 }  // namespace
 
-Suite Suite::of_folder(const std::string& folder) { return {scenarios_for_server(folder), folder}; }
+Suite Suite::of_folder(const std::string& folder, const RunOptions& options) {
+  return {scenarios_for_server(folder, options.timeout_seconds), folder};
+}
 
-Suite Suite::declared_in(const std::string& folder) { return {declared_scenarios(folder), folder}; }
+Suite Suite::declared_in(const std::string& folder) {
+  return {declared_scenarios(folder, RunOptions().timeout_seconds), folder};
+}
 
 Suite::Suite(ScenarioList list, std::string folder)
     : scenarios_(std::move(list.scenarios)), broken_(std::move(list.broken)), folder_(std::move(folder)) {
@@ -153,17 +157,19 @@ std::vector<Scenario> Suite::matching(const std::string& glob, Device device) co
 }
 
 Target Suite::to_target(const Scenario& scenario) const {
-  return {scenario.name, [name = scenario.name, folder = folder_](const Options& options, FlightRecorder& recorder) {
-            if (starts_in_workers()) (void)observing().scenarios(folder);
+  return {scenario.name, [name = scenario.name, folder = folder_, left_out = files_of(broken_)](
+                             const Options& options, FlightRecorder& recorder) {
+            if (starts_in_workers()) (void)observing().scenarios(folder, {.left_out = left_out});
             return observing().record_scenario(name, options, recorder);
           }};
 }
 
 std::vector<Target> Suite::broken_targets() const {
   std::vector<Target> targets;
-  for (const auto& [file, what] : broken_) {
+  for (const auto& [file, what, output_tail] : broken_) {
     const auto name = std::filesystem::path(file).lexically_proximate(std::filesystem::current_path()).string();
-    targets.push_back({name, [name, what](const Options& options, FlightRecorder&) {
+    targets.push_back({name, [name, what, output_tail](const Options& options, FlightRecorder&) {
+                         print_aside(output_tail);  // as if it were loaded here
                          return RunRecord{
                              .target = name,
                              .device = parse_device(options.device),
@@ -177,10 +183,7 @@ std::vector<Target> Suite::broken_targets() const {
 
 RunOptions with_device(RunOptions options) {
   // Here, and not once in each worker.
-  if (options.options.steps != 0 && options.options.steps < kFewestSteps) {
-    throw usage_error(fmt::format("{} steps are too few to judge", options.options.steps),
-                      fmt::format("give {} steps at least", kFewestSteps));
-  }
+  check_steps(options.options);
   if (!options.memory.empty()) (void)parse_bytes(options.memory);
   options.options.device = to_string(device_for_server(options.options.device));
   return options;

@@ -33,8 +33,9 @@ struct RunOptions {
 /// Scenarios by name.
 class Suite {
  public:
-  /// Those of this build and of a folder. Throws a failure error for a name used twice.
-  [[nodiscard]] static Suite of_folder(const std::string& folder);
+  /// Those of this build and of a folder, each of whose files has the time of a worker to load. Throws a failure error
+  /// for a name used twice.
+  [[nodiscard]] static Suite of_folder(const std::string& folder, const RunOptions& options);
   /// The same of those that were read without running any, for a list.
   [[nodiscard]] static Suite declared_in(const std::string& folder);
   [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }

@@ -21,13 +21,13 @@
 #include "harness/cli/layout.hpp"
 #include "harness/cli/progress.hpp"
 #include "harness/cli/reporting.hpp"
+#include "harness/cli/script_device.hpp"
 #include "harness/cli/script_record.hpp"
 #include "harness/drive/script.hpp"
 #include "harness/drive/stop_signals.hpp"
 #include "harness/observe/flight_recorder.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/outputs.hpp"
-#include "harness/trace/device.hpp"
 #include "harness/trace/policy.hpp"
 #include "harness/trace/trace_file.hpp"
 
@@ -58,12 +58,8 @@ struct WatchCommand {
                !std::filesystem::exists(std::filesystem::path(first) / "__main__.py", unusable)) {
       throw usage_error(fmt::format("there is no __main__.py in the folder {}", first), "name a Python file in it");
     }
-    if (options.steps != 0 && options.steps < kFewestSteps) {
-      throw usage_error(fmt::format("{} steps are too few to judge", options.steps),
-                        fmt::format("give {} steps at least", kFewestSteps));
-    }
+    check_steps(options);
     (void)parse_effort(options.effort);
-    if (options.device != "auto") (void)parse_device(options.device);
     auto outputs = output_files(reports);
     outputs.push_back(trace_file);
     for (const auto& output : outputs) {
@@ -71,6 +67,7 @@ struct WatchCommand {
     }
     check_known(reports.known_file);
     check_outputs(outputs, {first, reports.known_file});
+    check_device_of_script(options.device);
   }
 
   [[nodiscard]] std::string name() const { return script.front() == "-m" ? "-m " + script[1] : script.front(); }
@@ -103,6 +100,7 @@ struct WatchCommand {
     const auto before_exec = [&] {
       recorder_file.share();
       messages.share();
+      unset_for_import();
     };
     // The terminal is the script's: nothing is said in between unless it was asked for.
     const auto style = progress == "auto" ? ProgressStyle::never : progress_style(progress);
@@ -142,13 +140,14 @@ struct WatchCommand {
   [[nodiscard]] ExitCode report(const RunRecord& record, const ScriptMessages& told) const {
     auto result = result_of(record);
     if (result.verdict == Verdict::inconclusive && !told.why_none.empty()) result.reason = told.why_none;
-    const ConsoleOptions looks{use_colours(reports.colours, STDERR_FILENO), files_text(reports),
-                               columns_of_terminal(STDERR_FILENO)};
+    const ConsoleOptions looks{.use_colours = use_colours(reports.colours, STDERR_FILENO),
+                               .columns = columns_of_terminal(STDERR_FILENO)};
     auto text = to_console(result, looks);
     if (!told.how.empty()) text += report_line("steps", printable_line(told.how), looks);
     // The other stream is the script's.
     print_aside(text);
-    auto code = report_results({result}, "stepleak watch", reports);
+    auto [code, more] = write_reports({result}, "stepleak watch", reports, looks);
+    print_aside(more);
     if (!trace_file.empty() && !is_done([&] { write_trace_file(trace_file, {record}); })) code = ExitCode::failure;
     const bool is_written_all = code != ExitCode::failure || result.verdict == Verdict::failure;
     return stops || gives_exit_code || is_for_bisect || !is_written_all ? code : ExitCode::clean;

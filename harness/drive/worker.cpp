@@ -184,7 +184,10 @@ void stop_if_late(const WorkerTask& task, Running& running) {
   constexpr double kLastWordsSeconds = 2;
   if (running.is_timed_out) {
     if (seconds_since(running.aborted_at) > kLastWordsSeconds) running.process->end();
-  } else if (task.limits.timeout_seconds > 0 && seconds_since(running.start) > task.limits.timeout_seconds) {
+    return;
+  }
+  const auto begin = task.last_part ? std::max(running.start, task.last_part()) : running.start;
+  if (task.limits.timeout_seconds > 0 && seconds_since(begin) > task.limits.timeout_seconds) {
     running.is_timed_out = true;
     running.aborted_at = Clock::now();
     running.process->send(SIGABRT);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,6 +25,8 @@ struct WorkerTask {
   /// Runs in the worker; what it returns is carried back. The server's memory is there, its threads are not.
   std::function<std::string(FlightRecorder&)> body;
   WorkerLimits limits;
+  /// Since when its timeout counts, where each of its parts may take as long; none: from its start.
+  std::function<std::chrono::steady_clock::time_point()> last_part;
   bool show_output = false;  ///< let the worker's stdout and stderr through instead of keeping them
   /// Runs in the worker once its result is handed over, for two seconds at most; how it ends changes nothing.
   std::function<void()> farewell;

@@ -330,7 +330,6 @@ std::string to_console(const Result& result, const ConsoleOptions& options) {
   const bool is_limited = result.verdict == Verdict::leak || result.verdict == Verdict::inconclusive;
   if (is_limited && result.limit.period_steps > 0) text.line("limit", limit_of(result));
   for (const auto& note : result.notes) text.line("note", note);
-  text.line("more", options.more);
   return text.str();
 }
 

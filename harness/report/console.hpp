@@ -12,7 +12,6 @@ namespace stepleak {
 
 struct ConsoleOptions {
   bool use_colours = false;  ///< and the source lines underlined
-  std::string more;          ///< files with the rest, for the last line; empty: none
   std::size_t columns = 0;   ///< of the terminal: longer lines go on below, between two words; 0: it is none
 };
 

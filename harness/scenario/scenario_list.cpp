@@ -53,10 +53,16 @@ Scenario to_scenario(const Json& json) {
 
 }  // namespace
 
+std::vector<std::string> files_of(const std::vector<BrokenFile>& broken) {
+  std::vector<std::string> files;
+  for (const auto& each : broken) files.push_back(each.file);
+  return files;
+}
+
 std::string to_json(const ScenarioList& list) {
   Json json{{"scenarios", Json::array()}, {"broken", Json::array()}};
   for (const auto& scenario : list.scenarios) json["scenarios"].push_back(to_json(scenario));
-  for (const auto& [file, what] : list.broken) json["broken"].push_back({{"file", file}, {"what", what}});
+  for (const auto& broken : list.broken) json["broken"].push_back({{"file", broken.file}, {"what", broken.what}});
   // A path need not be UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -14,6 +14,7 @@ namespace stepleak {
 struct BrokenFile {
   std::string file;
   std::string what;
+  std::string output_tail{};  ///< where it ended or hung its process: the last lines that it printed
 };
 
 /// What scenario files declare, and those that do not load.
@@ -22,7 +23,9 @@ struct ScenarioList {
   std::vector<BrokenFile> broken;
 };
 
-/// For another process. Without `set_up`.
+[[nodiscard]] std::vector<std::string> files_of(const std::vector<BrokenFile>& broken);
+
+/// For another process. Without `set_up` and `output_tail`.
 [[nodiscard]] std::string to_json(const ScenarioList& list);
 
 /// Throws a failure error that names the scenario's file for a kind that there is not.

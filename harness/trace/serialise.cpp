@@ -281,14 +281,20 @@ Result result_from_json(std::string_view text) {
   return read_from({}, [&] { return result_of(Json::parse(text)); });
 }
 
-std::vector<Result> results_from_json(std::string_view text, const std::string& origin) {
-  return read_from(origin + ": ", [&] {
-    const Json json = Json::parse(text);
-    if (!json.is_array()) return std::vector{result_of(json)};
-    std::vector<Result> results;
-    for (const auto& each : json) results.push_back(result_of(each));
-    return results;
-  });
+StoredResults results_from_json(std::string_view text, const std::string& origin) {
+  const auto json = read_from(origin + ": ", [&] { return Json::parse(text); });
+  if (!json.is_array()) return {{read_from(origin + ": ", [&] { return result_of(json); })}, std::nullopt};
+  StoredResults stored;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    try {
+      stored.results.push_back(
+          read_from(fmt::format("result {} of {}: ", i + 1, origin), [&] { return result_of(json[i]); }));
+    } catch (const Error& error) {
+      if (!stored.error) stored.error = error;
+    }
+  }
+  if (stored.results.empty() && stored.error) throw Error(*stored.error);
+  return stored;
 }
 
 }  // namespace stepleak

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/base/errors.hpp"
 #include "harness/trace/result.hpp"
 
 namespace stepleak {
@@ -19,7 +21,14 @@ inline constexpr int kResultSchema = 1;
 /// Reads what to_json() wrote. Throws a failure error naming the missing or malformed key.
 [[nodiscard]] Result result_from_json(std::string_view text);
 
-/// The same of a file that has one result, or a list of them; the error names `origin`.
-[[nodiscard]] std::vector<Result> results_from_json(std::string_view text, const std::string& origin);
+/// The results of a file that can be read, in order.
+struct StoredResults {
+  std::vector<Result> results;
+  std::optional<Error> error;  ///< of the first of a list that cannot; none: all can
+};
+
+/// The same of a file that has one result, or a list of them, where one that is wrong costs none of the others; the
+/// error names `origin`. Throws where the file holds neither, or no result of its list can be read.
+[[nodiscard]] StoredResults results_from_json(std::string_view text, const std::string& origin);
 
 }  // namespace stepleak

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
@@ -19,23 +21,34 @@ void write_trace_file(const std::filesystem::path& path, const std::vector<RunRe
   write_file(path, gzipped(text));
 }
 
-std::vector<RunRecord> read_trace_file(const std::filesystem::path& path) {
-  std::string text;
+StoredRuns read_trace_file(const std::filesystem::path& path) {
+  constexpr const char* kWriteIt = "write it with: stepleak run ... --trace FILE";
+  const auto unreadable = [&path](std::string_view why) {
+    return failure_error(fmt::format("{} cannot be read as a trace: {}", path.string(), why), kWriteIt);
+  };
+  Unfolded file;
   try {
-    text = gunzipped(read_file(path));
+    file = gunzipped_so_far(read_file(path));
   } catch (const Error& error) {
-    throw failure_error(fmt::format("{} cannot be read as a trace: {}", path.string(), error.what()),
-                        "write it with: stepleak run ... --trace FILE");
+    throw unreadable(error.what());
   }
-  std::vector<RunRecord> records;
-  std::istringstream lines(text);
+  StoredRuns runs;
+  if (file.is_cut) {
+    runs.error = unreadable("it is cut short");
+    // A part of a run.
+    file.text.resize(file.text.rfind('\n') + 1);
+  }
+  std::istringstream lines(file.text);
+  std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
-    records.push_back(run_record_from_json(line, fmt::format("line {} of {}", records.size() + 1, path.string())));
+    try {
+      runs.records.push_back(run_record_from_json(line, fmt::format("line {} of {}", ++number, path.string())));
+    } catch (const Error& error) {
+      if (!runs.error) runs.error = error;
+    }
   }
-  if (records.empty()) {
-    throw failure_error(fmt::format("{} holds no run", path.string()), "write it with: stepleak run ... --trace FILE");
-  }
-  return records;
+  if (!runs.records.empty()) return runs;
+  throw runs.error ? *runs.error : failure_error(fmt::format("{} holds no run", path.string()), kWriteIt);
 }
 
 }  // namespace stepleak

@@ -12,7 +12,7 @@ import subprocess
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -80,13 +80,15 @@ class CommandLine:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, out: int | IO[bytes] = subprocess.PIPE, err: int | IO[bytes] = subprocess.PIPE
+    ) -> subprocess.Popen[str]:
         """The same, and does not wait for the end. Signals that this process ignores (nohup) reach it."""
         return subprocess.Popen(
             [*self._command, *arguments],
             cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
             text=True,
             encoding="utf-8",
             preexec_fn=_heed_signals,

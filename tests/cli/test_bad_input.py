@@ -513,6 +513,16 @@ def test_json_goes_to_the_standard_output(name: str, folder: CommandLine) -> Non
     assert Path("/dev/stdout").is_symlink()
 
 
+def test_trace_goes_to_the_standard_output(folder: CommandLine) -> None:
+    with (folder.folder / "stored.trace").open("wb") as out, (folder.folder / "stored.txt").open("wb") as err:
+        run = folder.start("run", "steps.py:clean", "--trace", "-", out=out, err=err)
+        assert run.wait(timeout=300) == 0
+    assert (folder.folder / "stored.txt").read_text(encoding="utf-8").startswith("steps.py:clean is clean")
+    again = folder("analyze", "stored.trace")
+    assert again.code == 0, again.text
+    assert "steps.py:clean is clean" in again.out
+
+
 # --- set-ups that end badly -------------------------------------------------------------------------------------------
 
 
@@ -619,6 +629,7 @@ def test_full_disk_fails_with_the_remedy(folder: CommandLine) -> None:
     assert "cannot write /dev/full: No space left on device" in outcome.err
     assert "remedy: free some space" in outcome.err
     assert "steps.py:clean is clean" in outcome.out
+    assert "more" not in outcome.out
 
 
 # --- scenario folders -------------------------------------------------------------------------------------------------

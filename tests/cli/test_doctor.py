@@ -26,6 +26,15 @@ def test_doctor_names_what_stands_in_the_way_with_its_remedy(stepleak: CommandLi
     assert not lines[4].startswith("    remedy: ")
 
 
+@pytest.mark.parametrize("verb", ["doctor", "list"])
+def test_a_reader_that_is_gone_is_no_failure(verb: str, stepleak: CommandLine) -> None:
+    asked = stepleak.start(verb)
+    assert asked.stdout is not None and asked.stderr is not None
+    asked.stdout.close()
+    assert asked.wait(timeout=300) == 0
+    assert asked.stderr.read() == ""
+
+
 def loads(stepleak: CommandLine, library: Path) -> Outcome:
     """What doctor says where the user's own modules load a library, as an extension that links another torch does."""
     stepleak.write("site/sitecustomize.py", f"import ctypes\nctypes.CDLL({str(library)!r})\n")

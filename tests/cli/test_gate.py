@@ -367,6 +367,56 @@ def test_crashing_scenario_turns_the_gate_red_with_3(copied: Suite) -> None:
     assert not (copied.baselines / "mine_crash.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("top_level", "says"),
+    [
+        ("os._exit(0)", "the process exited with code 0 in the set-up"),
+        ("os.abort()", "killed by SIGABRT in the set-up"),
+        ("print('still there')\nwhile True: pass", "no end after 30 s: stopped in the set-up"),
+    ],
+    ids=["exits", "aborts", "hangs"],
+)
+def test_a_scenario_file_that_ends_or_hangs_its_process_fails_by_name(top_level: str, says: str, copied: Suite) -> None:
+    copied.stepleak.write("mine/another.py", f"import os\n{top_level}\n")
+    outcome = copied("gate", "--timeout", "30", "--junit", "gate.xml", glob="mine_clean")
+    assert outcome.code == 3, outcome.text
+    assert "mine/another.py: worse" in outcome.out
+    assert says in outcome.out
+    assert ("still there" in outcome.out) == ("print" in top_level)
+    assert "gate red: 2 scenarios · 1 same · 1 worse" in outcome.out
+    suite = ElementTree.parse(copied.stepleak.folder / "gate.xml").getroot()
+    failed = {str(case.get("name")): case.find("error") is not None for case in suite.iter("testcase")}
+    assert failed == {"mine_clean": False, "mine/another.py": True}
+
+
+def test_scenario_files_that_end_their_process_cost_neither_an_update_nor_a_run(copied: Suite) -> None:
+    copied.stepleak.write("mine/another.py", "import os\nos._exit(0)\n")
+    copied.stepleak.write("mine/third.py", "import os\nos._exit(9)\n")
+    stored = copied.baselines / "mine_clean.json"
+    before = stored.read_text(encoding="utf-8")
+    stored.unlink()
+    updated = copied("baseline", "update", glob="mine_clean")
+    assert updated.code == 3, updated.text
+    assert updated.out.count("refused: it failed") == 2
+    assert json.loads(stored.read_text(encoding="utf-8"))["key"] == json.loads(before)["key"]
+    run = copied.stepleak("run", "mine_clean", "--scenarios", "mine", "--device", "cpu")
+    assert run.code == 3, run.text
+    assert "mine_clean is clean" in run.out
+    assert "the process exited with code 9 in the set-up" in run.out
+
+
+def test_a_scenario_file_that_takes_long_or_would_end_another_program_loads(copied: Suite) -> None:
+    """Each file has the time of a worker, and not all together."""
+    for name in ("another", "third"):
+        copied.stepleak.write(
+            f"mine/{name}.py",
+            "import os, time\ntime.sleep(7)\nif __name__ == '__main__': os._exit(9)\n",
+        )
+    outcome = copied("gate", "--timeout", "12", glob="mine_clean")
+    assert outcome.code == 0, outcome.text
+    assert "gate green: 1 scenarios · 1 same" in outcome.out
+
+
 def test_only_prune_removes_baselines_and_only_those_of_these_scenarios(copied: Suite) -> None:
     """Those of another folder that shares the baselines are not even spoken of."""
     (copied.stepleak.folder / "other").mkdir()

@@ -217,6 +217,50 @@ def test_a_folder_with_a_module_of_our_name_is_no_trouble(stepleak: CommandLine,
         assert outcome.code == 0, outcome.text
 
 
+NAMES_OF_PYTHON = ("json", "signal", "typing", "random", "ctypes", "pickle")
+"""Not those that `python -m` imports itself before it comes to us."""
+
+
+def test_a_folder_with_modules_of_python_s_names_is_no_trouble(in_python: PythonHost) -> None:
+    for name in NAMES_OF_PYTHON:
+        in_python.write(f"{name}.py", "raise SystemExit('the wrong one')\n")
+    assert "stepleak repeats a training step" in in_python("--help").out
+    in_python.write("elsewhere/train.py", TRAIN)
+    outcome = in_python("run", "elsewhere/train.py:keeps_nothing", "--device", "cpu", "--effort", "quick")
+    assert outcome.code == 0, outcome.text
+
+
+THREADS = """
+    import os
+    import torch
+
+    def tell():
+        names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTORCH_NVML_BASED_CUDA_CHECK")
+        print([os.environ.get(name) for name in names], torch.get_num_threads(), flush=True)
+        os.system('echo "$OPENBLAS_NUM_THREADS $MKL_NUM_THREADS $PYTORCH_NVML_BASED_CUDA_CHECK"')
+
+    if __name__ == "__main__":
+        tell()
+"""
+
+
+@pytest.mark.parametrize("of_the_user", [{}, {"MKL_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}], ids=["", "set"])
+def test_scripts_and_steps_have_the_users_threads_and_environment(
+    of_the_user: dict[str, str], stepleak: CommandLine, in_python: PythonHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTORCH_NVML_BASED_CUDA_CHECK"):
+        monkeypatch.delenv(name, raising=False)
+    script = str(stepleak.write("threads.py", THREADS))
+    environment = {**os.environ, **of_the_user}
+    alone = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True).stdout
+    asked = ["run", "threads.py:tell", "--effort", "quick", "--device", "cpu", "--show-output"]
+    for host in (stepleak, in_python):
+        assert host("watch", "threads.py", switches=of_the_user).out == alone
+        assert host(*asked, "--threads", "0", switches=of_the_user).out.startswith(alone)
+        of_one_thread = re.sub(r"\] \d+", "] 1", alone)
+        assert host(*asked, switches=of_the_user).out.startswith(of_one_thread)
+
+
 def test_a_signal_ends_it_as_it_ends_the_program(in_python: PythonHost) -> None:
     in_python.write("slow.py", "import time\ndef step():\n    time.sleep(0.05)\n")
     process = in_python.start("run", "slow.py:step", "--device", "cpu", "--steps", "1000")

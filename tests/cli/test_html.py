@@ -307,6 +307,16 @@ def test_the_table_of_a_suite_is_drawn_with_what_is_red_first(stepleak: CommandL
     assert document.index(">scenario_0<") < document.index(">scenario_1<")
 
 
+def test_a_wrong_entry_of_a_list_costs_no_other_of_it(stepleak: CommandLine) -> None:
+    good = [stored_result(name, "clean", 64, 0) for name in ("first", "third")]
+    stepleak.write("list.json", json.dumps([good[0], {"schema": 1}, good[1]]))
+    outcome = stepleak("report", "list.json", "--json", "again.json")
+    assert outcome.code == 3, outcome.text
+    assert "result 2 of list.json: not a stepleak result" in outcome.err
+    assert "first is clean" in outcome.out and "third is clean" in outcome.out
+    assert set(stepleak.results("again.json")) == {"first", "third"}
+
+
 def test_a_file_that_is_no_result_is_told_by_name(stepleak: CommandLine) -> None:
     (stepleak.folder / "notes.json").write_text("what I saw", encoding="utf-8")
     outcome = stepleak("report", "notes.json", "--html", "page.html")

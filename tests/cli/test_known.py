@@ -56,6 +56,16 @@ def test_an_entry_that_was_added_lets_the_leak_be(leaked: tuple[CommandLine, dic
     assert (stepleak.folder / "known-leaks.toml").read_text() == again
 
 
+def test_an_entry_goes_to_the_standard_output_alone(leaked: tuple[CommandLine, dict[str, Any]]) -> None:
+    stepleak, result = leaked
+    printed = stepleak("known", "add", "result.json", "--reason", "so", "--known", "-")
+    assert printed.code == 0, printed.text
+    assert result["findings"][0]["fingerprint"] in printed.out
+    assert "knows the leaks of result.json" in printed.err and "knows the leaks" not in printed.out
+    stored = stepleak("known", "add", "result.json", "--reason", "so", "--known", "stored.toml")
+    assert "knows the leaks of result.json" in stored.out and not stored.err
+
+
 @pytest.mark.parametrize("wrong", [["--reason", " "], ["--reason", "so", "--expires", "2020-01-31"]])
 def test_an_entry_that_would_fail_is_not_added(leaked: tuple[CommandLine, dict[str, Any]], wrong: list[str]) -> None:
     stepleak, _ = leaked

@@ -176,6 +176,25 @@ def test_a_folder_and_an_archive_with_a_main_run_as_under_python(stepleak: Comma
     assert (watched.code, watched.out) == (0, "__main__ ['--its'] other.py\n"), watched.text
 
 
+WHEREABOUTS = """
+import os, sys
+print(sys.path[0], __file__, sys.argv, flush=True)
+os.chdir("/")
+import late
+"""
+
+
+@pytest.mark.parametrize("script", ["app.pyz", "./app.pyz", "app", "../{}/app.pyz", "../{}/app/__main__.py"])
+def test_a_script_is_where_it_is_without_us(script: str, stepleak: CommandLine) -> None:
+    stepleak.write("app/__main__.py", WHEREABOUTS)
+    stepleak.write("app/late.py", "print(__file__)\n")
+    zipapp.create_archive(stepleak.folder / "app", stepleak.folder / "app.pyz")
+    script = script.format(stepleak.folder.name)
+    native = natively(stepleak, script)
+    assert native.returncode == 0, native.stderr
+    assert stepleak("watch", script).out == native.stdout
+
+
 def test_a_separator_before_the_script_is_none_of_its_words(stepleak: CommandLine) -> None:
     stepleak.write("shown.py", "import sys\nprint(sys.argv)\n")
     assert stepleak("watch", "--effort", "quick", "--", "shown.py", "--", "x").out == "['shown.py', '--', 'x']\n"

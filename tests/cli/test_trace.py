@@ -107,6 +107,23 @@ def test_what_is_no_trace_is_refused_by_name(cli: CommandLine) -> None:
         assert "remedy" in refused.err
 
 
+@pytest.mark.parametrize("cut", ["file", "line"])
+def test_a_run_that_is_cut_short_costs_no_other_of_its_file(cut: str, cli: CommandLine) -> None:
+    cli("run", "train.py:clean", "train.py:leaks", "--trace", "t.gz", "--device", "cpu")
+    whole = (cli.folder / "t.gz").read_bytes()
+    short = whole[:-200] if cut == "file" else gzip.compress(gzip.decompress(whole)[:-200])
+    (cli.folder / "t.gz").write_bytes(short)
+    again = cli("analyze", "t.gz", "--json", "again.json")
+    assert again.code == 3, again.text
+    assert (
+        "t.gz cannot be read as a trace: it is cut short" in again.err
+        if cut == "file"
+        else "line 2 of t.gz" in again.err
+    )
+    assert "train.py:clean is clean" in again.out
+    assert set(cli.results("again.json")) == {"train.py:clean"}
+
+
 def test_a_worker_that_dies_in_the_record_pass_leaves_its_verdict(cli: CommandLine) -> None:
     ran = cli("run", "train.py:dies_in_the_record_pass", "--effort", "quick", "--device", "cpu")
     assert ran.code == 1, ran.out

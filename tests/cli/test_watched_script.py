@@ -80,6 +80,48 @@ def test_an_exception_looks_and_ends_as_without_us(command: list[str], folder: C
     assert watched.code == native.returncode
 
 
+REFUSING = """
+import torch
+
+class Loud(type):
+    def __getattribute__(cls, name):
+        if name in ("__name__", "__qualname__"):
+            raise RuntimeError(name)
+        return super().__getattribute__(name)
+
+class Nameless(Exception, metaclass=Loud):
+    pass
+
+class Raising(Exception):
+    def __str__(self):
+        raise ValueError
+
+class Counting(Exception):
+    def __str__(self):
+        return 5
+
+weights = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([weights], lr=0.1)
+for _ in range(20):
+    (weights * 2).sum().backward()
+    optimizer.step()
+raise KIND("a message")
+"""
+
+
+@pytest.mark.parametrize("kind", ["Raising", "Counting", "Nameless", "ValueError"])
+def test_an_exception_that_refuses_to_tell_is_shown_as_without_us_and_named(kind: str, folder: CommandLine) -> None:
+    folder.write("refusing.py", REFUSING.replace("KIND", kind))
+    native = natively(folder, "refusing.py")
+    watched = folder("watch", "--json", "out.json", "refusing.py")
+    assert watched.code == native.returncode == 1
+    assert watched.err.startswith(native.stderr)
+    assert "_script" not in watched.err
+    failure = folder.results("out.json")["refusing.py"]["failure"]
+    assert kind in failure["what"]
+    assert ("a message" in failure["what"]) is (kind == "ValueError")
+
+
 @pytest.mark.parametrize(("end", "code"), [("7", 7), ("SIGKILL", -9), ("SIGTERM", -15), ("_exit", 9), ("", 0)])
 def test_the_verdict_and_the_exit_code_survive_every_end(end: str, code: int, folder: CommandLine) -> None:
     watched = folder("watch", "--json", "out.json", "train.py", "70", end)
@@ -390,6 +432,8 @@ def test_makes_room_for_a_script_that_judges_itself(folder: CommandLine) -> None
         (["absent.py"], "there is no file absent.py"),
         (["--json", "-", "train.py"], "the standard output is the script's"),
         (["--steps", "3", "train.py"], "3 steps are too few"),
+        (["--steps", "20", "--min-steps", "50", "train.py"], "no verdict before 50 steps, and no more than 20 steps"),
+        (["--device", "mps", "train.py"], "'mps' is no device"),
     ],
 )
 def test_wrong_use_is_refused_before_the_script_runs(arguments: list[str], said: str, folder: CommandLine) -> None:
@@ -397,6 +441,18 @@ def test_wrong_use_is_refused_before_the_script_runs(arguments: list[str], said:
     assert watched.code == 64
     assert said in watched.err
     assert watched.out == ""
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_a_gpu_that_is_not_there_is_told_before_the_script_runs(device: str, folder: CommandLine) -> None:
+    watched = folder("watch", "--device", device, "train.py", "20", switches={"CUDA_VISIBLE_DEVICES": ""})
+    assert (watched.code, watched.out == "") == ((3, True) if device == "cuda" else (0, False)), watched.text
+    assert ("stepleak: cuda cannot be used: " in watched.err) is (device == "cuda")
+
+
+def test_the_least_steps_may_be_all_that_there_are(folder: CommandLine) -> None:
+    watched = folder("watch", "--steps", "80", "--min-steps", "80", "--exit-code", "train.py", "100")
+    assert watched.code == 0, watched.text
 
 
 def test_junit_has_the_verdict(folder: CommandLine) -> None:

@@ -27,7 +27,7 @@ std::vector<std::string> recorded_names() {
 }
 
 Result judged_anew(const std::string& name) {
-  const auto records = read_trace_file(std::filesystem::path(kTraceFolder) / (name + ".trace"));
+  const auto records = read_trace_file(std::filesystem::path(kTraceFolder) / (name + ".trace")).records;
   const auto owned = all_detectors();
   std::vector<const Detector*> detectors;
   for (const auto& detector : owned) detectors.push_back(detector.get());

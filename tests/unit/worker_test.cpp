@@ -208,6 +208,23 @@ TEST_F(WorkerTest, EndsAtTheTimeoutWhereItIgnoresSignalsAndHasLeftItsGroup) {
   EXPECT_TRUE(is_gone(worker.get()));
 }
 
+TEST_F(WorkerTest, CountsItsTimeoutFromItsLastPart) {
+  using Clock = std::chrono::steady_clock;
+  const auto end_with = [](const std::function<Clock::time_point()>& last_part) {
+    const auto body = [](FlightRecorder&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      return std::string("done");
+    };
+    WorkerEnd ended;
+    run_workers({{.name = "parts", .body = body, .limits = {.timeout_seconds = 0.3}, .last_part = last_part}}, 1,
+                StopSignals(), {.on_end = [&](std::size_t, const WorkerEnd& end) { ended = end; }});
+    return ended;
+  };
+  EXPECT_EQ(end_with(Clock::now).payload, "done");
+  const auto begin = Clock::now();
+  EXPECT_EQ(end_with([begin] { return begin; }).what, "no end after 0.3 s: stopped in the set-up");
+}
+
 // Ctrl-C ends a run within a second, whatever its workers have left.
 TEST_F(WorkerTest, WaitsForLessThanASecondForWhatHeedsNoRequestToEnd) {
   SharedPid sleeper;

@@ -84,10 +84,6 @@ void check_status(const PyStatus& status, const Layout& layout) {
 
 // stepleak/__main__.py does the same for an interpreter that is there already.
 void start_interpreter(const Layout& layout) {
-  // OpenBLAS would start its threads on import, and a fork copies none of them.
-  for (const auto* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(name, "1", 0);
-  // torch asks NVML for devices instead of starting CUDA, which would not survive the fork.
-  ::setenv("PYTORCH_NVML_BASED_CUDA_CHECK", "1", 0);
   PyPreConfig before;
   PyPreConfig_InitPythonConfig(&before);
   // malloc for all objects: the host heap's ledger then sees them.
@@ -161,6 +157,9 @@ void EmbeddedPython::start_in_worker(const Layout& layout, OnTemporaryFolder on_
   } else {
     start(layout);
   }
+  // From here on what runs is the user's.
+  const auto environment = py::module_::import("os").attr("environ");
+  for (const auto& name : layout.set_for_import) environment.attr("pop")(name, py::none());
   watch_temporary_folders(std::move(on_temporary_folder));
   if (interrupt_action().sa_handler == SIG_DFL) {
     const auto signal = py::module_::import("signal");
@@ -201,10 +200,19 @@ RunRecord EmbeddedPython::record_file(const std::filesystem::path& file, const s
   return failed_set_up(failure, options);
 }
 
-ScenarioList EmbeddedPython::load_scenarios(const std::filesystem::path& folder) {
+ScenarioList EmbeddedPython::load_scenarios(const std::filesystem::path& folder, const ScenarioLoading& loading) {
   ScenarioList list;
+  const auto on_file = [&loading](std::string_view file) {
+    if (loading.on_file) loading.on_file(file);
+  };
   try {
-    const auto loaded = py::module_::import("stepleak._load").attr("load_scenarios")(text_of(folder));
+    py::set left_out;
+    for (const auto& file : loading.left_out) left_out.add(text_of(file));
+    const auto loaded =
+        py::module_::import("stepleak._load")
+            .attr("load_scenarios")(text_of(folder), left_out,
+                                    py::cpp_function([&](const py::bytes& file) { on_file(std::string(file)); }));
+    on_file({});
     for (const auto& item : loaded.attr("scenarios")) {
       try {
         list.scenarios.push_back(to_scenario(item));

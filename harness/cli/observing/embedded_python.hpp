@@ -9,6 +9,7 @@
 
 #include "harness/api/check.hpp"
 #include "harness/cli/layout.hpp"
+#include "harness/cli/observing.hpp"
 #include "harness/cli/observing/temporary_folders.hpp"
 #include "harness/observe/flight_recorder.hpp"
 #include "harness/scenario/scenario_list.hpp"
@@ -37,7 +38,7 @@ class EmbeddedPython {
                                FlightRecorder& recorder);
 
   /// What the scenario files of a folder declare; `set_up` is empty: use record_scenario().
-  static ScenarioList load_scenarios(const std::filesystem::path& folder);
+  static ScenarioList load_scenarios(const std::filesystem::path& folder, const ScenarioLoading& loading);
 
   /// In a worker: does a declared scenario's set-up and records the run of its step.
   static RunRecord record_scenario(const std::string& name, const Options& options, FlightRecorder& recorder);

@@ -44,9 +44,9 @@ class TorchObserving final : public Observing {
   Device device_before_fork(const std::string& name) override { return stepleak::device_before_fork(name); }
   GpuAnswer gpus_before_fork() override { return to_answer(ask_cuda_in_child()); }
 
-  ScenarioList scenarios(const std::string& folder) override {
+  ScenarioList scenarios(const std::string& folder, const ScenarioLoading& loading) override {
     start();
-    auto all = EmbeddedPython::load_scenarios(folder);
+    auto all = EmbeddedPython::load_scenarios(folder, loading);
     for (auto scenario : ScenarioRegistry::instance().all()) {
       scenario.set_up = nullptr;
       all.scenarios.push_back(std::move(scenario));
