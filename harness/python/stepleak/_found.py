@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -378,6 +379,9 @@ class Found:
                 continue
             if sum(end is not End.NOT_HELD for end in ends.values()) < _MOST_SEARCHES:
                 ends[address] = self._add_tensor(paths, tensors, address)
+        for address in ends:
+            if address in self._holder_of and len(self._holder_of) < len(addresses):
+                self._share_parts(paths.to(tensors[address]).objects, self._holder_of[address])
         self._conclude(addresses, ends)
 
     def add_handed_on(self, paths: Paths, tensors: dict[int, Any], likeliest: list[int], addresses: list[int]) -> None:
@@ -408,22 +412,35 @@ class Found:
         return search.end
 
     def _share(self, way: list[Any], index: int) -> None:
-        """Whose holder it is as well: what lies in the same container, or hangs on what came to lie in it. What was
-        born in these steps is a part of what came: the container that it lies in counts as well."""
+        """Whose holder it is as well: what lies in the same container, or hangs on what came to lie in it."""
         for at in range(len(way) - 2, -1, -1):
             if container_kind(way[at]) is None:
                 continue
             items = items_of(way[at])
-            sharing = set(map(id, items))
             if at < len(way) - 2:
                 young = [item for item in items if id(item) in self._births.all]
-                is_young = id(way[at + 1]) in self._births.all
-                sharing = self._births.reached_from(young, self._limit) if is_young else set()
-            for item in sharing & self._wanted.keys():
-                self._holder_of.setdefault(self._wanted[item], index)
-            is_namespace = at > 0 and namespace_of(way[at - 1]) is way[at]
-            if not is_namespace and id(way[at]) not in self._births.all:
+                items = gc.get_referents(*young) if id(way[at + 1]) in self._births.all else []
+                items += gc.get_referents(*(item for item in items if type(item) is dict))
+            self._give(set(map(id, items)), index)
+            if at == 0 or namespace_of(way[at - 1]) is not way[at]:
                 return
+
+    def _share_parts(self, way: list[Any], index: int) -> None:
+        """Whose holder it is where none of its own was found: what is a part, however deep, of what came to lie in the
+        innermost container that was there before."""
+        for at in range(len(way) - 2, -1, -1):
+            is_new = id(way[at]) in self._births.all
+            if container_kind(way[at]) is None or is_new or (at > 0 and namespace_of(way[at - 1]) is way[at]):
+                continue
+            if id(way[at + 1]) in self._births.all:
+                young = [item for item in items_of(way[at]) if id(item) in self._births.all]
+                self._give(self._births.reached_from(young, self._limit), index)
+            return
+
+    def _give(self, items: Collection[int], index: int) -> None:
+        """A holder to those of the wanted tensors, by `id`, that have none."""
+        for item in self._wanted.keys() & items:
+            self._holder_of.setdefault(self._wanted[item], index)
 
     def _add_cycle(self, objects: list[Any], structure: str) -> None:
         holder, way = self._graph.add_cycle(objects)
