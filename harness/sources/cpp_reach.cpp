@@ -16,6 +16,21 @@ namespace {
 // A step that reaches more of a project than this reaches all of it.
 constexpr std::size_t kMostReached = 2000;
 
+// Whether somebody else may run a lambda whenever he likes, as a thread does: what is put into a variable that its
+// function does nothing with but call it runs where that does.
+bool is_handed_on(const CppBlockAt& lambda, const CppBlockAt& function) {
+  const auto& file = *lambda.file;
+  const auto head = lambda.block().head;
+  if (head < 2 || !file.token(head - 1).is("=")) return true;
+  const auto name = file.token(head - 2).text;
+  const auto& body = function.block().body;
+  for (auto i = body.first; i < body.end; ++i) {
+    if (i != head - 2 && file.token(i).is_name() && file.token(i).text == name && !file.token(i + 1).is("("))
+      return true;
+  }
+  return false;
+}
+
 // Which names are variables is asked once of each: most that are called are functions.
 class Variables {
  public:
@@ -58,11 +73,15 @@ std::optional<TokenRange> loop_around(const CppBlockAt& callable, const std::set
 }  // namespace
 
 bool CppStep::contains(const TokenAt& at) const {
+  int inner = -1;
   for (auto index = at.file->callable_of(at.token); index >= 0;
        index = at.file->callable_of(at.file->block(index).head)) {
     const auto loop = loops.find({at.file, index});
-    if (loop != loops.end()) return loop->second.contains(at.token);
+    if (loop != loops.end()) {
+      return loop->second.contains(at.token) || (inner >= 0 && is_handed_on({at.file, inner}, {at.file, index}));
+    }
     if (reached.contains({at.file, index})) return true;
+    inner = index;
   }
   return false;
 }
@@ -111,10 +130,11 @@ CppStep step_from(const std::map<CppBlockAt, std::set<int>>& roots, const std::s
     const auto at = waiting.back();
     waiting.pop_back();
     const auto& file = *at.file;
-    const auto loop = step.loops.find(at);
-    const auto& body = loop == step.loops.end() ? at.block().body : loop->second;
+    const auto& body = at.block().body;
+    const bool has_loop = step.loops.contains(at);
     for (auto i = body.first; i < body.end; ++i) {
       const TokenAt token{&file, i};
+      if (has_loop && !step.contains(token)) continue;
       if (file.token(i).is_name()) {
         for (const auto& function : names.project().functions(file.token(i).text)) {
           if (!step.reached.contains(function) && names.may_call(token, function)) reach(function);

@@ -311,6 +311,11 @@ INSTANTIATE_TEST_SUITE_P(
         SourceCase{"replaced in the loop", program_with("", "history = History();", ""), reset, kHistory},
         SourceCase{"emptied by a lambda that the loop calls",
                    program_with("auto forget = [&] { history.forget(); };", "forget();", ""), reset, kHistory},
+        SourceCase{"emptied by a thread", program_with("std::thread worker([&] { history.forget(); });", "", ""), reset,
+                   kHistory},
+        SourceCase{"emptied by a thread that is given a variable",
+                   program_with("auto forget = [&] { history.forget(); };\n std::thread worker(forget);", "", ""),
+                   reset, kHistory},
         SourceCase{"emptied by a lambda that is called behind it",
                    program_with("auto forget = [&] { history.forget(); };", "", "forget();"), uncalled, kHistory}));
 
