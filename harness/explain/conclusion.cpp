@@ -224,6 +224,13 @@ bool is_witness(const Finding& finding) {
   return (finding.has_gained || are_nodes_kept) && has_no_known_end(finding.structure);
 }
 
+// In as many steps what may go on for ever is called a leak (is_wait_over()).
+std::string steps_to_wait(const RecordOutcome& outcome, const RunRecord& record) {
+  const auto steps = std::max(Policy{}.budget_steps, record.policy.budget_steps);
+  const bool is_known = is_waited_for_in_vain(outcome, steps, record.policy);
+  return is_known && record.trace.step_count() < steps ? fmt::format("{} steps at least", steps) : "longer";
+}
+
 // Why what goes on is called no leak yet; empty where nothing is known that would end it.
 std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record) {
   switch (outcome.type) {
@@ -231,8 +238,8 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
       return beyond_capacity(outcome, record).empty() ? reason_of_bound(outcome, record) : "";
     case Outcome::filling:
       if (is_waited_for_in_vain(outcome, record.trace.step_count(), record.policy)) return {};
-      return fmt::format("{} is {}, which has not ended its growth in {} steps: let it run longer", outcome.holder,
-                         structure_text(outcome.structure), record.trace.step_count());
+      return fmt::format("{} is {}, which has not ended its growth in {} steps: let it run {}", outcome.holder,
+                         structure_text(outcome.structure), record.trace.step_count(), steps_to_wait(outcome, record));
     case Outcome::full:
       return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
                          outcome.holder, outcome.bound);

@@ -565,7 +565,11 @@ TEST(SessionTest, SaysWhatALoopThatEndedWasWaitingFor) {
   const auto waiting = result_of_loop(probe, 400, StructureType::reset);
   EXPECT_EQ(waiting.verdict, Verdict::inconclusive);
   EXPECT_NE(waiting.reason.find("has not ended its growth in 400 steps"), std::string::npos) << waiting.reason;
+  EXPECT_TRUE(waiting.reason.ends_with(": let it run longer")) << waiting.reason;
   EXPECT_TRUE(has_note(waiting, "train.kept"));
+  KeepingProbe third(1);
+  const auto may_go_on = result_of_loop(third, 400, StructureType::conditional);
+  EXPECT_TRUE(may_go_on.reason.ends_with(": let it run 1024 steps at least")) << may_go_on.reason;
   KeepingProbe other(1);
   EXPECT_EQ(result_of_loop(other, 400).verdict, Verdict::leak);
 }

@@ -122,6 +122,10 @@ class EveryTest : public testing::EmptyTestEventListener {
     return std::string(test.test_suite_name()) + "." + test.name();
   }
   [[nodiscard]] int needed() const { return options_.effort == "quick" ? 16 : options_.effort == "nightly" ? 512 : 64; }
+  // Steps in which the most is decided that may be.
+  [[nodiscard]] int budget() const {
+    return options_.effort == "quick" ? 256 : options_.effort == "nightly" ? 8192 : 1024;
+  }
   [[nodiscard]] bool is_last() const { return iteration_ + 1 == repeats_; }
   [[nodiscard]] Outcome* running() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
@@ -153,7 +157,8 @@ class EveryTest : public testing::EmptyTestEventListener {
     if (repeats_ < needed()) {
       return "  (one repeat is one step: run it with --gtest_repeat=" + std::to_string(needed()) + ")\n";
     }
-    const int more = result.verdict == Verdict::inconclusive ? 4 * repeats_ : repeats_;
+    const int longer = repeats_ < budget() ? budget() : 4 * repeats_;
+    const int more = result.verdict == Verdict::inconclusive ? longer : repeats_;
     return "  (alone: --gtest_filter=" + name + " --gtest_repeat=" + std::to_string(more) + ")\n";
   }
   static std::string device_note(const Result& result) {
