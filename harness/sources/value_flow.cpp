@@ -443,7 +443,16 @@ void ValueFlow::follow_call(const CppFile& file, std::size_t called, const std::
   for (const auto& function : names_.project().functions(file.token(called).text)) {
     if (names_.may_call({&file, called}, function)) functions.push_back(function);
   }
-  if (functions.empty()) functions = called_back({&file, called}, names_);
+  if (functions.empty()) {
+    functions = called_back({&file, called}, names_);
+    // Of lambdas that several callers give a parameter, those of the callers on the stack; which, where a lambda begins
+    // on the line of the call, may seem to be the lambda.
+    const auto is_running = [&](const CppBlockAt& callback) {
+      const auto around = callback.file->callable_of(callback.block().head);
+      return running_.contains(callback) || running_.contains({callback.file, around});
+    };
+    if (std::ranges::any_of(functions, is_running)) std::erase_if(functions, std::not_fn(is_running));
+  }
   if (functions.size() > kMostFunctions) return;
   const auto arguments = file.parts(arguments_of(file, called + 1), false);
   for (const auto& function : functions) {

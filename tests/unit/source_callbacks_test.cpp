@@ -99,6 +99,15 @@ INSTANTIATE_TEST_SUITE_P(
                                test_with("std::vector<float> kept;\nauto record = [&](float x) { kept.push_back(x); };",
                                          "auto loss = model(x);\nrecord(loss.item<float>());"),
                                unknown, "", -1, true, true},
+                    SourceCase{
+                        "given to a function of ours by another one, too",
+                        "template <typename F>\nvoid each(const at::Tensor& x, F&& run) { run(x); }\n"
+                        "std::vector<at::Tensor> others;\nvoid elsewhere() { each(x, [&](const at::Tensor& one) { "
+                        "others.push_back(one); }); }\n" +
+                            test_with("std::vector<at::Tensor> kept;",
+                                      "auto loss = model(x);\neach(loss, [&](const at::Tensor& one) {\n"
+                                      "  kept.push_back(one);  // keeps\n});"),
+                        unbounded, kKept, -1, true, true},
                     SourceCase{"given to a function of ours",
                                "template <typename F>\nvoid each(const at::Tensor& x, F&& run) { run(x); }\n" +
                                    test_with("std::vector<at::Tensor> kept;",
