@@ -57,6 +57,37 @@ class LaidOut(Kept):
             self.steps = 0
 
 
+class Store:
+    """Its tensor lies in a dict of its own. Each of these classes' objects has had its namespace asked for."""
+
+    def __init__(self, mapping: dict[str, torch.Tensor]) -> None:
+        self.mapping = mapping
+
+
+class Part:
+    def __init__(self, sample: object) -> None:
+        self.sample = sample
+        assert vars(self)
+
+
+class Data:
+    def __init__(self, part: object) -> None:
+        self.part = part
+        assert vars(self)
+
+
+class LaidOutSamples(LaidOut):
+    """The places are taken by objects of objects."""
+
+    def step(self) -> None:
+        store = Store({"x": torch.zeros(64)})
+        assert vars(store)
+        self.slots[self.steps] = Data(Part(store))  # type: ignore[call-overload]
+        self.steps += 1
+        if self.steps == len(self.slots):
+            self.steps = 0
+
+
 class FirstEpoch(Kept):
     def step(self) -> None:
         self.steps += 1
@@ -113,6 +144,12 @@ def test_a_list_that_is_made_with_all_its_places_is_bounded_by_these() -> None:
     result = check(LaidOut(256).step)
     assert result.verdict == "clean", result.report
     assert "filled a container bounded at 256 before it settled" in result.report
+
+
+def test_places_that_objects_of_objects_take_are_bounded_likewise() -> None:
+    """However many namespaces lie on the way, these are no links of a chain."""
+    result = check(LaidOutSamples(300).step)
+    assert result.verdict == "clean", result.report
 
 
 def test_places_that_are_not_taken_yet_are_waited_for() -> None:

@@ -290,7 +290,11 @@ class Found:
         """Where on the way the links of a chain begin that were born while steps were recorded, and lie in no container
         that grew; -1 where none do.
         """
-        born = [at for at, item in enumerate(search.objects) if id(item) in self._births.all]
+        born = [
+            at
+            for at, item in enumerate(search.objects)
+            if id(item) in self._births.all and not (at > 0 and namespace_of(search.objects[at - 1]) is item)
+        ]
         kinds = [id(type(search.objects[at])) for at in born]
         first = next((at for at, kind in zip(born, kinds, strict=True) if kinds.count(kind) >= _FEWEST_LINKS), -1)
         return -1 if any(self._growth(item) > 0 for item in search.objects) else first
