@@ -29,7 +29,7 @@ from stepleak._objects import (
 )
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure
-from stepleak._syntax import Module, last_name
+from stepleak._syntax import Module, arguments_of, last_name
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -167,17 +167,12 @@ def _is_asked_in_vain(objects: list[Any], sources: UserCode, are_keys_lost: bool
     endings = Endings(sources, objects, counters)
 
     def goes_on(module: Module, call: ast.Call) -> bool:
-        guards = runs.guards(Use("ask", module, call))
-        return not any(endings.may_end(home, guard, runs.is_once) for home, guard in guards)
+        return not endings.may_end_any(runs.guards(Use("ask", module, call)), runs.is_once)
 
     def is_afresh(module: Module, call: ast.Call) -> bool:
-        return any(counters.never_repeats(module, passed, runs.is_once) for passed in _passed_by(call))
+        return any(counters.never_repeats(module, passed, runs.is_once) for passed in arguments_of(call))
 
     return bool(calls) and all(goes_on(*call) and (are_keys_lost or is_afresh(*call)) for call in calls)
-
-
-def _passed_by(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _is_never_cleared(sources: UserCode) -> bool:

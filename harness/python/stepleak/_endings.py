@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections.abc import Iterable
 from typing import Any
 
 from stepleak._assignments import assigned_beside, is_setting, stores
@@ -33,6 +34,10 @@ class Endings:
     def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether what a test guards may cease to run, for all that is known."""
         return any(may_cease(part) and not self.is_lasting(module, part, is_once) for part in parts_of(guard))
+
+    def may_end_any(self, guards: Iterable[tuple[Module, Guard]], is_once: IsOnce) -> bool:
+        """Whether one of several may, each with its module."""
+        return any(self.may_end(module, guard, is_once) for module, guard in guards)
 
     def is_lasting(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether a test that holds once holds again and again: what only grows, or what is full, is large enough.

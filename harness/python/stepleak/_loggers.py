@@ -14,7 +14,7 @@ from stepleak._objects import is_a, namespace_of
 from stepleak._runs import Runs
 from stepleak._statement import no_statement, statement_of
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import Module
+from stepleak._syntax import Module, arguments_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -37,8 +37,7 @@ def of_loggers(objects: list[Any], code: UserCode) -> Structure | None:
     endings = Endings(code, objects)
 
     def goes_on(module: Module, call: ast.Call) -> bool:
-        guards = runs.guards(Use("ask", module, call))
-        return not any(endings.may_end(home, guard, runs.is_once) for home, guard in guards)
+        return not endings.may_end_any(runs.guards(Use("ask", module, call)), runs.is_once)
 
     if any(goes_on(*call) for call in _never_repeating(asking, code)):
         return Structure("unbounded")
@@ -69,7 +68,7 @@ def _asking_anew(code: UserCode) -> list[tuple[Module, ast.Call]]:
         (module, call)
         for name in _ASKING
         for module, call in code.calls(name)
-        if not all(map(_is_fixed, _given(call))) and not runs.is_set_up(Use("ask", module, call))
+        if not all(map(_is_fixed, arguments_of(call))) and not runs.is_set_up(Use("ask", module, call))
     ]
 
 
@@ -78,12 +77,8 @@ def _never_repeating(asking: list[tuple[Module, ast.Call]], code: UserCode) -> l
     return [
         (module, call)
         for module, call in asking
-        if any(counters.never_repeats(module, name, runs.is_once) for name in _given(call))
+        if any(counters.never_repeats(module, name, runs.is_once) for name in arguments_of(call))
     ]
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _is_fixed(name: ast.expr) -> bool:

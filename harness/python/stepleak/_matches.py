@@ -9,7 +9,7 @@ import io
 from dataclasses import dataclass, replace
 
 from stepleak._access import Access, Place, held_in, is_item_at, is_named_alike, leads_to, mentions
-from stepleak._syntax import called_name
+from stepleak._syntax import arguments_of, called_name
 
 _FILLED_BY_LIBRARIES = (
     ("_hooks", "register_"),
@@ -175,9 +175,8 @@ def _is_set_by(call: ast.Call, place: Place, owner: str) -> bool:
 
 def _is_written_by(call: ast.Call, place: Place, owner: str) -> bool:
     """Whether a call gets the file in memory that grew: `torch.save(state, self.file)`, `print(text, file=log)`."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
     is_file = place.buffer is not None and issubclass(place.buffer, (io.BytesIO, io.StringIO))
-    return is_file and any(leads_to(value, place.way, owner) for value in given)
+    return is_file and any(leads_to(value, place.way, owner) for value in arguments_of(call))
 
 
 def _call_in(value: ast.expr | None) -> ast.Call | None:

@@ -240,6 +240,11 @@ def called_name(call: ast.AST) -> str:
     return last_name(call.func) if isinstance(call, ast.Call) else ""
 
 
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, by place and by name."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
