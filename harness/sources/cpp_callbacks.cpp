@@ -80,17 +80,6 @@ bool takes(const CppBlockAt& callable, const std::vector<Words>& signature) {
   return true;
 }
 
-// The lambda for which `is_it` is true of its block.
-template <typename Predicate>
-std::optional<CppBlockAt> lambda_in(const CppFile& file, Predicate is_it) {
-  const auto& blocks = file.blocks();
-  const auto found = std::find_if(blocks.begin(), blocks.end(), [&](const CppBlock& block) {
-    return block.type == CppBlock::Type::lambda && is_it(block);
-  });
-  if (found == blocks.end()) return std::nullopt;
-  return CppBlockAt{&file, static_cast<int>(found - blocks.begin())};
-}
-
 std::vector<CppBlockAt> held_by(const TokenAt& last, const CppNames& names, int depth);
 
 // What the callers of a function give one of its parameters.
@@ -99,10 +88,9 @@ std::vector<CppBlockAt> given_by_callers(const TokenAt& parameter, const CppName
   const auto add = [&](const std::vector<CppBlockAt>& more) { given.insert(given.end(), more.begin(), more.end()); };
   for (const auto& one : names.given_to(parameter)) {
     const auto& file = *one.last.file;
-    const auto ends_there = [&](const CppBlock& block) { return block.body.end == one.last.token; };
     const auto& functions = names.project().functions(file.token(one.last.token).text);
-    if (const auto lambda = lambda_in(file, ends_there)) {
-      given.push_back(*lambda);
+    if (const auto lambda = file.lambda_at(one.last.token); lambda >= 0) {
+      given.push_back({&file, lambda});
     } else {
       add(functions.empty() ? held_by(one.last, names, depth + 1) : functions);
     }
@@ -118,15 +106,14 @@ std::vector<CppBlockAt> held_by(const TokenAt& last, const CppNames& names, int 
   if (is_variable) {
     const auto& home = *container.declared.file;
     const auto source = CppNames::source_of(container.declared);
-    const auto begins_there = [&](const CppBlock& block) { return block.head == source.first; };
-    if (source.end > source.first) {
-      if (const auto lambda = lambda_in(home, begins_there)) return {*lambda};
-    }
+    const bool has_source = source.end > source.first;
+    if (const auto lambda = has_source ? home.lambda_at(source.first) : -1; lambda >= 0)
+      return {CppBlockAt{&home, lambda}};
     if (container.is_parameter()) {
       if (auto given = given_by_callers(container.declared, names, depth); !given.empty()) return given;
     }
     // "for (auto callback : callbacks_)"
-    if (source.end > source.first && !signature_of(container.type, names.project())) {
+    if (has_source && !signature_of(container.type, names.project())) {
       container = names.referent_of({&home, source.end - 1});
     }
   }

@@ -242,6 +242,13 @@ int CppFile::callable_of(std::size_t token) const {
   return index;
 }
 
+int CppFile::lambda_at(std::size_t token) const {
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const CppBlock& block) {
+    return block.type == Type::lambda && (block.head == token || block.body.end == token);
+  });
+  return found == blocks_.end() ? -1 : static_cast<int>(found - blocks_.begin());
+}
+
 int CppFile::callable_at(int line, bool in_lambda) const {
   int found = -1;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

@@ -67,6 +67,8 @@ class CppFile {
   [[nodiscard]] int callable_of(std::size_t token) const;
   /// The function, or where `in_lambda` the lambda, that a line is in, the innermost; -1: none.
   [[nodiscard]] int callable_at(int line, bool in_lambda) const;
+  /// The lambda that begins with a bracket, or ends with a brace, at a token; -1: none.
+  [[nodiscard]] int lambda_at(std::size_t token) const;
   /// The class whose members a token sees by their names alone; empty: none.
   [[nodiscard]] std::string_view class_around(std::size_t token) const;
   /// Whether a function is of the name of its class.

@@ -17,16 +17,13 @@ constexpr std::array<std::string_view, 17> kLettingGo{
 
 // Whether a lambda holds a copy of a variable. One that it holds by reference, or weakly, it does not keep.
 bool captures(const CppFile& file, std::size_t bracket, std::string_view name) {
-  const auto& blocks = file.blocks();
-  const auto lambda = std::find_if(blocks.begin(), blocks.end(), [&](const CppBlock& block) {
-    return block.type == CppBlock::Type::lambda && block.head == bracket;
-  });
-  if (lambda == blocks.end()) return false;
+  const auto lambda = file.lambda_at(bracket);
+  if (lambda < 0) return false;
   const auto captured = file.parts({bracket + 1, file.partner(bracket)}, false);
   return std::any_of(captured.begin(), captured.end(), [&](const TokenRange& part) {
     if (part.end <= part.first) return false;
     const bool is_all = file.token(part.first).is("=");
-    if (is_all) return mentions(file, lambda->body, {name});
+    if (is_all) return mentions(file, file.block(lambda).body, {name});
     // "net", or "own = net".
     const bool is_renamed = part.end == part.first + 3 && file.token(part.first + 1).is("=");
     return (part.end == part.first + 1 || is_renamed) && file.token(part.end - 1).text == name;
