@@ -71,11 +71,22 @@ double share_gained(const Recording& recording, int index, const HostGrowth& gro
                   is_in_blocks ? share(gain.blocks, blocks.per_step) : 0);
 }
 
+// The least block of Python's own allocator: its ALIGNMENT (Objects/obmalloc.c).
+constexpr double kLeastBlockBytes = 16;
+
+// Bytes a step that a buffer must have grown by to be what grew: what a ledger that does not grow moves by is its
+// noise, and small blocks lie in no buffer.
+double bytes_beside_noise(const HostGrowth& growth, double mapped) {
+  const double heap = growth.heap.is_growing() ? growth.heap.per_step : 0;
+  const double blocks = growth.blocks.is_growing() ? kLeastBlockBytes * growth.blocks.per_step : 0;
+  return heap + std::max(mapped, blocks);
+}
+
 // Who holds the one buffer that grew, or else the first container that gained as much; or the first of which it is not
 // known what it gained, or that gained a part. -1: nobody was found. A buffer has grown in the recorded steps as the
 // heap did, and must hold what all the steps before have left: by chance the newest batch is larger than one before,
 // too.
-int holder_of_growth(const Recording& recording, const HostGrowth& growth, double bytes_per_step,
+int holder_of_growth(const Recording& recording, const HostGrowth& growth, double heap, double mapped,
                      std::int64_t since_step) {
   const auto first_where = [&](const auto& is_wanted) {
     for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
@@ -84,15 +95,16 @@ int holder_of_growth(const Recording& recording, const HostGrowth& growth, doubl
     return -1;
   };
   const auto end = recording.pass.first_step + recording.steps;
+  const auto beside_noise = bytes_beside_noise(growth, mapped);
   const auto buffer = first_where([&](const Holder& holder, int) {
-    return holder.buffer_growth > 0 &&
-           is_better_part(static_cast<double>(holder.buffer_growth), bytes_per_step, recording.steps) &&
-           is_better_part(static_cast<double>(holder.buffer_bytes), bytes_per_step, end - since_step);
+    return holder.buffer_growth > 0 && beside_noise > 0 &&
+           is_better_part(static_cast<double>(holder.buffer_growth), beside_noise, recording.steps) &&
+           is_better_part(static_cast<double>(holder.buffer_bytes), beside_noise, end - since_step);
   });
   if (buffer >= 0) return buffer;
   const auto first_with = [&](double share) {
     return first_where(
-        [&](const Holder&, int index) { return share_gained(recording, index, growth, bytes_per_step) >= share; });
+        [&](const Holder&, int index) { return share_gained(recording, index, growth, heap + mapped) >= share; });
   };
   const auto container = first_with(kBetterPart);
   if (container >= 0) return container;
@@ -120,7 +132,10 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
       fmt::format("{} of {} stay of every step", format_bytes(is_mapped ? mapped : heap),
                   is_mapped ? "host memory that malloc does not hand out (mmap, stacks)" : "host heap outside tensors");
   finding.since_step = is_mapped ? growth.mapped.since_step : growth.heap.since_step;
-  if (growth.objects.is_growing() && !is_mapped) {
+  // A few objects are no leak: with a holder that makes them one, or beside blocks that do.
+  const bool are_objects_told = growth.objects.is_growing() && (few >= 0 || !growth.are_objects_few());
+  const bool are_blocks = !are_objects_told && !growth.heap.is_growing() && !is_mapped && growth.blocks.is_growing();
+  if (growth.objects.is_growing() && !is_mapped && !are_blocks) {
     finding.count_per_step = growth.objects.per_step;
     finding.counted = Counted::python_objects;
     finding.since_step = growth.objects.since_step;
@@ -133,7 +148,7 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   }
   finding.accounts_for = {{Counter::heap_bytes}, {Counter::python_objects}, {Counter::python_blocks}};
   if (mapped > 0) finding.accounts_for.push_back({Counter::mapped_bytes});
-  if (!growth.objects.is_growing() && !growth.heap.is_growing() && !is_mapped && growth.blocks.is_growing()) {
+  if (are_blocks) {
     finding.count_per_step = growth.blocks.per_step;
     finding.counted = Counted::python_blocks;
     finding.since_step = growth.blocks.since_step;
@@ -143,7 +158,7 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
   }
   // Python objects have no allocation stack here; the holder search names what grew, and else the native witness does.
   const auto& recording = evidence.recording;
-  auto holder = holder_of_growth(recording, growth, heap + mapped, finding.since_step);
+  auto holder = holder_of_growth(recording, growth, heap, mapped, finding.since_step);
   const bool has_gained = holder >= 0 && share_gained(recording, holder, growth, heap + mapped) >= kBetterPart;
   const bool is_buffer = holder >= 0 && recording.holders.at(static_cast<std::size_t>(holder)).buffer_growth > 0;
   const bool is_of_few = few >= 0 && (!growth.is_leak || !(has_gained || is_buffer));

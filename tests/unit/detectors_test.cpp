@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "detectors/attached_activation/attached_activation_detector.hpp"
@@ -445,6 +446,30 @@ TEST(HostHeapDetectorTest, NamesAContainerBesideABufferThatIsNotTheLeak) {
   // Lesser than what the steps left, or newest of some that are not kept.
   EXPECT_EQ(with_buffer(512 * kRecorded, 2048 * kSteps).holder, "train.kept (list, len 40)");
   EXPECT_EQ(with_buffer(2048 * kRecorded, 600 * kSteps).holder, "train.kept (list, len 40)");
+}
+
+// Small blocks of Python's own allocator, so many a step, a list, and a buffer that grew by less than the heap's noise.
+Finding with_buffer_beside_blocks(double blocks_per_step) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::heap_bytes}, [](auto step) { return 1000000 + 32 * step; })
+      .with({Counter::python_blocks}, [&](auto step) { return 50000 + std::llround(blocks_per_step * step); })
+      .with_object({.type = "list", .name = "train.kept", .length = 40})
+      .with_object({.type = "StringIO", .name = "train.log"})
+      .with_holder({.held = 1, .buffer_bytes = 32 * kSteps, .buffer_growth = 32 * kRecorded})
+      .with_holder(
+          {.held = 0, .container = 0, .gained_blocks = std::llround(blocks_per_step * kRecorded), .is_weighed = true})
+      .recorded(kRecorded);
+  const Analysed trace(builder.build());
+  for (const auto& detector : all_detectors()) {
+    for (const auto& finding : trace.findings(*detector)) return finding;
+  }
+  return {};
+}
+
+TEST(HostHeapDetectorTest, NamesNoBufferForBlocksThatLieInNone) {
+  EXPECT_EQ(with_buffer_beside_blocks(12).holder, "train.kept (list, len 40)");
+  EXPECT_EQ(with_buffer_beside_blocks(1).holder, "");
 }
 
 // The same heap, a list that grew first and a second that may weigh more, of which nothing takes anything out.
