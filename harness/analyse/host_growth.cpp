@@ -21,54 +21,6 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
   });
 }
 
-// An object takes a block of Python's own allocator, or of malloc's. Where these do not become more, or by less than a
-// half of it, objects have taken the place of some that were set apart, and are no more of them. A floor alone does not
-// tell: what rises by just that is flat, too.
-bool are_replaced(const Trace& trace, const HostGrowth& growth) {
-  const auto per_step = growth.objects.per_step;
-  if (!growth.objects.is_growing() || !growth.heap.is_flat()) return false;
-  if (trace.has({Counter::python_blocks})) {
-    return growth.blocks.is_flat() && per_step >= kBlockFloor && per_step > 2 * growth.blocks.per_step;
-  }
-  const auto least = per_step * kLeastObjectBytes;
-  return trace.has({Counter::heap_bytes}) && least >= kHeapFloorBytes && least > 2 * growth.heap.per_step;
-}
-
-std::int64_t value_at(const Trace& trace, const SeriesKey& key, std::int64_t step) {
-  const auto values = values_of(trace, key, {step, step});
-  return values.empty() ? 0 : values.front();
-}
-
-// The same since the newest record pass ended, over which nothing is known but what was usual before it: what it set
-// apart dies unseen, and what takes its place counts as more.
-bool are_replaced_since_record(const Trace& trace, const Trends& trends, const HostGrowth& growth) {
-  constexpr std::int64_t kFewest = 16;  // objects: what fewer take is in the heap's noise
-  const SeriesKey blocks{Counter::python_blocks};
-  const bool are_in_blocks = trace.has(blocks);
-  const auto* ledger = trace.ledger(are_in_blocks ? blocks : SeriesKey{Counter::heap_bytes});
-  const bool are_heavy = growth.objects.is_growing() && growth.objects.per_step >= kHeavyObjects;
-  if (!are_heavy || ledger == nullptr) return false;
-  const auto last = trends.judged().last;
-  std::int64_t ended = 0;
-  for (const auto& recording : trace.recordings()) {
-    if (recording.last_step() < last) ended = recording.last_step();
-  }
-  if (ended == 0) return false;
-  const auto& steps = ledger->steps();
-  const auto first = std::upper_bound(steps.begin(), steps.end(), ended);
-  const auto end = std::upper_bound(first, steps.end(), last);
-  // Over fewer steps than say that a ledger is flat, nothing tells the one from the other.
-  if (last - ended < 2 * growth.objects.window || end - first < 2) return true;
-  const auto rise_of = [&](const SeriesKey& key) {
-    return static_cast<double>(value_at(trace, key, *std::prev(end)) - value_at(trace, key, *first));
-  };
-  const auto objects = rise_of({Counter::python_objects});
-  if (objects < kFewest) return false;
-  if (are_in_blocks) return 2 * rise_of(blocks) < objects;
-  const auto bytes = rise_of({Counter::heap_bytes}) - rise_of({Counter::live_bytes});
-  return 2 * bytes < objects * kLeastObjectBytes;
-}
-
 double bytes_gained_a_step(const Recording& recording, const Holder& holder) {
   const auto bytes = static_cast<double>(holder.gained_bytes + holder.gained_block_bytes);
   return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
@@ -103,8 +55,6 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
                     .blocks = trends.of({Counter::python_blocks}),
                     .mapped = trends.of({Counter::mapped_bytes})};
   const bool is_heap_seen = trace.has({Counter::heap_bytes});
-  if (are_replaced(trace, growth)) growth.objects.state = TrendState::flat;
-  if (are_replaced_since_record(trace, trends, growth)) growth.objects.state = TrendState::undecided;
   const auto& supported = trends.supported_heap();
   const auto heap_decay = trends.decay_of({Counter::heap_bytes});
   const bool is_heap_decaying = heap_decay == Decay::over || (heap_decay != Decay::none && !is_kept_without_end(trace));

@@ -51,7 +51,4 @@ inline constexpr double kObjectsOfCallback = 8;
 /// pymalloc hides small objects from the heap ledger; four tracked objects weigh some 300 bytes.
 inline constexpr double kHeavyObjects = 4;
 
-/// The least that an object which the collector tracks takes of malloc: the collector's head, its own, and malloc's.
-inline constexpr double kLeastObjectBytes = 48;
-
 }  // namespace stepleak

@@ -71,36 +71,32 @@ std::optional<double> rise_in(const Ledger* ledger, StepRange range) {
   return static_cast<double>(values.back() - values.front()) / static_cast<double>(*(end - 1) - *first);
 }
 
-// Whether Python's objects have lately taken the place of others that were set apart, whose end is not counted: of the
-// last quarter's the memory that they need is not there. Each takes a block of Python's allocator or of malloc's.
-bool are_objects_replaced(const Evidence& evidence) {
+// Whether the process's memory, of which the recorded steps tell nothing, rose by no more than its noise in the last
+// eighth before them, as what pauses does (has_paused).
+bool has_memory_paused(const Evidence& evidence) {
   const auto judged = evidence.trends.judged();
   const auto last = evidence.recording.pass.first_step - 1;
-  const StepRange lately{.first = last - (last - judged.first) / 4, .last = last};
-  const auto objects = rise_in(evidence.trace.ledger({Counter::python_objects}), lately);
-  const auto blocks = rise_in(evidence.trace.ledger({Counter::python_blocks}), lately);
-  const auto heap = rise_in(evidence.trace.ledger({Counter::heap_bytes}), lately);
-  if (!objects || !blocks || !heap) return false;
-  return *objects > 2 * std::max(*blocks + *heap / kLeastObjectBytes, kBlockFloor);
+  const StepRange lately{.first = last - (last - judged.first) / 8, .last = last};
+  const auto is_below = [&](Counter counter, double noise) {
+    const auto rise = rise_in(evidence.trace.ledger({counter}), lately);
+    return !rise || *rise <= noise;
+  };
+  return is_below(Counter::heap_bytes, kHeapNoiseBytes) && is_below(Counter::python_blocks, kBlockNoise);
 }
 
 // Whether all that grew stands still by now. Memory outside the allocator is not read at each boundary.
 bool has_stopped(const Evidence& evidence) {
-  // Of Python's objects a record pass counts the new ones only, so that they alone do not speak for the heap.
+  // Python's objects alone do not speak for what others take of the heap.
   bool has_grown = false;
   bool have_objects_grown = false;
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_following(key.counter)) continue;
     if (!evidence.trends.of(key).is_growing()) continue;
-    if (key.counter == Counter::python_objects && are_objects_replaced(evidence)) {
-      has_grown = true;
-      continue;
-    }
     if (key.counter == Counter::outside_bytes || !is_silent(evidence, key)) return false;
     (key.counter == Counter::python_objects ? have_objects_grown : has_grown) = true;
   }
-  return has_grown || (have_objects_grown && !evidence.trends.heap().is_growing());
+  return has_grown || (have_objects_grown && (!evidence.trends.heap().is_growing() || has_memory_paused(evidence)));
 }
 
 // Where seven events are expected by chance, fewer than that part of them are seen in one of thirty passes (Poisson).
@@ -258,8 +254,6 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   const auto steps_for = [rate](std::int64_t entries) {
     return static_cast<std::int64_t>(std::ceil(static_cast<double>(entries) / rate));
   };
-  // Less than one entry a step may be one of each step until lately.
-  outcome.replaced_in = std::min(outcome.held, steps_for(outcome.held));
   outcome.full_at = end + steps_for(missing);
   const auto gained = recorded_rate(evidence.recording, finding);
   outcome.bytes_when_full = gained > 0 ? finding.bytes_per_step / gained * static_cast<double>(outcome.bound)

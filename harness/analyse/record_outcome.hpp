@@ -27,15 +27,14 @@ struct RecordOutcome {
     spreading,     ///< it went on in what the caching allocator keeps for each new CUDA stream
   };
   Type type = Type::open;
-  std::string holder;            ///< bounded, filling, full: the container; caching: the library
-  Structure structure;           ///< bounded, filling, full: what bounds it
-  bool has_repeated = false;     ///< filling, bounded: some steps, now one, now another, asked for old keys only
-  bool is_decaying = false;      ///< filling: ever more slowly
-  bool was_emptied = false;      ///< bounded: it holds far fewer than it took so far
-  std::int64_t bound = 0;        ///< bounded, full: the most that it holds
-  std::int64_t held = 0;         ///< bounded: how many it held
-  std::int64_t replaced_in = 0;  ///< bounded: steps, at the rate so far, that put as many in as it held
-  std::int64_t full_at = 0;      ///< bounded: the step by which it will be full at the rate so far
+  std::string holder;          ///< bounded, filling, full: the container; caching: the library
+  Structure structure;         ///< bounded, filling, full: what bounds it
+  bool has_repeated = false;   ///< filling, bounded: some steps, now one, now another, asked for old keys only
+  bool is_decaying = false;    ///< filling: ever more slowly
+  bool was_emptied = false;    ///< bounded: it holds far fewer than it took so far
+  std::int64_t bound = 0;      ///< bounded, full: the most that it holds
+  std::int64_t held = 0;       ///< bounded: how many it held
+  std::int64_t full_at = 0;    ///< bounded: the step by which it will be full at the rate so far
   double bytes_when_full = 0;  ///< bounded: what it will hold then, if all entries are like those of the recorded steps
   Device device = kHost;       ///< bounded: whose memory that is
   double nodes_added = 0;      ///< contradicted: autograd nodes by which the graph of each step is larger than the last

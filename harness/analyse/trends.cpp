@@ -112,6 +112,17 @@ Gap longest_gap(const Ledger& ledger, StepRange range) {
   return longest;
 }
 
+// On the line between the readings before and after a step; 0 before the first, the last one after it.
+std::int64_t between_readings(const Ledger& ledger, std::int64_t step) {
+  const auto& steps = ledger.steps();
+  const auto& values = ledger.values();
+  const auto next = static_cast<std::size_t>(std::upper_bound(steps.begin(), steps.end(), step) - steps.begin());
+  if (next == 0) return 0;
+  if (next == steps.size()) return values.back();
+  const auto rise = values[next] - values[next - 1];
+  return values[next - 1] + rise * (step - steps[next - 1]) / (steps[next] - steps[next - 1]);
+}
+
 std::vector<std::int64_t> waiting_bytes(const Trace& trace, Device device, StepRange range) {
   auto values = values_of(trace, {Counter::active_bytes, device}, range);
   const auto live = values_of(trace, {Counter::live_bytes, device}, range);
@@ -213,7 +224,21 @@ StepRange judged_steps(const Trace& trace) {
   return {first <= last ? first : 1, last};
 }
 
+Ledger objects_alive(const Trace& trace) {
+  const SeriesKey key{Counter::python_objects};
+  Ledger alive{key};
+  const auto* counted = trace.ledger(key);
+  const auto* deaths = trace.ledger({Counter::frozen_deaths});
+  if (counted == nullptr) return alive;
+  for (std::size_t i = 0; i < counted->steps().size(); ++i) {
+    const auto step = counted->steps()[i];
+    alive.add(step, counted->values()[i] - (deaths == nullptr ? 0 : between_readings(*deaths, step)));
+  }
+  return alive;
+}
+
 std::vector<std::int64_t> values_of(const Trace& trace, const SeriesKey& key, StepRange range) {
+  if (key == SeriesKey{Counter::python_objects}) return objects_alive(trace).held(range.first, range.last);
   const auto* ledger = trace.ledger(key);
   return ledger == nullptr ? std::vector<std::int64_t>() : ledger->held(range.first, range.last);
 }
@@ -243,7 +268,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   for (const auto& ledger : trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_of_process(key.counter)) continue;
-    if (key.counter == Counter::children_bytes) continue;  // not judged
+    if (key.counter == Counter::children_bytes || key.counter == Counter::frozen_deaths) continue;  // not judged
     auto range = judged;
     auto options = key.counter == Counter::outside_bytes ? noisy : exact;
     if (key.counter == Counter::cuda_objects) {
@@ -251,7 +276,7 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
       range.first = std::max(range.first, ledger.steps().front());
       options.period = 0;  // of which the few steps that count at first hold no three
     }
-    ledgers_[key] = judged_trend(ledger.held(range.first, range.last), options, range);
+    ledgers_[key] = judged_trend(values_of(trace, key, range), options, range);
     if (!is_exact(key.counter)) note_decay(ledger, range);
   }
   for (const auto& device : trace.devices()) {

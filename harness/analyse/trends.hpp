@@ -43,7 +43,12 @@ inline constexpr double kDriverPageBytes = 2 << 20;
 /// look. Before the first look: all that ran.
 [[nodiscard]] StepRange judged_steps(const Trace& trace);
 
-/// A ledger over a range of steps, held between its readings; empty where the run did not observe it.
+/// Python's objects without those that had been set apart and have died: where these were counted. Between two counts
+/// they are taken to have died one after another.
+[[nodiscard]] Ledger objects_alive(const Trace& trace);
+
+/// A ledger over a range of steps, held between its readings; empty where the run did not observe it. Of python_objects
+/// it is objects_alive().
 [[nodiscard]] std::vector<std::int64_t> values_of(const Trace& trace, const SeriesKey& key, StepRange range);
 
 /// The trends of all ledgers at one look: computed once, shared by judge and detectors. A plain value; its queries
@@ -56,7 +61,7 @@ class Trends {
   [[nodiscard]] StepRange judged() const { return judged_; }
   /// Exact ledgers by their exact period; outside_bytes without a floor, python_blocks with kBlockFloor,
   /// mapped_bytes less page-locked ones with kMappedFloorBytes; cuda_objects from its first reading on, by its exact
-  /// period; heap_bytes is heap(); none of children_bytes.
+  /// period; heap_bytes is heap(); python_objects by objects_alive(); none of children_bytes and frozen_deaths.
   [[nodiscard]] const Trend& of(const SeriesKey& key) const;
   /// malloc'ed bytes less tensors, which are judged by their own exact ledger; with kHeapFloorBytes.
   [[nodiscard]] const Trend& heap() const { return heap_; }

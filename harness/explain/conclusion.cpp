@@ -132,22 +132,10 @@ std::vector<std::string> notes_of_decay(const Trends& trends) {
   return notes;
 }
 
-// The most entries of a container that a record pass told of, among the judged steps. What was in it then is set apart
-// and not counted: until all of these are replaced, others seem to be more.
-std::int64_t most_entries(const Trace& trace, StepRange judged) {
-  std::int64_t most = 0;
-  for (const auto& recording : trace.recordings()) {
-    if (recording.pass.first_step > judged.last) continue;
-    for (const auto& node : recording.objects.nodes) most = std::max({most, node.length, node.bound});
-  }
-  return most;
-}
-
 // Too light for a leak, as a log of one small record or line of text a step is, and never silently so.
 std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& trends) {
   const auto objects = host_growth_of(trace, trends).objects;
-  const auto rise = objects.per_step * static_cast<double>(trends.judged().count());
-  if (objects.is_growing() && rise > static_cast<double>(most_entries(trace, trends.judged()))) {
+  if (objects.is_growing()) {
     const auto text = growth_text(objects.per_step, objects.period, "python object");
     return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count,
                         text.is_one ? "stays" : "stay", text.every)};
@@ -184,10 +172,10 @@ std::string reason_of_bound(const RecordOutcome& outcome, const RunRecord& recor
   const auto by =
       outcome.structure.line == 0 ? "" : fmt::format(" by {}:{}", outcome.structure.file, outcome.structure.line);
   const bool is_declared = outcome.structure.type == StructureType::declared;
-  return fmt::format("{} is {} {}{} and full at about step {}, with {}; this run had {}: let it run {} steps",
-                     outcome.holder, is_declared ? "declared to hold at most" : "bounded at", outcome.bound, by,
-                     outcome.full_at, format_bytes(outcome.bytes_when_full), record.trace.step_count(),
-                     outcome.full_at + outcome.replaced_in + kStepsToSettle * record.policy.clean_steps);
+  const auto with = outcome.bytes_when_full < 1 ? "" : fmt::format(", with {}", format_bytes(outcome.bytes_when_full));
+  return fmt::format("{} is {} {}{} and full at about step {}{}; this run had {}: let it run {} steps", outcome.holder,
+                     is_declared ? "declared to hold at most" : "bounded at", outcome.bound, by, outcome.full_at, with,
+                     record.trace.step_count(), outcome.full_at + kStepsToSettle * record.policy.clean_steps);
 }
 
 // Of a container whose device is full before it is: its bound ends nothing. Empty of another.

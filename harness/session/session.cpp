@@ -178,9 +178,7 @@ Move Session::move_after(const Judgement& judgement) const {
       if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
       break;
     case Outcome::bounded: {
-      // Objects that the collector sets apart are not counted: what a container holds now must be replaced, too.
-      const auto apart = trace_.facts().has_python ? judgement.outcome.replaced_in : 0;
-      const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at + apart - trace_.step_count());
+      const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at - trace_.step_count());
       const bool is_in_reach = missing + policy_.clean_steps <= steps_left();
       const bool may_rest = judgement.outcome.has_repeated && policy_.clean_steps <= steps_left();
       // It was full, and holds less: it is cut, time and again, and its troughs show what is left.

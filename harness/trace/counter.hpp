@@ -40,9 +40,11 @@ enum class Counter : std::uint8_t {
   /// torch and libraries fill their pools now and then.
   cuda_objects,
   children_bytes,  ///< PSS of all child processes, from the first that there was on; noted, not judged; noisy
+  frozen_deaths,   ///< by how many python_objects is too high, since they had been set apart (gc.freeze) and died; read
+                   ///< where the run is judged, if python_objects rose; not judged by itself
 };
 
-inline constexpr int kCounterCount = static_cast<int>(Counter::children_bytes) + 1;
+inline constexpr int kCounterCount = static_cast<int>(Counter::frozen_deaths) + 1;
 
 /// The enumerator's own spelling, as in JSON.
 [[nodiscard]] std::string_view to_string(Counter counter);

@@ -32,7 +32,8 @@ constexpr std::array kCounters{std::string_view("live_bytes"),
                                std::string_view("python_blocks"),
                                std::string_view("mapped_bytes"),
                                std::string_view("cuda_objects"),
-                               std::string_view("children_bytes")};
+                               std::string_view("children_bytes"),
+                               std::string_view("frozen_deaths")};
 static_assert(kCounters.size() == kCounterCount);
 
 constexpr std::array kKinds{std::string_view("growth"),
@@ -111,6 +112,7 @@ bool is_exact(Counter counter) {
     case Counter::mapped_bytes:
     case Counter::cuda_objects:
     case Counter::children_bytes:
+    case Counter::frozen_deaths:
       return false;
     default:
       return true;

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import itertools
 from typing import Any
@@ -48,6 +49,33 @@ def test_growth_is_counted_on_after_old_objects_are_set_apart() -> None:
     ledger = result.json["series"]["python_objects@cpu"]
     rises = [later - earlier for earlier, later in itertools.pairwise(ledger[3:])]
     assert rises == [3] * len(rises), ledger
+
+
+# --- what takes the place of objects that were set apart --------------------------------------------------------------
+
+
+def test_entries_that_replace_those_of_the_set_up_are_not_more() -> None:
+    ring: collections.deque[list[Any]] = collections.deque(([] for _ in range(1600)), maxlen=1600)
+    result = stepleak.check(lambda: ring.extend([] for _ in range(8)))
+    assert result.is_clean, result.report
+    assert result.steps == 64
+    series = result.json["series"]
+    assert series["python_objects@cpu"][-1] - series["python_objects@cpu"][0] == 8 * 63
+    assert series["frozen_deaths@cpu"][-1] == 8 * 64
+
+
+def test_entries_beside_those_of_a_full_ring_are_more() -> None:
+    ring: collections.deque[list[Any]] = collections.deque(([] for _ in range(1600)), maxlen=1600)
+    kept: list[list[Any]] = []
+
+    def step() -> None:
+        ring.extend([] for _ in range(8))
+        kept.extend([] for _ in range(8))
+
+    result = stepleak.check(step)
+    assert result.verdict == "leak", result.report
+    assert result.findings[0]["counted"] == "python objects"
+    assert 8 <= result.findings[0]["count_per_step"] < 9
 
 
 # --- Python's own allocator -------------------------------------------------------------------------------------------

@@ -192,18 +192,19 @@ TEST(FullContainerTest, HasStoppedWhateverTheHeapSays) {
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
 }
 
-// A deque of three Python objects for each entry. What was set apart before the record pass dies uncounted, so that the
-// collector's count rises on: the memory tells.
+// A deque of some Python objects for each entry. The collector's count rises on as those die that were set apart before
+// the record pass, and their deaths are told beside it.
 TEST(FullContainerTest, HasStoppedWhereObjectsTakeThePlaceOfOthers) {
   const auto outcome_of_entries = [](std::int64_t last) {
     TraceBuilder builder(274);
     const auto entries = [=](std::int64_t step) { return std::min(step, last); };
     builder.with({Counter::python_objects}, [](auto step) { return 24 * step; })
+        .with({Counter::frozen_deaths}, [=](auto step) { return 24 * (step - entries(step)); })
         .with({Counter::python_blocks}, [=](auto step) { return 16 * entries(step); })
         .with({Counter::heap_bytes}, [=](auto step) { return 1600 * entries(step); });
     return outcome_of(builder);
   };
-  EXPECT_EQ(outcome_of_entries(170), RecordOutcome::Type::contradicted);
+  EXPECT_EQ(outcome_of_entries(220), RecordOutcome::Type::contradicted);
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
 }
 

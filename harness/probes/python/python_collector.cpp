@@ -22,6 +22,9 @@ constexpr std::int64_t kMany = 1000;
 
 std::int64_t tracked_objects() { return PyList_GET_SIZE(gc().objects().ptr()); }
 
+// With those that are set apart, whoever did.
+std::int64_t all_objects() { return tracked_objects() + gc().freeze_count().cast<std::int64_t>(); }
+
 // Without a reference to any: what is held is no garbage.
 std::vector<const void*> tracked_addresses() {
   const auto objects = gc().objects();
@@ -101,7 +104,10 @@ void PythonCollector::freeze() {
   collect_now();
   if (is_frozen_) set_apart_ += tracked_objects();
   gc().freeze();
+  // What came while nothing was set apart is the harness's own.
+  if (!is_frozen_) base_ += all_objects() - thawed_;
   is_frozen_ = is_ours_in_force = true;
+  count_deaths();
 }
 
 bool PythonCollector::is_due(Clock::time_point now) const {
@@ -118,6 +124,7 @@ bool PythonCollector::collect(bool is_settled) {
   if (see_garbage_ && !is_on()) collect_and_show(std::exchange(see_garbage_, {}));
   const bool has_freed = collect_now();
   objects_ = count_objects();
+  are_deaths_new_ = std::exchange(are_deaths_counted_, false);
   collected_at_ = Clock::now();
   // On a busy machine one may wait for a core, which two in turn hardly ever do.
   const auto taken = collected_at_ - start;
@@ -126,7 +133,17 @@ bool PythonCollector::collect(bool is_settled) {
     set_apart_ += tracked_objects();
     gc().freeze();
   }
+  if (is_settled && is_frozen_ && objects_ > objects_at_count_) {
+    count_deaths();
+    are_deaths_new_ = std::exchange(are_deaths_counted_, false);
+  }
   return has_freed;
+}
+
+void PythonCollector::count_deaths() {
+  objects_at_count_ = count_objects();
+  frozen_deaths_ = objects_at_count_ - (all_objects() - base_);
+  are_deaths_counted_ = true;
 }
 
 // Whether something was unreachable.
@@ -163,21 +180,24 @@ void PythonCollector::unfreeze() {
   if (!is_frozen_) return;
   const py::gil_scoped_acquire gil;
   set_apart_ = count_objects();
+  thawed_ = all_objects();
   gc().unfreeze();
   is_frozen_ = is_ours_in_force = false;
 }
 
 std::int64_t PythonCollector::collect_all() {
   const py::gil_scoped_acquire gil;
-  std::vector<const void*> before;
-  if (is_frozen_) {
-    // What it frees while the others are set apart is not told.
+  if (!is_frozen_) {
     collect_now();
-    before = tracked_addresses();
+    return 0;
   }
+  // What it frees while the others are set apart is not told.
+  collect_now();
+  const auto before = tracked_addresses();
   unfreeze();
   collect_now();
   auto after = tracked_addresses();
+  thawed_ = std::ssize(after);
   std::sort(after.begin(), after.end());
   return std::count_if(before.begin(), before.end(),
                        [&](const void* object) { return !std::binary_search(after.begin(), after.end(), object); });

@@ -24,7 +24,7 @@ PythonProbe::PythonProbe(const PythonCollector& collector)
     : SampledProbe(8), collector_(collector), has_blocks_(allocated_blocks() > 0) {}
 
 std::vector<SeriesKey> PythonProbe::keys() const {
-  std::vector<SeriesKey> keys{{Counter::python_objects}};
+  std::vector<SeriesKey> keys{{Counter::python_objects}, {Counter::frozen_deaths}};
   if (has_blocks_) keys.emplace_back(Counter::python_blocks);
   return keys;
 }
@@ -41,7 +41,8 @@ void PythonProbe::read(Moment moment, std::span<std::int64_t> row) {
   awaits_blocks_ |= has_blocks_ && is_due();
   if (!collector_.has_collected()) return;
   row[0] = collector_.objects();
-  if (std::exchange(awaits_blocks_, false)) row[1] = allocated_blocks();
+  row[1] = collector_.frozen_deaths().value_or(kUnread);
+  if (std::exchange(awaits_blocks_, false)) row[2] = allocated_blocks();
 }
 
 }  // namespace stepleak

@@ -19,7 +19,8 @@ const MEANING = {
 const LEDGERS = {
   live_bytes: 'Memory of tensors that are alive', live_blocks: 'Allocations of tensors that are alive',
   live_nodes: 'Autograd nodes that are alive: graphs of past steps', live_tensors: 'Tensors that are alive',
-  python_objects: 'Objects that Python tracks', peak_bytes: 'The most tensor memory within a step',
+  python_objects: 'Objects that Python tracks', frozen_deaths: 'Of these, set apart while the run went on, and dead',
+  peak_bytes: 'The most tensor memory within a step',
   heap_bytes: 'The host heap in use (noisy)', resident_bytes: 'Memory of the process, RSS (noisy)',
   children_bytes: 'Memory of child processes, PSS (noisy)',
   reserved_bytes: 'Memory that the caching allocator has reserved', outside_bytes: 'Device memory outside torch (noisy)',
