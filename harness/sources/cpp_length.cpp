@@ -29,16 +29,48 @@ class LengthReader {
     const auto& after = file.token(value.end);
     // "kept[i % kept.size()]" says which one of them, and "kept.size() % 64" which of 64.
     if (before.is("%") || (after.is("%") && !is_asked(file, value))) return std::nullopt;
-    if (is_one_of(after.text, kComparisons)) return compared(file, value.first, value.end + 1);
-    if (is_one_of(before.text, kComparisons)) return compared(file, value.first, value.first - 2);
+    const bool is_left = is_one_of(after.text, kComparisons);
+    if (is_left || is_one_of(before.text, kComparisons)) {
+      const auto chosen = chosen_number(file, is_left ? value.first : value.first - 2);
+      if (chosen > 0) return depth == kMostReads ? std::nullopt : without_bound(handed_on(file, chosen, depth));
+      return compared(file, value.first, is_left ? value.end + 1 : value.first - 2);
+    }
     if (depth == kMostReads) return std::nullopt;
-    if (before.is("return")) return returned(file, value.first, depth);
-    const auto name = value.first - 2;
+    return handed_on(file, value.first, depth);
+  }
+
+ private:
+  // Where a value goes that begins there: to who called, or to a variable.
+  std::optional<LengthTest> handed_on(const CppFile& file, std::size_t first, int depth) {
+    const auto& before = file.token(first - 1);
+    if (before.is("return")) return returned(file, first, depth);
+    const auto name = first - 2;
     if (before.is("=") && file.token(name).is_name()) return put_into({&file, name}, depth);
     return std::nullopt;
   }
 
- private:
+  [[nodiscard]] static std::optional<LengthTest> without_bound(std::optional<LengthTest> test) {
+    if (test) test->bound = -1;
+    return test;
+  }
+
+  // Where the expression begins, if a comparison that begins at a token only chooses one of two numbers that it stands
+  // for: "size() > most ? size() - most : 0" does nothing by itself. 0: it does not.
+  [[nodiscard]] static std::size_t chosen_number(const CppFile& file, std::size_t first) {
+    const auto& before = file.token(first - 1);
+    if (!before.is("return") && !before.is("=")) return 0;
+    bool is_chosen = false;
+    for (auto i = first; i < file.tokens().size() && !file.token(i).is(";"); ++i) {
+      const auto& token = file.token(i);
+      is_chosen = is_chosen || token.is("?");
+      if (token.is("&&") || token.is("||") || token.is("{") || token.is("=")) return 0;
+      if (is_chosen && token.is("(") && file.token(i - 1).is_name() && !is_one_of(file.token(i - 1).text, kLengths)) {
+        return 0;
+      }
+    }
+    return is_chosen ? first : 0;
+  }
+
   // Over the object that is asked, parentheses and casts around it.
   [[nodiscard]] static TokenRange widened(const CppFile& file, TokenRange value) {
     while (true) {
@@ -92,11 +124,11 @@ class LengthReader {
     return is_enclosed && (is_head(file, open) || file.token(open - 1).is("!"));
   }
 
-  // The innermost parentheses around a token; 0: none in its statement.
+  // The innermost parentheses around a token; 0: none in its statement. A loop's head has statements of its own.
   [[nodiscard]] static std::size_t around(const CppFile& file, std::size_t token) {
     for (auto i = token; i > 0;) {
       --i;
-      if (file.token(i).is(";") || file.token(i).is("{") || file.token(i).is("}")) return 0;
+      if (file.token(i).is("{") || file.token(i).is("}")) return 0;
       if (file.partner(i) < i) {
         i = file.partner(i);
       } else if (file.token(i).is("(")) {

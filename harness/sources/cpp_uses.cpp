@@ -26,7 +26,6 @@ constexpr std::array<std::string_view, 25> kReading{
     "get",         "reserve", "value", "empty",   "max_size", "shrink_to_fit", "lower_bound",
     "upper_bound", "c_str",   "load",  "key_comp"};
 constexpr std::array<std::string_view, 3> kAsking{"find", "count", "contains"};
-constexpr std::array<std::string_view, 3> kLength{"size", "length", "ssize"};
 // Functions that read what they are given.
 constexpr std::array<std::string_view, 34> kReaders{
     "cat", "stack", "accumulate", "reduce", "size", "ssize", "empty", "begin", "end", "cbegin", "cend", "data",
@@ -216,7 +215,7 @@ class UseReader {
       return;
     } else if (is_one_of(name.text, kAsking) && !is_outer()) {
       if (is_associative(container(), names_.project()) && !found_.asked) found_.asked = method;
-    } else if (is_one_of(name.text, kLength)) {
+    } else if (is_one_of(name.text, kLengths)) {
       add_test(*method.file, use.token, method.file->partner(method.token + 1));
     } else if (!is_one_of(name.text, kReading) || (is_whole && !name.is("empty"))) {
       found_.escapes = true;
@@ -245,7 +244,7 @@ class UseReader {
       read_group(file, file.partner(next.token + 1) + 1);
     } else if (is_taking_out(file.token(next.token).text) || is_emptying(file.token(next.token).text)) {
       remove(next, is_emptying(file.token(next.token).text));
-    } else if (is_one_of(file.token(next.token).text, kLength)) {
+    } else if (is_one_of(file.token(next.token).text, kLengths)) {
       add_test(file, use.token, file.partner(next.token + 1));
     }
   }
@@ -409,7 +408,7 @@ class UseReader {
       remove(use, !name.is("erase") && !name.is("erase_if"));
     } else if (is_one_of(name.text, kTakingOver) && is_method(call)) {
       if (!is_move_within(*call.file, call.token)) remove(use, call.file->token(use.token + 1).is(")"));
-    } else if (is_one_of(name.text, kLength)) {
+    } else if (is_one_of(name.text, kLengths)) {
       add_test(*call.file, call.token, call.file->partner(call.token + 1));
     } else if (name.is("if") || name.is("while") || name.is("for") || name.is("return") || name.is("switch")) {
       return;

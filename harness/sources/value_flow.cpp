@@ -84,6 +84,14 @@ bool is_lambda(const Frame& frame) {
          frame.function.find("operator()(") != std::string::npos;
 }
 
+// "TORCH_MODULE(Net);": the functions that a macro makes have its line, and hand on what they are given.
+bool is_of_macro(const CppFile& file, int line) {
+  const auto& tokens = file.tokens();
+  const auto first = std::ranges::lower_bound(tokens, line, {}, &Token::line);
+  if (first == tokens.end() || first->line != line || !first->is_name() || !std::next(first)->is("(")) return false;
+  return std::ranges::all_of(first->text, [](char c) { return c == '_' || (c >= 'A' && c <= 'Z'); });
+}
+
 }  // namespace
 
 bool is_filling(std::string_view method) { return is_one_of(method, kFilling); }
@@ -100,6 +108,7 @@ std::vector<ValueFlow::Place> ValueFlow::places_of(const std::vector<Frame>& sta
     if (file == nullptr) break;
     auto index = file->callable_at(frame.line, is_lambda(frame));
     if (index < 0) index = file->callable_at(frame.line, !is_lambda(frame));
+    if (index < 0 && is_of_macro(*file, frame.line)) continue;
     if (index < 0) break;
     places.push_back({{file, index}, frame.line});
   }

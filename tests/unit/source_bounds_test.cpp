@@ -38,6 +38,17 @@ INSTANTIATE_TEST_SUITE_P(
             unbounded, kLosses},
         SourceCase{"its length is a number modulo another", trainer("const auto id = losses_.size(); show(id % 4096);"),
                    unbounded, kLosses},
+        SourceCase{"its length chooses where a loop begins",
+                   trainer("const auto from = losses_.size() > most_ ? losses_.size() - most_ : 0;\n"
+                           "for (auto i = from; i < losses_.size(); ++i) show(i);",
+                           "std::size_t most_ = 32;"),
+                   unbounded, kLosses},
+        SourceCase{"its length chooses how many go",
+                   trainer("const auto old = losses_.size() > 32 ? losses_.size() - 32 : 0;\n"
+                           "if (old > 0) losses_.pop_front();"),
+                   bounded, kLosses},
+        SourceCase{"its length chooses what is called", trainer("losses_.size() > 32 ? losses_.pop_back() : void();"),
+                   bounded, kLosses, 32},
         SourceCase{"emptied at each multiple of a length", trainer("if (losses_.size() % 64 == 0) losses_.clear();"),
                    bounded, kLosses, 64},
         SourceCase{"emptied where no remainder is left", trainer("if (!(losses_.size() % kMost)) losses_.clear();"),

@@ -31,6 +31,9 @@ Recording recording_of(const SourceCase& tried, const std::string& file) {
   const std::string made = tried.is_lambda ? "Test::TestBody()::{lambda()#1}::operator()" : "make";
   std::vector<Frame> stack{
       {.file = file, .line = line_with(tried.source, "// made"), .function = made, .owner = FrameOwner::user}};
+  if (const auto line = line_with(tried.source, "// macro"); line > 0) {
+    stack.push_back({.file = file, .line = line, .function = "Net", .owner = FrameOwner::user});
+  }
   if (const auto line = line_with(tried.source, "// call"); line > 0) {
     stack.push_back({.file = file, .line = line, .function = "step", .owner = FrameOwner::user});
   }

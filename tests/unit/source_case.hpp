@@ -11,8 +11,8 @@
 
 namespace stepleak {
 
-/// What the sources say of one step; the survivor is made at the line marked "// made", by the functions in whose
-/// lines "// call" stands, the innermost first.
+/// What the sources say of one step; the survivor is made at the line marked "// made", by a function that the macro in
+/// the line of "// macro" makes, by one in whose line "// call" stands.
 struct SourceCase {
   std::string name;
   std::string source;

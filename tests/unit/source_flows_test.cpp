@@ -54,6 +54,24 @@ INSTANTIATE_TEST_SUITE_P(
                    task_with("std::vector<std::function<at::Tensor()>> tasks;", "tasks.push_back(", ");"), unknown, "",
                    -1, true}));
 
+// A module of torch's, which a step makes, with another statement in it.
+std::string module_with(const std::string& between, const std::string& statement) {
+  return "struct NetImpl : torch::nn::Module {\n NetImpl() {\n  weight = torch::rand(4);  // made\n }\n"
+         " torch::Tensor weight;\n};\n" +
+         between + "  // macro\nstruct Trainer {\n void step() {\n  Net net(3);  // call\n  " + statement +
+         "\n }\n std::vector<Net> nets_;\n};\n";
+}
+
+const std::string kNets = "Trainer::nets_ (std::vector<Net>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfModules, SourceHoldersTest,
+    testing::Values(SourceCase{"kept", module_with("TORCH_MODULE(Net);", "nets_.push_back(net);  // keeps"), unbounded,
+                               kNets},
+                    SourceCase{"used", module_with("TORCH_MODULE(Net);", "show(net);"), unknown, ""},
+                    SourceCase{"made by what is not known",
+                               module_with("constexpr int kNets = 3;", "nets_.push_back(net);"), unknown, ""}));
+
 INSTANTIATE_TEST_SUITE_P(
     OfStreams, SourceHoldersTest,
     testing::Values(
