@@ -199,10 +199,11 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
     case Kind::reference_cycle:
       return fix_of_cycle(finding, recording);
     case Kind::host_heap:
-      // Memory that only a library's own code made and holds is no list of the user's.
-      return finding.where.empty() && finding.holder.empty()
-                 ? ""
-                 : fix_of_container(finding, "bound what the step appends to on the host");
+      // Memory that only a library's own code made and holds is no list of the user's; and where only the allocation is
+      // known, it may have been lost.
+      if (finding.holder.empty() && finding.holder_index < 0)
+        return finding.where.empty() ? "" : "free what is allocated there, or bound what keeps it";
+      return fix_of_container(finding, "bound what the step appends to on the host");
     case Kind::optimizer_state:
       return "drop the optimizer's state together with the parameters that it belongs to";
     case Kind::fragmentation_drift:
