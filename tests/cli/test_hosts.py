@@ -47,7 +47,10 @@ class PythonHost(CommandLine):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._command = [sys.executable, "-m", "stepleak"]
+        self.start_with([])
+
+    def start_with(self, switches: list[str]) -> None:
+        self._command = [sys.executable, *switches, "-m", "stepleak"]
 
 
 @pytest.fixture
@@ -259,6 +262,39 @@ def test_scripts_and_steps_have_the_users_threads_and_environment(
         assert host(*asked, "--threads", "0", switches=of_the_user).out.startswith(alone)
         of_one_thread = re.sub(r"\] \d+", "] 1", alone)
         assert host(*asked, switches=of_the_user).out.startswith(of_one_thread)
+
+
+TELLS_SWITCHES = """
+    import sys
+    import torch
+
+    def step():
+        torch.ones(64)
+        flags = sys.flags
+        switches = flags.optimize, flags.dont_write_bytecode, flags.dev_mode, sys.warnoptions, sys._xoptions
+        raise ValueError(*switches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("switches", "told"),
+    [
+        (
+            ["-OO", "-W", "error::UserWarning", "-X", "faulthandler"],
+            "(2, 0, False, ['error::UserWarning'], {'faulthandler': ",
+        ),
+        (["-X", "dev", "-B"], "(0, 1, True, ['default'], {'dev': True})"),
+        ([], "(0, 0, False, [], {})"),
+    ],
+)
+def test_a_step_has_the_switches_that_python_was_started_with(
+    switches: list[str], told: str, in_python: PythonHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS", "PYTHONOPTIMIZE"):
+        monkeypatch.delenv(name, raising=False)
+    in_python.write("switches.py", TELLS_SWITCHES)
+    in_python.start_with(switches)
+    assert told in in_python("run", "switches.py:step").out
 
 
 def test_a_signal_ends_it_as_it_ends_the_program(in_python: PythonHost) -> None:

@@ -71,11 +71,29 @@ def _start_again() -> NoReturn:
     before = {name: os.environ.get(name) for name in (*_FOR_THE_START, *_FOR_THE_IMPORT)}
     environment = {**_FOR_THE_IMPORT, **os.environ, **_FOR_THE_START, _BEFORE: json.dumps(before)}
     # Unbuffered: what a step printed must not be lost where its worker ends or dies.
-    switches = ["-u"]
+    switches = ["-u", *_switches_of_user()]
     if environment.pop(_STARTS_IN_WORKERS, None):
         # Without sitecustomize and the like: each worker runs them.
         switches.append("-S")
     os.execve(sys.executable, [sys.executable, *switches, os.path.abspath(__file__), *sys.argv[1:]], environment)
+
+
+def _switches_of_user() -> list[str]:
+    """What Python was started with; without -E and -I, with which the variables that we set would say nothing."""
+    flags = sys.flags
+    is_path_safe = getattr(flags, "safe_path", False) and not flags.isolated
+    letters = "O" * flags.optimize + "B" * flags.dont_write_bytecode + "b" * flags.bytes_warning
+    letters += "s" * (flags.no_user_site and not flags.isolated) + "P" * is_path_safe
+    # Python adds those of the variable, of -X dev and of -b by itself.
+    own = set(os.environ.get("PYTHONWARNINGS", "").split(","))
+    own |= {"default"} if flags.dev_mode else set()
+    own |= {"default::BytesWarning", "error::BytesWarning"} if flags.bytes_warning else set()
+    switches = ["-" + letters] if letters else []
+    for warning in sys.warnoptions:
+        switches += ["-W", warning] if warning not in own else []
+    for name, value in sys._xoptions.items():
+        switches += ["-X", name if value is True else f"{name}={value}"]
+    return switches
 
 
 def _undo(before: dict[str, str | None]) -> None:
