@@ -138,4 +138,18 @@ bool is_gathering_again(const Trace& trace, Device device, StepRange judged) {
   return 2 * since >= before;
 }
 
+bool is_growth_of_all_ages(const Trace& trace, Device device, StepRange judged) {
+  const auto* table = trace.cohorts_of(device);
+  if (table == nullptr) return false;
+  const auto quarter = judged.count() / 4;
+  const StepRange middle{judged.first + quarter, judged.last - quarter};
+  const auto values = values_of(trace, {Counter::live_bytes, device}, middle);
+  if (values.empty()) return false;
+  std::int64_t kept = 0;
+  for (const auto& cohort : table->cohorts) {
+    if (middle.first < cohort.birth_step && cohort.birth_step <= middle.last) kept += cohort.bytes;
+  }
+  return 2 * kept > values.back() - values.front();
+}
+
 }  // namespace stepleak

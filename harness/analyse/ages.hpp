@@ -27,6 +27,10 @@ namespace stepleak {
 /// Whether any block dies that had lived for long, as above: something takes old ones out of what keeps them.
 [[nodiscard]] bool is_any_old_dying(const Trace& trace, Device device, StepRange judged);
 
+/// Whether what was added to live bytes in the middle half of the judged steps is still alive, in the blocks that were
+/// born there. Of a buffer that is made anew only the newest is alive, however large.
+[[nodiscard]] bool is_growth_of_all_ages(const Trace& trace, Device device, StepRange judged);
+
 /// Steps in which half or more of all blocks that had been collected since the one before (eight at least) were dropped
 /// at once: a list that is cleared.
 [[nodiscard]] std::vector<std::int64_t> clearings_of(const Trace& trace, Device device, StepRange judged);

@@ -180,6 +180,18 @@ bool is_within_a_tooth(const Trace& trace, const SeriesKey& key, const Trends& t
   return static_cast<double>(deepest_fall) >= trend.per_step * static_cast<double>(3 * trend.window);
 }
 
+// Whether bytes rise in blocks that are no more than before, and in more than one that is made anew: larger ones take
+// the place of others, as in a table of the best so far, or in one scratch buffer a layer. Sizes have an end in all
+// that is healthy; in a leak they rise alike, and go on.
+bool are_sizes_rising(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
+  const auto judged = trends.judged();
+  const auto& trend = trends.of(key);
+  const bool is_of_sizes = key.counter == Counter::live_bytes && trend.period == 0 &&
+                           trends.of({Counter::live_blocks, key.device}).is_flat() &&
+                           is_growth_of_all_ages(trace, key.device, judged);
+  return is_of_sizes && (!is_confirmed_twice(judged, policy) || is_decaying(values_of(trace, key, judged)));
+}
+
 // Whether twice as many steps have passed since the newest clearing as ever before one (the run may have begun in the
 // middle of a tooth), and as many as a trend alone needs.
 bool is_overdue(const std::vector<std::int64_t>& clearings, StepRange judged, const Policy& policy) {
@@ -198,10 +210,13 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
   constexpr std::int64_t kFewTeeth = 2;
   const auto judged = trends.judged();
   if (!trends.of(key).is_growing()) return {};
+  // What lives for a time of its own levels off, and on its way there never repeats. A queue that takes two in each
+  // step and hands one out does, though its oldest go.
+  const bool may_end = !is_confirmed_twice(judged, policy) || trends.of(key).period == 0;
   for (const auto& device : devices_of(trace, key)) {
     // Entries that are replaced by larger ones die, too, and are no more of them.
     const bool are_more = !trends.of({Counter::live_blocks, device}).is_flat();
-    if (are_more && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
+    if (are_more && may_end && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
     const auto clearings = clearings_of(trace, device, judged);
     const bool are_few = std::ssize(clearings) <= kFewTeeth;
     const bool is_awaited =
@@ -210,6 +225,7 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
       return "what it consists of has been cleared before";
     }
   }
+  if (are_sizes_rising(trace, key, trends, policy)) return "larger ones take the place of others";
   if (is_within_a_tooth(trace, key, trends) && !is_confirmed_twice(judged, policy)) {
     return "it has come down by more than it rose";
   }

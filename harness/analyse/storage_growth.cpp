@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "harness/analyse/ages.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
@@ -49,23 +50,6 @@ void group_survivors(const Recording& recording, StorageGrowth& growth) {
   }
 }
 
-// Whether what was added in the middle half of the judged steps was still alive at the look, in the blocks that were
-// born there. Of a buffer that is made anew only the newest is alive, however large.
-bool is_of_all_ages(const Evidence& evidence, Device device) {
-  const auto* table = evidence.trace.cohorts_of(device);
-  if (table == nullptr) return false;
-  const auto judged = evidence.trends.judged();
-  const auto quarter = (judged.last - judged.first + 1) / 4;
-  const StepRange middle{judged.first + quarter, judged.last - quarter};
-  const auto values = values_of(evidence.trace, {Counter::live_bytes, device}, middle);
-  if (values.empty()) return false;
-  std::int64_t kept = 0;
-  for (const auto& cohort : table->cohorts) {
-    if (middle.first < cohort.birth_step && cohort.birth_step <= middle.last) kept += cohort.bytes;
-  }
-  return 2 * kept > values.back() - values.front();
-}
-
 // The number of blocks may rise too irregularly to be judged. Where the back end does not count them, what the recorded
 // steps left tells.
 bool is_in_few_blocks(const Evidence& evidence, const StorageGrowth& growth) {
@@ -77,7 +61,9 @@ bool is_in_few_blocks(const Evidence& evidence, const StorageGrowth& growth) {
 StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& growth) {
   using Cause = StorageGrowth::Cause;
   const auto& recording = evidence.recording;
-  if (is_in_few_blocks(evidence, growth) && !is_of_all_ages(evidence, growth.device)) return Cause::buffer;
+  if (is_in_few_blocks(evidence, growth) &&
+      !is_growth_of_all_ages(evidence.trace, growth.device, evidence.trends.judged()))
+    return Cause::buffer;
   if (2 * taken_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) && !growth.unreachable.empty()) {
     return Cause::unreachable;
   }

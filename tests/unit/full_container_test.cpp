@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 #include "detectors/growth/growth_detector.hpp"
@@ -93,6 +94,44 @@ TEST(FullContainerTest, IsALeakWhereLessIsDroppedThanComes) {
     leaks += run_replay([](std::int64_t step) { return 5 * step; }, seed).verdict == Verdict::leak ? 1 : 0;
   }
   EXPECT_GE(leaks, 20);
+}
+
+// The 50 best of all samples, whose sizes rise until step 220.
+Result run_best_of_all(std::uint64_t seed) {
+  const auto step = [draws = Draws(seed), best = std::multimap<std::int64_t, SyntheticMemory::Block>()](
+                        std::int64_t step, SyntheticMemory& memory) mutable {
+    best.emplace(draws.between(0, 1'000'000), memory.keep(24 * (6 + 34 * std::min<std::int64_t>(step, 220) / 220)));
+    if (best.size() <= 50) return;
+    memory.drop(best.begin()->second);
+    best.erase(best.begin());
+  };
+  return run_synthetic({.step = step, .structure = {.type = StructureType::unknown}});
+}
+
+// Eight buffers, of which each step makes one anew, by so many bytes larger.
+Result run_buffers(std::uint64_t seed, std::int64_t least, std::int64_t most) {
+  const auto step = [=, draws = Draws(seed), sizes = std::array<std::int64_t, 8>{},
+                     buffers = std::array<SyntheticMemory::Block, 8>{}](std::int64_t step,
+                                                                        SyntheticMemory& memory) mutable {
+    const auto i = static_cast<std::size_t>(step % 8);
+    if (sizes[i] > 0) memory.drop(buffers[i]);
+    sizes[i] += draws.between(least, most);
+    buffers[i] = memory.keep(sizes[i]);
+  };
+  return run_synthetic({.step = step, .structure = {.type = StructureType::unknown}});
+}
+
+TEST(FullContainerTest, IsNoLeakWhereLargerEntriesTakeThePlaceOfOthers) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    EXPECT_NE(run_best_of_all(seed).verdict, Verdict::leak) << seed;
+  }
+}
+
+TEST(FullContainerTest, IsALeakWhereAsManyBuffersAreMadeLargerWithoutEnd) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    EXPECT_EQ(run_buffers(seed, 32, 96).verdict, Verdict::leak) << seed;
+    EXPECT_EQ(run_buffers(seed, 64, 64).verdict, Verdict::leak) << seed;
+  }
 }
 
 // A deque of a million entries of 64 KiB each: it is full at 61 GiB.
