@@ -74,10 +74,14 @@ const CohortTable* Trace::cohorts_of(Device device) const {
 
 const Recording& Trace::recording() const {
   static const Recording kNone;
-  const auto newest = std::find_if(recordings_.rbegin(), recordings_.rend(),
-                                   [](const Recording& recording) { return recording.proof_steps() > 0; });
-  if (newest != recordings_.rend()) return *newest;
-  return recordings_.empty() ? kNone : recordings_.back();
+  const auto proves = [](const Recording& recording) { return recording.proof_steps() > 0; };
+  const auto newest = std::find_if(recordings_.rbegin(), recordings_.rend(), proves);
+  if (newest == recordings_.rend()) return recordings_.empty() ? kNone : recordings_.back();
+  const bool is_lost = newest->steps < newest->pass.planned_steps && newest->holders.empty();
+  const auto earlier = std::find_if(std::next(newest), recordings_.rend(), [&](const Recording& recording) {
+    return proves(recording) && !recording.holders.empty();
+  });
+  return is_lost && earlier != recordings_.rend() ? *earlier : *newest;
 }
 
 bool Trace::is_collector_enabled() const { return collector_changes_.empty() || collector_changes_.back().is_enabled; }

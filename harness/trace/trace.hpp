@@ -74,7 +74,8 @@ class Trace {
   /// The cohorts of a device at the last look; null where none was taken.
   [[nodiscard]] const CohortTable* cohorts_of(Device device) const;
   /// The newest recording of which some step is a proof, since the end of a run may cut one short; the newest where
-  /// none has any, an empty one where there is none.
+  /// none has any, an empty one where there is none. Where a script's end cut it short, and no holder was found any
+  /// more, since its variables had gone: the newest one before it that has some.
   [[nodiscard]] const Recording& recording() const;
   /// False where the user's code has turned Python's collector off, and has not called it by itself so far.
   [[nodiscard]] bool is_collector_enabled() const;

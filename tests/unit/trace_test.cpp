@@ -50,6 +50,22 @@ TEST(TraceTest, TellsWhatARecordPassProvedWhereTheEndOfTheRunCutTheNextOneShort)
   EXPECT_EQ(trace.recording().pass.first_step, 65);
 }
 
+TEST(TraceTest, TellsWhoHeldItBeforeTheEndOfAScriptHidIt) {
+  const auto newest_after = [](std::int64_t steps, bool has_holder) {
+    Recording first{.pass = {.type = PassType::record, .first_step = 33, .planned_steps = 18}, .steps = 18};
+    first.holders.push_back({.held = 0});
+    Recording second{.pass = {.type = PassType::record, .first_step = 257, .planned_steps = 64}, .steps = steps};
+    if (has_holder) second.holders.push_back({.held = 0});
+    Trace trace({}, {{Counter::live_bytes}});
+    trace.add_recording(first);
+    trace.add_recording(second);
+    return trace.recording().pass.first_step;
+  };
+  EXPECT_EQ(newest_after(40, false), 33);
+  EXPECT_EQ(newest_after(40, true), 257);
+  EXPECT_EQ(newest_after(64, false), 257);
+}
+
 TEST(SerialiseTest, KeepsWhatThePicturesOfARunShow) {
   auto result = leaking_result();
   result.trace = TraceBuilder(40)
