@@ -352,10 +352,31 @@ bool CppFile::is_bound(std::size_t token, std::string* type) const {
   return true;
 }
 
+// "bytes" of "int64_t most = 9, bytes = 0;".
+bool CppFile::is_further_declarator(std::size_t token, std::string* type) const {
+  static constexpr std::array<std::string_view, 4> kAfter{";", "=", ",", "["};
+  if (!this->token(token - 1).is(",") || !is_one_of(this->token(token + 1).text, kAfter)) return false;
+  auto end = token - 1;  // of the first declarator
+  for (auto i = end; i > 0; --i) {
+    const auto& part = tokens_[i];
+    if (part.is(";") || part.is("{") || part.is("}") || part.is(":")) break;
+    if (part.is("[") || (part.is("(") && !tokens_[i - 1].is("for"))) return false;
+    if (part.is("(")) break;
+    if (part.is(",") || part.is("=")) end = i;
+    if (part.is(">")) {
+      i = opening_angle(i);
+    } else if (partner(i) < i) {
+      i = partner(i);
+    }
+  }
+  const auto name = tokens_[end - 1].is("]") ? partner(end - 1) - 1 : end - 1;
+  return this->token(name).is_name() && is_declaration(name, type);
+}
+
 bool CppFile::is_declaration(std::size_t token, std::string* type) const {
   static constexpr std::array<std::string_view, 8> kAfter{";", "=", "{", "(", ",", ")", "[", ":"};
   if (token == 0 || !this->token(token).is_name()) return false;
-  if (is_bound(token, type)) return true;
+  if (is_bound(token, type) || is_further_declarator(token, type)) return true;
   if (!is_one_of(this->token(token + 1).text, kAfter)) return false;
   auto at = token - 1;
   bool has_type = false;

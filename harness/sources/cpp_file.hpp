@@ -96,6 +96,7 @@ class CppFile {
   [[nodiscard]] std::size_t opening_angle(std::size_t close) const;
   [[nodiscard]] bool may_declare_after(std::size_t token) const;
   [[nodiscard]] bool is_bound(std::size_t token, std::string* type) const;
+  [[nodiscard]] bool is_further_declarator(std::size_t token, std::string* type) const;
 
   std::string path_;
   std::string text_;

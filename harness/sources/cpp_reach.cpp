@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/sources/cpp_callbacks.hpp"
+#include "harness/sources/cpp_threads.hpp"
 
 namespace stepleak {
 namespace {
@@ -126,6 +127,7 @@ CppStep step_from(const std::map<CppBlockAt, std::set<int>>& roots, const std::s
   const auto reach = [&](const CppBlockAt& function) {
     if (step.reached.insert(function).second) waiting.push_back(function);
   };
+  for (const auto& function : run_by_threads(names)) reach(function);
   while (!waiting.empty() && step.reached.size() < kMostReached) {
     const auto at = waiting.back();
     waiting.pop_back();

@@ -34,7 +34,8 @@ struct CppStep {
 [[nodiscard]] int outermost_loop(const TokenAt& at, int callable);
 
 /// The step that some functions run, `callables`, with all that may run where these do: functions whose names stand in
-/// them, and what variables that are called may hold (called_back()), and so on. A method counts where it may be of the
+/// them, and what variables that are called may hold (called_back()), and so on; and what the project's threads run
+/// beside them (run_by_threads()). A method counts where it may be of the
 /// object that it is called on (CppNames::may_call). What a library calls back is not known. `roots`: with the lines in
 /// them that run it.
 [[nodiscard]] CppStep step_from(const std::map<CppBlockAt, std::set<int>>& roots, const std::set<CppBlockAt>& callables,

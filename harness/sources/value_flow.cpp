@@ -84,6 +84,16 @@ bool is_lambda(const Frame& frame) {
          frame.function.find("operator()(") != std::string::npos;
 }
 
+// Whether something may be made in an expression: it is more than a number, a text or the name of what there was.
+bool is_computed(const CppFile& file, TokenRange expression) {
+  for (auto i = expression.first; i < expression.end; ++i) {
+    const auto& token = file.token(i);
+    const bool is_path = token.is_name() || token.is(".") || token.is("->") || token.is("::");
+    if (!is_path && token.type != Token::Type::number && token.type != Token::Type::text) return true;
+  }
+  return false;
+}
+
 // "TORCH_MODULE(Net);": the functions that a macro makes have its line, and hand on what they are given.
 bool is_of_macro(const CppFile& file, int line) {
   const auto& tokens = file.tokens();
@@ -392,6 +402,7 @@ std::optional<CppContainer> ValueFlow::lender_of(const CppContainer& parameter) 
   bool is_of_caller = false;
   for (const auto& one : given) {
     auto lent = names_.referent_of(one.last);
+    if (lent.declared == parameter.declared) continue;  // a function that calls itself
     const auto& file = *one.last.file;
     if (ends_with_the_call(lent, one.last, one.caller)) {
       handed_[one.caller].insert(file.token(name_of_container(file, one.last.token)).text);
@@ -469,7 +480,7 @@ void ValueFlow::follow_call(const CppFile& file, std::size_t called, const std::
     const auto parameters = home.parts(function.block().parameters, true);
     std::set<std::string_view> names;
     for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
-      const bool is_it = mentions(file, arguments[i], values) || (is_origin && arguments[i].end > arguments[i].first);
+      const bool is_it = mentions(file, arguments[i], values) || (is_origin && is_computed(file, arguments[i]));
       const auto parameter = name_of_parameter(home, parameters[i]);
       if (is_it && !parameter.empty()) names.insert(parameter);
     }

@@ -54,6 +54,65 @@ INSTANTIATE_TEST_SUITE_P(
                    task_with("std::vector<std::function<at::Tensor()>> tasks;", "tasks.push_back(", ");"), unknown, "",
                    -1, true}));
 
+// A cache that a step puts a tensor into, by a method that does something with it before it keeps it.
+std::string cache_with(const std::string& arguments, const std::string& statement, const std::string& members) {
+  return "struct Cache {\n void put(at::Tensor t, double weight) {\n  " + statement +
+         "\n  values_.emplace(key_++, t);  // keeps\n }\n " + members +
+         "\n std::map<long, at::Tensor> values_;\n};\nstruct Trainer {\n void step(double weight) {\n  cache_.put(" +
+         arguments + ");  // made\n }\n Cache cache_;\n};\n";
+}
+
+const std::string kValues = "Cache::values_ (std::map<long,at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfNumbers, SourceHoldersTest,
+    testing::Values(SourceCase{"that a tensor gives",
+                               cache_with("at::rand(4), 0.5", "bytes_ += t.numel() * 4;", "long key_ = 0, bytes_ = 0;"),
+                               unbounded, kValues},
+                    SourceCase{"beside a tensor",
+                               cache_with("at::rand(4), 0.5", "weights_.push_back(Weight{weight});",
+                                          "long key_ = 0;\n std::vector<Weight> weights_;"),
+                               unbounded, kValues},
+                    SourceCase{"that there were",
+                               cache_with("at::rand(4), weight", "weights_.push_back(Weight{weight});",
+                                          "long key_ = 0;\n std::vector<Weight> weights_;"),
+                               unbounded, kValues},
+                    SourceCase{"that are tensors",
+                               cache_with("at::rand(4), 0.5", "sums_ += t;  // keeps",
+                                          "long key_ = 0;\n at::Tensor mean_, sums_;"),
+                               unbounded, "Cache::sums_ (at::Tensor) -> Tensor"}));
+
+// A queue that a thread of its own takes from.
+std::string queue_with(const std::string& start) {
+  return "struct Writer {\n Writer() " + start +
+         "\n void put(at::Tensor t) { queue_.push_back(t); }  // keeps\n"
+         " void loop() { if (is_ready()) queue_.pop_front(); }\n std::deque<at::Tensor> queue_;\n"
+         " std::thread thread_;\n};\nstruct Trainer {\n void step() {\n  writer_.put(at::rand(4));  // made\n }\n"
+         " Writer writer_;\n};\n";
+}
+
+const std::string kQueue = "Writer::queue_ (std::deque<at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfThreads, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"a member with a lambda", queue_with(": thread_([this] { loop(); }) {}"), conditional, kQueue},
+        SourceCase{"assigned", queue_with("{ thread_ = std::thread([this] { loop(); }); }"), conditional, kQueue},
+        SourceCase{"a method", queue_with("{ thread_ = std::thread(&Writer::loop, this); }"), conditional, kQueue},
+        SourceCase{"none that takes", queue_with("{ thread_ = std::thread([this] { show(); }); }"), uncalled, kQueue}));
+
+// A walk through a graph, by a function that calls itself with what it has seen.
+std::string walk_with(const std::string& declared) {
+  return "void visit(Node* node, std::set<Node*>& seen) {\n if (!seen.insert(node).second) return;  // keeps\n"
+         " for (auto& input : node->inputs) visit(input.get(), seen);\n}\nstruct Trainer {\n void step() {\n  " +
+         declared + "\n  visit(make(at::rand(4)), seen);  // made\n }\n std::set<Node*> seen_;\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(OfWalks, SourceHoldersTest,
+                         testing::Values(SourceCase{"of its own", walk_with("std::set<Node*> seen;"), unknown, ""},
+                                         SourceCase{"that goes on", walk_with("auto& seen = seen_;"), keyed,
+                                                    "Trainer::seen_ (std::set<Node*>) -> Tensor"}));
+
 // A module of torch's, which a step makes, with another statement in it.
 std::string module_with(const std::string& between, const std::string& statement) {
   return "struct NetImpl : torch::nn::Module {\n NetImpl() {\n  weight = torch::rand(4);  // made\n }\n"
