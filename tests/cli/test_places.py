@@ -158,3 +158,33 @@ def test_a_list_that_is_flushed_is_not_taken_for_the_one_that_begins_to_grow(ste
     assert finding["kept_at"]["text"] == "divergences.append(divergence)"
     assert finding["holder"].startswith("train.divergences (list")
     assert 100 <= finding["since_step"] <= 102
+
+
+PROBE = """\
+    class Probe:
+        def __init__(self, module):
+            module.register_buffer("mean", None)
+
+        def attach(self, module):
+            self.handle = module.register_forward_hook(lambda *_: self and None)
+"""
+
+PROBED = """\
+    import torch
+    from probe import Probe
+
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+    probe = Probe(model)
+
+
+    def step():
+        for layer in model:
+            probe.attach(layer)
+"""
+
+
+def test_a_hook_is_named_where_it_is_registered_whatever_the_module_is_called_there(stepleak: CommandLine) -> None:
+    stepleak.write("probe.py", PROBE)
+    stepleak.write("train.py", PROBED)
+    finding = finding_of(stepleak, "train.py:step")
+    assert (Path(finding["kept_at"]["file"]).name, finding["kept_at"]["line"]) == ("probe.py", 6), finding

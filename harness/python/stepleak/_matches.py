@@ -162,7 +162,9 @@ def _is_filling(place: Place, called: str) -> bool:
     # Of a list of the library's own containers, one of these may be the innermost.
     is_item = place.way[-1].kind == "index" and len(place.way) > 1
     label = place.way[-2 if is_item else -1].label
-    return any(label.endswith(end) and called.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES)
+    # `register_buffer()` adds no hook.
+    is_hooking = "hook" in called or not label.endswith("_hooks")
+    return is_hooking and any(label.endswith(end) and called.startswith(verb) for end, verb in _FILLED_BY_LIBRARIES)
 
 
 def _is_set_by(call: ast.Call, place: Place, owner: str) -> bool:

@@ -157,11 +157,13 @@ class Statements:
         """In files of the user's in which no survivor was made."""
         # What a dict is asked by need not be written there.
         named = next((access for access in reversed(place.way) if access.kind not in ("index", "key")), place.way[-1])
-        modules, _ = self._code.mentioning(named.label)
+        # `_forward_hooks` is filled by `register_forward_hook()`, whatever the module is called there.
+        is_of_hooks = named.label.endswith("_hooks")
+        modules, _ = self._code.mentioning(named.label.strip("_").removesuffix("s") if is_of_hooks else named.label)
         others = [module for module in modules if not self._sources.has(module.file)]
         if len(others) > _MOST_FILES:
             return no_statement()
-        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=True)
+        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=not is_of_hooks)
 
     def _calling_library(self, place: Place, chain: list[Any]) -> dict[str, Any]:
         """What calls a method by which a library's object fills a container of its own, or a library's object around it
