@@ -86,7 +86,8 @@ class LengthReader {
       if (!is_enclosed || is_head(file, value.first - 1)) return value;
       const auto open = value.first - 1;
       const auto cast = cast_before(file, open);
-      if (cast == 0 && file.token(open - 1).is_name()) return value;  // an argument of a function
+      // An argument of a function, or of a function of a type: "list->ptr<Layer>(i)".
+      if (cast == 0 && (file.token(open - 1).is_name() || opening_angle(file, open - 1) > 0)) return value;
       value = {cast > 0 ? cast : open, value.end + 1};
     }
   }
@@ -94,10 +95,16 @@ class LengthReader {
   // "static_cast" of "static_cast<long>(...)", "int" of "int(...)", by the parenthesis; 0: no cast.
   [[nodiscard]] static std::size_t cast_before(const CppFile& file, std::size_t open) {
     if (is_type(file.token(open - 1).text)) return open - 1;
-    if (!file.token(open - 1).is(">")) return 0;
-    auto i = open - 2;
+    const auto angle = opening_angle(file, open - 1);
+    return angle > 0 && file.token(angle - 1).text.ends_with("_cast") ? angle - 1 : 0;
+  }
+
+  // "<" of "ptr<nn::Layer>", by the token of ">"; 0: it is none.
+  [[nodiscard]] static std::size_t opening_angle(const CppFile& file, std::size_t close) {
+    if (!file.token(close).is(">")) return 0;
+    auto i = close - 1;
     while (i > 0 && (file.token(i).is_name() || file.token(i).is("::"))) --i;
-    return i > 0 && file.token(i).is("<") && file.token(i - 1).text.ends_with("_cast") ? i - 1 : 0;
+    return file.token(i).is("<") && file.token(i - 1).is_name() ? i : 0;
   }
 
   [[nodiscard]] static bool is_type(std::string_view word) {

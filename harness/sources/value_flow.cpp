@@ -94,6 +94,20 @@ bool is_computed(const CppFile& file, TokenRange expression) {
   return false;
 }
 
+// "const double", which keeps nothing of what it was computed from; not what holds several.
+bool is_one_number(const std::string& type) {
+  return type.find_first_of("<*") == std::string::npos && holds_numbers({.type = type});
+}
+
+// The type of "const double weight = 1".
+std::string type_of_parameter(const CppFile& file, TokenRange parameter) {
+  std::string type;
+  for (auto i = parameter.first; i + 1 < parameter.end && !file.token(i + 1).is("="); ++i) {
+    type += std::string(file.token(i).text) + " ";
+  }
+  return type;
+}
+
 // "TORCH_MODULE(Net);": the functions that a macro makes have its line, and hand on what they are given.
 bool is_of_macro(const CppFile& file, int line) {
   const auto& tokens = file.tokens();
@@ -329,6 +343,7 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
       add_place(callable, {&file, name}, values);
     }
   }
+  if (std::string type; is_plain && file.is_declaration(name, &type) && is_one_number(type)) return;
   for (const auto target : targets_of(file, left)) values.insert(target);
 }
 
@@ -482,7 +497,8 @@ void ValueFlow::follow_call(const CppFile& file, std::size_t called, const std::
     for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
       const bool is_it = mentions(file, arguments[i], values) || (is_origin && is_computed(file, arguments[i]));
       const auto parameter = name_of_parameter(home, parameters[i]);
-      if (is_it && !parameter.empty()) names.insert(parameter);
+      if (is_it && !parameter.empty() && !is_one_number(type_of_parameter(home, parameters[i])))
+        names.insert(parameter);
     }
     if (!names.empty()) follow(function, 0, names, depth + 1);
   }

@@ -43,6 +43,8 @@ INSTANTIATE_TEST_SUITE_P(
                            "for (auto i = from; i < losses_.size(); ++i) show(i);",
                            "std::size_t most_ = 32;"),
                    unbounded, kLosses},
+        SourceCase{"its length is where a loop begins that asks for each",
+                   trainer("for (auto i = losses_.size(); i-- > 0;) show(get<Loss>(i));"), unbounded, kLosses},
         SourceCase{"its length chooses how many go",
                    trainer("const auto old = losses_.size() > 32 ? losses_.size() - 32 : 0;\n"
                            "if (old > 0) losses_.pop_front();"),

@@ -77,6 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
                                cache_with("at::rand(4), weight", "weights_.push_back(Weight{weight});",
                                           "long key_ = 0;\n std::vector<Weight> weights_;"),
                                unbounded, kValues},
+                    SourceCase{"computed from it",
+                               cache_with("at::rand(4), 0.5",
+                                          "const double mean = t.mean().item<double>();\n"
+                                          "  weights_.push_back(Weight{mean});",
+                                          "long key_ = 0;\n std::vector<Weight> weights_;"),
+                               unbounded, kValues},
                     SourceCase{"that are tensors",
                                cache_with("at::rand(4), 0.5", "sums_ += t;  // keeps",
                                           "long key_ = 0;\n at::Tensor mean_, sums_;"),
