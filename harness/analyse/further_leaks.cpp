@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/analyse/gains.hpp"
+#include "harness/analyse/record_outcome.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
 
@@ -125,6 +126,33 @@ std::vector<Finding> of_tensors(const Recording& recording, int index) {
   return findings;
 }
 
+// The tensors on whose way from a root a container lies, where no trend tells of them.
+std::vector<Finding> tensors_behind(const Evidence& evidence, int container) {
+  const auto& recording = evidence.recording;
+  std::map<Device, Kept> kept;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type != SurvivorType::tensor || survivor.holder < 0 || !is_old(recording, survivor)) continue;
+    const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+    const bool has_settled = evidence.trends.of({Counter::live_bytes, survivor.device}).is_flat();
+    if (has_settled || !way_of(recording, holder).contains(container)) continue;
+    kept[survivor.device].survivors.push_back(&survivor);
+    kept[survivor.device].bytes += static_cast<double>(taken_bytes(survivor));
+  }
+  std::vector<Finding> findings;
+  for (const auto& [device, there] : kept) {
+    if (steps_kept(there.survivors) < kFewestEntries) continue;
+    const auto* example = example_of(there.survivors, Finding{});
+    const auto& holder = recording.holders.at(static_cast<std::size_t>(example->holder));
+    const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
+    auto finding = finding_of(recording, example->holder, kind_of(holder, *example), device, rate);
+    add_suspects(recording, there.survivors, finding);
+    finding.accounts_for = {{Counter::live_bytes, device}};
+    finding.what = fmt::format("{} of tensors stay of every step on average", format_bytes(rate));
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
 // At least: not of all that a container gained is it known what it takes.
 std::vector<Finding> of_host_memory(const Recording& recording, int index) {
   const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
@@ -178,6 +206,19 @@ bool is_proven_by_sources(const Holder& holder) {
 }
 
 }  // namespace
+
+bool tell_of_tensors(const Evidence& evidence, std::vector<Finding>& findings) {
+  const bool is_of_host_alone = findings.size() == 1 && findings.front().kind == Kind::host_heap &&
+                                findings.front().holder_index >= 0 && is_proven(findings.front());
+  if (!is_of_host_alone) return false;
+  const auto& holder = evidence.recording.holders.at(static_cast<std::size_t>(findings.front().holder_index));
+  if (holder.container < 0) return false;
+  auto found = tensors_behind(evidence, holder.container);
+  if (found.empty()) return false;
+  for (auto& finding : found) finding.structure = holder.structure;
+  findings = std::move(found);
+  return true;
+}
 
 std::vector<Finding> further_leaks(const Evidence& evidence, std::vector<Finding>& findings) {
   const auto& recording = evidence.recording;

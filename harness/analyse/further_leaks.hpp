@@ -9,6 +9,11 @@
 
 namespace stepleak {
 
+/// Where of a container that nothing ends only the host's memory was found to grow, and it keeps tensors of several
+/// recorded steps as well, whose bytes have not settled: these stand in its place, as where a ledger tells of them.
+/// They come now and then, and the heap shows what lies around them sooner. Whether there were any.
+[[nodiscard]] bool tell_of_tensors(const Evidence& evidence, std::vector<Finding>& findings);
+
 /// Leaks beside those that the findings name, which a ledger does not tell from them: its growth is theirs together. So
 /// only what a record pass proves is one: a container that nothing in the sources bounds, or that only what no step
 /// calls empties, which took entries in several of its steps, keeps tensors of its own or enough host memory, and lies

@@ -45,6 +45,9 @@ std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<con
 
 void add_further_leaks(const Evidence& evidence, std::vector<Finding>& findings) {
   if (evidence.recording.is_empty()) return;
+  if (tell_of_tensors(evidence, findings)) {
+    for (auto& finding : findings) complete(finding, evidence.recording);
+  }
   for (auto& finding : further_leaks(evidence, findings)) {
     complete(finding, evidence.recording);
     findings.push_back(std::move(finding));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "detectors/growth/growth_detector.hpp"
+#include "detectors/host_heap/host_heap_detector.hpp"
 #include "harness/analyse/trends.hpp"
 #include "tests/support/trace_builder.hpp"
 
@@ -100,6 +101,48 @@ TEST(FurtherLeaksTest, KnowsWhatElseGrewThoughNothingProvesThatItGoesOn) {
   EXPECT_TRUE(outcome_with(list_of(1, unknown, 300 * kRecorded)).unproven.empty());
   EXPECT_TRUE(outcome_with(list_of(1, unbounded, 600 * kRecorded)).unproven.empty());
   EXPECT_TRUE(outcome_with(list_of(0, unknown, 600 * kRecorded)).unproven.empty());
+}
+
+// A list of models, of which one comes in each 60th step: the heap grows by its objects, and tensors are in some of the
+// recorded steps' ones. `last_birth`: after which no tensor came.
+std::vector<Finding> told_of_models(std::int64_t last_birth, std::vector<std::int64_t> births) {
+  auto models = list_of(0, StructureType::unbounded, 2048 * kRecorded);
+  models.is_weighed = true;
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [=](auto step) { return kKept * (std::min(step, last_birth) / 60); })
+      .with({Counter::heap_bytes}, [](auto step) { return (1 << 20) + 2048 * step; })
+      .with_object({.type = "list", .name = "train.models", .length = 40})
+      .with_holder(models)
+      .with_holder(models)
+      .with_stack({{"train.py", 3, "step", "", FrameOwner::user}});
+  for (const auto step : births) {
+    Survivor kept{.type = SurvivorType::tensor, .birth_step = step, .storage = static_cast<std::uint64_t>(step)};
+    kept.bytes = kept.storage_bytes = kKept;
+    kept.holder = 1;
+    kept.stack = 0;
+    builder.with_survivor(kept);
+  }
+  const auto trace = builder.recorded(kRecorded).build();
+  const Trends trends(trace);
+  const Evidence evidence{trace, trends, trace.recording()};
+  auto findings = HostHeapDetector().detect(evidence);
+  EXPECT_EQ(findings.size(), 1U);
+  const bool are_told = tell_of_tensors(evidence, findings);
+  EXPECT_EQ(are_told, findings.front().kind != Kind::host_heap);
+  return findings;
+}
+
+TEST(FurtherLeaksTest, TellsOfTensorsInAContainerOfWhichTheHeapAloneTold) {
+  const auto told = told_of_models(kSteps, {260, 270});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told.front().kind, Kind::growth);
+  EXPECT_EQ(told.front().structure.type, StructureType::unbounded);
+  EXPECT_NEAR(told.front().bytes_per_step, 2.0 * kKept / told.front().explained_steps, 1);
+}
+
+TEST(FurtherLeaksTest, TellsOfNoTensorsThatHaveSettledOrAreOfOneStep) {
+  EXPECT_EQ(told_of_models(59, {260, 270}).front().kind, Kind::host_heap);
+  EXPECT_EQ(told_of_models(kSteps, {260}).front().kind, Kind::host_heap);
 }
 
 TEST(FurtherLeaksTest, NamesNoContainerTwice) {
