@@ -355,11 +355,13 @@ bool CppFile::is_bound(std::size_t token, std::string* type) const {
 // "bytes" of "int64_t most = 9, bytes = 0;".
 bool CppFile::is_further_declarator(std::size_t token, std::string* type) const {
   static constexpr std::array<std::string_view, 4> kAfter{";", "=", ",", "["};
+  constexpr std::size_t kMostTokens = 500;  // a generated table of names has thousands
   if (!this->token(token - 1).is(",") || !is_one_of(this->token(token + 1).text, kAfter)) return false;
   auto end = token - 1;  // of the first declarator
   for (auto i = end; i > 0; --i) {
     const auto& part = tokens_[i];
     if (part.is(";") || part.is("{") || part.is("}") || part.is(":")) break;
+    if (token - i > kMostTokens) return false;
     if (part.is("[") || (part.is("(") && !tokens_[i - 1].is("for"))) return false;
     if (part.is("(")) break;
     if (part.is(",") || part.is("=")) end = i;
