@@ -15,6 +15,7 @@
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/record_outcome.hpp"
+#include "harness/analyse/storage_growth.hpp"
 
 namespace stepleak {
 namespace {
@@ -180,15 +181,13 @@ bool is_within_a_tooth(const Trace& trace, const SeriesKey& key, const Trends& t
   return static_cast<double>(deepest_fall) >= trend.per_step * static_cast<double>(3 * trend.window);
 }
 
-// Whether bytes rise in blocks that are no more than before, and in more than one that is made anew: larger ones take
-// the place of others, as in a table of the best so far, or in one scratch buffer a layer. Sizes have an end in all
-// that is healthy; in a leak they rise alike, and go on.
-bool are_sizes_rising(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
+// Whether sizes grow, in more than one buffer that is made anew: larger ones take the place of others, as in a table of
+// the best so far, or in one scratch buffer a layer. Sizes have an end in all that is healthy; in a leak they rise
+// alike, and go on.
+bool may_sizes_end(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
   const auto judged = trends.judged();
-  const auto& trend = trends.of(key);
-  const bool is_of_sizes = key.counter == Counter::live_bytes && trend.period == 0 &&
-                           trends.of({Counter::live_blocks, key.device}).is_flat() &&
-                           is_growth_of_all_ages(trace, key.device, judged);
+  const bool is_of_sizes = key.counter == Counter::live_bytes && trends.of(key).period == 0 &&
+                           are_sizes_growing(trends, key.device) && is_growth_of_all_ages(trace, key.device, judged);
   return is_of_sizes && (!is_confirmed_twice(judged, policy) || is_decaying(values_of(trace, key, judged)));
 }
 
@@ -225,7 +224,7 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
       return "what it consists of has been cleared before";
     }
   }
-  if (are_sizes_rising(trace, key, trends, policy)) return "larger ones take the place of others";
+  if (may_sizes_end(trace, key, trends, policy)) return "larger ones take the place of others";
   if (is_within_a_tooth(trace, key, trends) && !is_confirmed_twice(judged, policy)) {
     return "it has come down by more than it rose";
   }

@@ -99,6 +99,25 @@ struct Kept {
   double bytes = 0;
 };
 
+// A finding for each device with tensors of several recorded steps. `holder_of`: by the largest of the newest of them,
+// the holder that is named where theirs is not known.
+template <typename HolderOf>
+std::vector<Finding> of_kept(const Recording& recording, const std::map<Device, Kept>& kept, HolderOf holder_of) {
+  std::vector<Finding> findings;
+  for (const auto& [device, there] : kept) {
+    if (steps_kept(there.survivors) < kFewestEntries) continue;
+    const auto& example = *example_of(there.survivors, Finding{});
+    const int index = holder_of(example);
+    const auto kind = kind_of(recording.holders.at(static_cast<std::size_t>(index)), example);
+    const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
+    auto finding = finding_of(recording, index, kind, device, rate);
+    add_suspects(recording, there.survivors, finding);
+    finding.what = what_of(finding);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
 // The tensors that lie in a container, on each device.
 std::vector<Finding> of_tensors(const Recording& recording, int index) {
   const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
@@ -114,16 +133,7 @@ std::vector<Finding> of_tensors(const Recording& recording, int index) {
     there.survivors.push_back(tensor);
     there.bytes += (own >= 0 ? 1 : share->second) * static_cast<double>(taken_bytes(*tensor));
   }
-  std::vector<Finding> findings;
-  for (const auto& [device, there] : kept) {
-    if (steps_kept(there.survivors) < kFewestEntries) continue;
-    const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
-    auto finding = finding_of(recording, index, kind_of(holder, *example_of(there.survivors, Finding{})), device, rate);
-    add_suspects(recording, there.survivors, finding);
-    finding.what = what_of(finding);
-    findings.push_back(std::move(finding));
-  }
-  return findings;
+  return of_kept(recording, kept, [index](const Survivor&) { return index; });
 }
 
 // The tensors on whose way from a root a container lies, where no trend tells of them.
@@ -138,17 +148,10 @@ std::vector<Finding> tensors_behind(const Evidence& evidence, int container) {
     kept[survivor.device].survivors.push_back(&survivor);
     kept[survivor.device].bytes += static_cast<double>(taken_bytes(survivor));
   }
-  std::vector<Finding> findings;
-  for (const auto& [device, there] : kept) {
-    if (steps_kept(there.survivors) < kFewestEntries) continue;
-    const auto* example = example_of(there.survivors, Finding{});
-    const auto& holder = recording.holders.at(static_cast<std::size_t>(example->holder));
-    const auto rate = there.bytes / static_cast<double>(recording.proof_steps());
-    auto finding = finding_of(recording, example->holder, kind_of(holder, *example), device, rate);
-    add_suspects(recording, there.survivors, finding);
-    finding.accounts_for = {{Counter::live_bytes, device}};
-    finding.what = fmt::format("{} of tensors stay of every step on average", format_bytes(rate));
-    findings.push_back(std::move(finding));
+  auto findings = of_kept(recording, kept, [](const Survivor& example) { return example.holder; });
+  for (auto& finding : findings) {
+    finding.accounts_for = {{Counter::live_bytes, finding.device}};
+    finding.what = fmt::format("{} of tensors stay of every step on average", format_bytes(finding.bytes_per_step));
   }
   return findings;
 }

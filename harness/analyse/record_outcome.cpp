@@ -9,6 +9,7 @@
 #include "harness/analyse/ages.hpp"
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/library_cache.hpp"
+#include "harness/analyse/storage_growth.hpp"
 #include "harness/analyse/suspects.hpp"
 
 namespace stepleak {
@@ -212,12 +213,6 @@ std::int64_t entries_of(const ObjectNode& container, const Holder& holder, const
   return static_cast<std::int64_t>(gained_rate(recording, holder) * static_cast<double>(recording.last_step()));
 }
 
-// Whether the bytes on a device rise in blocks that are no more than before.
-bool are_sizes_growing(const Evidence& evidence, Device device) {
-  return evidence.trends.of({Counter::live_bytes, device}).is_growing() &&
-         evidence.trends.of({Counter::live_blocks, device}).is_flat();
-}
-
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
@@ -238,7 +233,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     if (!is_bounded_some_time(evidence, finding)) return outcome;
     outcome.type = RecordOutcome::Type::filling;
     // One that takes no more entries has all its keys, and larger ones take the place of others.
-    if (!holder.is_of_sources && holder.gained_entries == 0 && are_sizes_growing(evidence, finding.device)) {
+    if (!holder.is_of_sources && holder.gained_entries == 0 && are_sizes_growing(evidence.trends, finding.device)) {
       outcome.type = RecordOutcome::Type::full;
       outcome.bound = container->length;
     }
@@ -340,7 +335,7 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
   const bool is_of_a_graph = finding.counted == Counted::autograd_nodes || finding.count_per_step <= 0;
   if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;
   const bool are_blocks = finding.counted == Counted::blocks && finding.kind != Kind::growing_buffer;
-  const bool is_counted = finding.count_per_step > 0 || are_sizes_growing(evidence, finding.device);
+  const bool is_counted = finding.count_per_step > 0 || are_sizes_growing(evidence.trends, finding.device);
   if (!are_blocks || !is_counted || !is_long_enough(evidence, {Counter::live_bytes, finding.device})) return false;
   return old_blocks(evidence.recording, finding.device).empty() || is_newest_of_variable(evidence.recording, finding);
 }

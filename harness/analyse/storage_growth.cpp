@@ -109,6 +109,10 @@ void add_holder_of_others(const Recording& recording, Device device, Finding& fi
 
 }  // namespace
 
+bool are_sizes_growing(const Trends& trends, Device device) {
+  return trends.of({Counter::live_bytes, device}).is_growing() && trends.of({Counter::live_blocks, device}).is_flat();
+}
+
 std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
   std::vector<StorageGrowth> growths;
   const auto devices = evidence.trace.devices();

@@ -29,6 +29,9 @@ struct StorageGrowth {
   Cause cause = Cause::unknown;
 };
 
+/// Whether the bytes on a device rise in blocks that are no more than before.
+[[nodiscard]] bool are_sizes_growing(const Trends& trends, Device device);
+
 /// One entry a device whose live bytes (or, at the host, live tensors) grow; the most bytes first.
 [[nodiscard]] std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence);
 

@@ -31,8 +31,10 @@ class LengthReader {
     if (before.is("%") || (after.is("%") && !is_asked(file, value))) return std::nullopt;
     const bool is_left = is_one_of(after.text, kComparisons);
     if (is_left || is_one_of(before.text, kComparisons)) {
-      const auto chosen = chosen_number(file, is_left ? value.first : value.first - 2);
-      if (chosen > 0) return depth == kMostReads ? std::nullopt : without_bound(handed_on(file, chosen, depth));
+      const auto first = is_left ? value.first : value.first - 2;
+      if (only_chooses(file, first)) {
+        return depth == kMostReads ? std::nullopt : without_bound(handed_on(file, first, depth));
+      }
       return compared(file, value.first, is_left ? value.end + 1 : value.first - 2);
     }
     if (depth == kMostReads) return std::nullopt;
@@ -54,21 +56,21 @@ class LengthReader {
     return test;
   }
 
-  // Where the expression begins, if a comparison that begins at a token only chooses one of two numbers that it stands
-  // for: "size() > most ? size() - most : 0" does nothing by itself. 0: it does not.
-  [[nodiscard]] static std::size_t chosen_number(const CppFile& file, std::size_t first) {
+  // Whether a comparison that begins at a token only chooses one of two numbers that its expression stands for: "size()
+  // > most ? size() - most : 0" does nothing by itself.
+  [[nodiscard]] static bool only_chooses(const CppFile& file, std::size_t first) {
     const auto& before = file.token(first - 1);
-    if (!before.is("return") && !before.is("=")) return 0;
+    if (!before.is("return") && !before.is("=")) return false;
     bool is_chosen = false;
     for (auto i = first; i < file.tokens().size() && !file.token(i).is(";"); ++i) {
       const auto& token = file.token(i);
       is_chosen = is_chosen || token.is("?");
-      if (token.is("&&") || token.is("||") || token.is("{") || token.is("=")) return 0;
+      if (token.is("&&") || token.is("||") || token.is("{") || token.is("=")) return false;
       if (is_chosen && token.is("(") && file.token(i - 1).is_name() && !is_one_of(file.token(i - 1).text, kLengths)) {
-        return 0;
+        return false;
       }
     }
-    return is_chosen ? first : 0;
+    return is_chosen;
   }
 
   // Over the object that is asked, parentheses and casts around it.

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "detectors/attached_activation/attached_activation_detector.hpp"
 #include "detectors/growing_buffer/growing_buffer_detector.hpp"
@@ -386,6 +387,15 @@ TEST(HostHeapDetectorTest, DetectsMappedMemoryThatMallocDoesNotHandOut) {
   EXPECT_TRUE(kinds_of(with_mapped(0)).empty());
 }
 
+// What the first of all detectors says that says anything.
+Finding first_finding(Trace trace) {
+  const Analysed analysed(std::move(trace));
+  for (const auto& detector : all_detectors()) {
+    for (const auto& finding : analysed.findings(*detector)) return finding;
+  }
+  return {};
+}
+
 // A heap that grows by 2 KiB a step, and native allocations of so many bytes that the recorded steps left.
 Finding witnessed_by(std::int64_t bytes, std::int64_t every) {
   TraceBuilder builder(kSteps);
@@ -401,11 +411,7 @@ Finding witnessed_by(std::int64_t bytes, std::int64_t every) {
                            .storage_bytes = bytes,
                            .stack = 0});
   }
-  const Analysed trace(builder.build());
-  for (const auto& detector : all_detectors()) {
-    for (const auto& finding : trace.findings(*detector)) return finding;
-  }
-  return {};
+  return first_finding(builder.build());
 }
 
 TEST(HostHeapDetectorTest, NamesWhereTheBetterPartOfTheHeapWasAllocated) {
@@ -431,11 +437,7 @@ Finding with_buffer(std::int64_t growth, std::int64_t bytes) {
       .with_holder({.held = 0, .container = 0})
       .with_holder({.held = 1, .buffer_bytes = bytes, .buffer_growth = growth})
       .recorded(kRecorded);
-  const Analysed trace(builder.build());
-  for (const auto& detector : all_detectors()) {
-    for (const auto& finding : trace.findings(*detector)) return finding;
-  }
-  return {};
+  return first_finding(builder.build());
 }
 
 TEST(HostHeapDetectorTest, NamesTheBufferThatGrewAsTheHeapDid) {
@@ -460,11 +462,7 @@ Finding with_buffer_beside_blocks(double blocks_per_step) {
       .with_holder(
           {.held = 0, .container = 0, .gained_blocks = std::llround(blocks_per_step * kRecorded), .is_weighed = true})
       .recorded(kRecorded);
-  const Analysed trace(builder.build());
-  for (const auto& detector : all_detectors()) {
-    for (const auto& finding : trace.findings(*detector)) return finding;
-  }
-  return {};
+  return first_finding(builder.build());
 }
 
 TEST(HostHeapDetectorTest, NamesNoBufferForBlocksThatLieInNone) {
@@ -485,11 +483,7 @@ Finding with_weighed(const Holder& first, const Holder& second, std::int64_t hea
     holder.structure.type = StructureType::unbounded;
     builder.with_holder(std::move(holder));
   }
-  const Analysed trace(builder.recorded(kRecorded).build());
-  for (const auto& detector : all_detectors()) {
-    for (const auto& finding : trace.findings(*detector)) return finding;
-  }
-  return {};
+  return first_finding(builder.recorded(kRecorded).build());
 }
 
 constexpr std::int64_t kBetterPart = 1500 * kRecorded;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
 
 #include "detectors/growth/growth_detector.hpp"
 #include "tests/support/analysed.hpp"
