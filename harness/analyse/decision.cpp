@@ -40,10 +40,9 @@ bool has_fallen(const std::vector<std::int64_t>& values) {
 
 // A line that rises by twice as much as a level trembles lies above it from the half of the steps on, whatever chance
 // does: the rank test of has_upward_trend() sees that.
-double noise_of(const std::vector<std::int64_t>& values) {
-  const auto settled = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
-  const auto [lowest, highest] = std::minmax_element(settled, values.end());
-  return 2 * static_cast<double>(*highest - *lowest) / static_cast<double>(values.end() - settled);
+double noise_of(std::span<const std::int64_t> settled) {
+  const auto [lowest, highest] = std::minmax_element(settled.begin(), settled.end());
+  return 2 * static_cast<double>(*highest - *lowest) / static_cast<double>(settled.size());
 }
 
 // Whether it moved only in steps in which the bytes of some device did, which have stood still for half of all steps:
@@ -88,6 +87,12 @@ bool has_come_to_rest(const Trace& trace, const std::vector<Device>& devices, co
                      [&](const Device& device) { return blocks_alive_of(trace, device, newest) == 0; });
 }
 
+// Whether what may be noise has gone on for twice as long as what cannot be, or until the last look that a record pass
+// can follow.
+bool is_confirmed_twice(StepRange judged, const Policy& policy) {
+  return judged.count() >= 2 * policy.leak_steps || judged.last >= policy.last_to_record();
+}
+
 // The cohorts are the second witness of live bytes. Where all of the middle have died, and the ledger comes down now
 // and then, what moves it is young: sizes that vary, or one buffer that is reborn (its block count is flat and its
 // bytes rise). Where some of the middle live on, but what has lived for long dies all the same, as where entries are
@@ -106,25 +111,32 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
     return is_young(device) || are_old_dying(trace, device, judged);
   };
   const bool are_bytes = key.counter == Counter::live_bytes;
+  const std::span<const std::int64_t> all(values);
   const SeriesKey blocks{Counter::live_blocks, key.device};
   const bool are_blocks_flat = are_bytes && trends.of(blocks).is_flat();
   // The tooth of something large hides in the bytes what small blocks add to them.
   const auto are_more_blocks = [&] {
     return are_bytes && !are_blocks_flat && has_upward_trend(values_of(trace, blocks, judged));
   };
-  const auto take_for_trembling = [&] {
+  const auto take_for_trembling = [&](std::span<const std::int64_t> settled) {
     state = TrendState::flat;
-    if (are_bytes) ledger.noise = noise_of(values);
+    if (are_bytes) ledger.noise = noise_of(settled);
   };
   if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && !are_more_blocks()) {
     if (std::all_of(devices.begin(), devices.end(), is_young)) {
       state = TrendState::flat;
     } else if (judged.count() >= policy.leak_steps &&
                (std::all_of(devices.begin(), devices.end(), is_renewed) || are_blocks_flat)) {
-      take_for_trembling();
+      take_for_trembling(all.subspan(all.size() / 4));
     }
   }
-  if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) take_for_trembling();
+  if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) {
+    take_for_trembling(all.subspan(all.size() / 4));
+  }
+  const bool is_long = judged.last >= Policy{}.last_to_record() && is_confirmed_twice(judged, policy);
+  if (state == TrendState::undecided && is_long && has_levelled_off(values)) {
+    take_for_trembling(all.subspan(all.size() / 2));
+  }
   if (state == TrendState::undecided && !are_bytes && has_moved_with_bytes(trace, values, trends)) {
     state = TrendState::flat;
   }
@@ -159,12 +171,6 @@ bool is_pinned_rising(const Trace& trace, const Trends& trends) {
   const auto settled = values.begin() + std::ssize(values) / 4;
   const auto later = settled + (values.end() - settled) / 2;
   return trends.of(key).is_growing() || values.back() > *std::min_element(settled, later);
-}
-
-// Whether what may be noise has gone on for twice as long as what cannot be, or until the last look that a record pass
-// can follow.
-bool is_confirmed_twice(StepRange judged, const Policy& policy) {
-  return judged.count() >= 2 * policy.leak_steps || judged.last >= policy.last_to_record();
 }
 
 // Whether bytes rise by less than they fell at once: by the tooth of something that varies, such as the sequences of

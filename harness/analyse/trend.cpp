@@ -305,6 +305,36 @@ bool has_paused(Values values, double per_step) {
   return rise < kShare * per_step * static_cast<double>(newest);
 }
 
+bool has_levelled_off(Values values) {
+  constexpr std::int64_t kFewest = 7;
+  constexpr std::int64_t kSlower = 3;
+  struct Rises {
+    std::int64_t steps = 0;
+    std::int64_t sum = 0;
+    std::int64_t highest = 0;
+  };
+  Rises early;
+  Rises late;
+  const auto settled = values.size() / 8;
+  if (settled == 0) return false;
+  auto level = *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(settled));
+  auto last_rise = settled;
+  std::size_t longest_pause = 1;
+  for (auto i = settled; i < values.size(); ++i) {
+    if (values[i] <= level) continue;
+    auto& half = 2 * i < values.size() ? early : late;
+    half.steps += 1;
+    half.sum += values[i] - level;
+    half.highest = std::max(half.highest, values[i] - level);
+    level = values[i];
+    longest_pause = std::max(longest_pause, i - last_rise);
+    last_rise = i;
+  }
+  const auto silence = values.size() - 1 - last_rise;
+  return early.steps >= kFewest && early.steps >= kSlower * late.steps &&
+         early.sum - early.highest >= kSlower * late.sum && silence >= std::max(settled, longest_pause);
+}
+
 bool has_upward_trend(Values values) {
   constexpr std::size_t kParts = 16;
   const auto settled = values.subspan(values.size() / 4);

@@ -72,6 +72,14 @@ inline constexpr double kSlowestPart = 0.4;
 /// some ledgers are apart.
 [[nodiscard]] bool has_paused(std::span<const std::int64_t> values, double per_step);
 
+/// Whether a series that filled has come to its level: between its first eighth and its half it reached a new maximum
+/// in seven steps at least, by three times as much in all, and in three times as many steps, as in the second half; and
+/// none came in the newest eighth, nor for as long as it ever waited for one before. A line rises by 1.3 times as much
+/// in the second half, the square root of the steps by 0.8 and their logarithm by half. Where nine steps are expected
+/// by chance, fewer than three are seen in one of 160 runs (Poisson). The highest single rise of the first half does
+/// not count: what is made once.
+[[nodiscard]] bool has_levelled_off(std::span<const std::int64_t> values);
+
 /// Whether values rise by more than chance would have it: the Mann-Kendall test (Mann 1945, Kendall 1975), one-sided at
 /// 5 %, over the means of sixteen equal parts of the last three quarters.
 [[nodiscard]] bool has_upward_trend(std::span<const std::int64_t> values);

@@ -596,6 +596,25 @@ TEST(JudgeTest, TakesACacheForFullThatMeetsNoNewKeyForAQuarterOfALongRun) {
   EXPECT_NE(next_with(740, StructureType::keyed, 64), Next::clean);
 }
 
+// A table of samples that are drawn at random, as in TrendTest, at the last look that a record pass can follow.
+TEST(JudgeTest, TakesWhatHasLevelledOffInALongRunForFull) {
+  const auto decided_after = [](std::int64_t steps, double fading) {
+    const auto filled = [=](std::int64_t step) {
+      return std::lround(500 * (1 - std::exp(-static_cast<double>(step) / fading)));
+    };
+    const auto trace = TraceBuilder(steps)
+                           .with(kBytes, [=](auto step) { return 4096 + 64 * filled(step); })
+                           .with({Counter::live_blocks}, [=](auto step) { return 40 + filled(step); })
+                           .build();
+    return Analysed(trace).decision();
+  };
+  const auto decision = decided_after(Policy{}.last_to_record(), 125);
+  EXPECT_EQ(decision.next, Next::clean);
+  EXPECT_GT(decision.limit.bytes_per_step, 1);
+  EXPECT_NE(decided_after(Policy{}.last_to_record(), 400).next, Next::clean);
+  EXPECT_NE(decided_after(768, 125).next, Next::clean);
+}
+
 // Tensors of NumPy's memory: as such they are no blocks and no bytes.
 TEST(JudgeTest, LetsAFindingThatSaysNothingExplainNothing) {
   const Finding empty{.kind = Kind::detached_activation, .accounts_for = {kNodes, kHeap}};

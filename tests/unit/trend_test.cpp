@@ -161,6 +161,35 @@ TEST(DecayTest, SeesNoneInOneBufferThatGrowsByAPartOfItself) {
   }
 }
 
+TEST(LevelTest, IsReachedByWhatFillsAndNotByWhatGoesOn) {
+  const auto levels_off = [](const std::function<double(double)>& rule) {
+    return has_levelled_off(series(1024, [&](auto step) { return std::lround(rule(static_cast<double>(step))); }));
+  };
+  EXPECT_TRUE(levels_off([](double step) { return 500 * (1 - std::exp(-step / 125)); }));
+  EXPECT_FALSE(levels_off([](double step) { return 500 * (1 - std::exp(-step / 400)); }));  // still fills
+  EXPECT_FALSE(levels_off([](double step) { return step; }));
+  EXPECT_FALSE(levels_off([](double step) { return 1000 * std::log(step); }));
+  EXPECT_FALSE(levels_off([](double step) { return 1000 * std::sqrt(step); }));
+  EXPECT_FALSE(levels_off([](double step) { return std::floor(step / 150); }));
+  EXPECT_FALSE(levels_off([](double step) { return step + (step >= 400 ? 1e6 : 0); }));  // and something made once
+  EXPECT_FALSE(levels_off([](double step) { return std::min(step, 960.0); }));           // full, and hardly for long
+  EXPECT_FALSE(levels_off([](double) { return 1; }));
+  EXPECT_FALSE(has_levelled_off({}));
+}
+
+TEST(LevelTest, IsSeldomSeenInWhatGoesOnNowAndThen) {
+  std::mt19937 random(1);
+  const auto levels_off = [&](unsigned every) {
+    int count = 0;
+    for (int run = 0; run < 400; ++run) {
+      std::int64_t level = 0;
+      count += has_levelled_off(series(1024, [&](auto) { return level += random() % every == 0 ? 64 : 0; })) ? 1 : 0;
+    }
+    return count;
+  };
+  for (const unsigned every : {10, 20, 40, 60, 100}) EXPECT_LE(levels_off(every), 2) << every;
+}
+
 TEST(UpwardTrendTest, IsSeldomSeenInRandomLoadAndSeenInARiseBelowIt) {
   std::mt19937 random(1);
   const auto alarms = [&](std::int64_t rise) {
