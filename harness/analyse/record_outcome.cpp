@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/analyse/ages.hpp"
+#include "harness/analyse/gains.hpp"
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/library_cache.hpp"
 #include "harness/analyse/storage_growth.hpp"
@@ -338,6 +339,23 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
   const bool is_counted = finding.count_per_step > 0 || are_sizes_growing(evidence.trends, finding.device);
   if (!are_blocks || !is_counted || !is_long_enough(evidence, {Counter::live_bytes, finding.device})) return false;
   return old_blocks(evidence.recording, finding.device).empty() || is_newest_of_variable(evidence.recording, finding);
+}
+
+bool is_outweighed(const Recording& recording, const Finding& finding, const std::vector<Finding>& findings) {
+  const auto holder_of = [&](const Finding& known) {
+    return known.holder_index < 0 ? nullptr : &recording.holders.at(static_cast<std::size_t>(known.holder_index));
+  };
+  const auto* own = holder_of(finding);
+  const bool is_full = own != nullptr && own->container >= 0 && !own->is_of_sources && own->gained_entries == 0 &&
+                       !has_no_known_end(own->structure);
+  if (!is_full) return false;
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& other) {
+    const auto* holder = holder_of(other);
+    if (!other.has_gained || holder == nullptr || !has_no_known_end(holder->structure)) return false;
+    const auto gained = static_cast<double>(holder->gained_bytes + holder->gained_block_bytes);
+    return holder->gained_entries >= kFewestEntries &&
+           gained > finding.bytes_per_step * static_cast<double>(recording.steps);
+  });
 }
 
 bool is_proven(const Finding& finding) {

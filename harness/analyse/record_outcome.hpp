@@ -58,6 +58,12 @@ struct RecordOutcome {
 /// stand before another that tells of what did.
 [[nodiscard]] bool is_refuted(const Evidence& evidence, const Finding& finding);
 
+/// Whether a finding's container has a known end and got no entry in the recorded steps, so that only what takes the
+/// place of old ones can have grown, while another's, of which no end is known, gained more bytes. It would stand
+/// before that, and wait for it.
+[[nodiscard]] bool is_outweighed(const Recording& recording, const Finding& finding,
+                                 const std::vector<Finding>& findings);
+
 /// Whether a record pass proves that a finding's container grows without a bound: nothing bounds it, or it passed the
 /// bound that is declared, and survivors of two of its steps at least are in it; or, of host memory, it gained the
 /// better part of what these left. So it does where survivors of two steps are in cycles to which nothing leads: a

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/further_leaks.hpp"
@@ -38,6 +40,8 @@ std::vector<Finding> findings_of(const Evidence& evidence, const std::vector<con
       refuted != findings.begin()) {
     findings.erase(refuted, findings.end());
   }
+  const auto all = findings;
+  std::erase_if(findings, [&](const Finding& finding) { return is_outweighed(evidence.recording, finding, all); });
   findings = narrowed(findings);
   for (auto& finding : findings) complete(finding, evidence.recording);
   return findings;
@@ -207,6 +211,35 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   return notes;
 }
 
+// Of what moves too irregularly to be called growing no detector tells: which container took what stayed of the newest
+// steps that were recorded, one that took more entries first.
+std::vector<std::string> notes_of_containers(const Trace& trace) {
+  const auto& recording = trace.recording();
+  std::map<int, std::int64_t> held_bytes;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.holder >= 0 && is_old(recording, survivor)) held_bytes[survivor.holder] += taken_bytes(survivor);
+  }
+  const Holder* told = nullptr;
+  std::pair<bool, std::int64_t> told_rank;
+  for (const auto& [index, bytes] : held_bytes) {
+    const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
+    const std::pair rank(holder.gained_entries > 0, bytes);
+    if (holder.container < 0 || (told != nullptr && rank <= told_rank)) continue;
+    told = &holder;
+    told_rank = rank;
+  }
+  if (told == nullptr) return {};
+  const auto count = told->gained_entries;
+  const auto taken = count > 0 ? fmt::format("{} {}", count, count == 1 ? "entry" : "entries")
+                               : "new entries in the place of old ones";
+  const auto line =
+      told->kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", told->kept_by.file, told->kept_by.line);
+  const auto structure = structure_text(told->structure);
+  return {fmt::format("what moves it may be {}: it took {} in the steps {} to {}, which were recorded{}{}",
+                      path_text(recording.objects, *told), taken, recording.pass.first_step, recording.last_step(),
+                      line, structure.empty() ? "" : ", and is " + structure)};
+}
+
 // Whether a container gained what the heap did, or nodes of every recorded step stay, which on a GPU are counted in no
 // other steps; and nothing is known that would end that.
 bool is_witness(const Finding& finding) {
@@ -358,6 +391,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
     case Next::inconclusive:
       result.verdict = Verdict::inconclusive;
       result.reason = judgement.decision.reason;
+      result.notes = notes_of_containers(record.trace);
       return;
     case Next::more_steps:
       break;
@@ -377,6 +411,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   if (judgement.trends != nullptr && (judgement.decision.next == Next::leak || steps >= policy.clean_steps)) {
     const Evidence evidence{record.trace, *judgement.trends, record.trace.recording()};
     result.notes = notes_of_growth(findings_of(evidence, detectors));
+    if (result.notes.empty()) result.notes = notes_of_containers(record.trace);
   }
 }
 

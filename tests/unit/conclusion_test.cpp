@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "detectors/detectors.hpp"
 #include "tests/support/trace_builder.hpp"
@@ -114,6 +117,44 @@ std::string reason_with_nodes(const std::function<std::int64_t(std::int64_t)>& n
 TEST(ConclusionTest, SaysWhereEachStepComputesMoreThanTheOneBefore) {
   EXPECT_NE(reason_with_nodes([](auto step) { return 2 * step; }).find("by 2 autograd nodes"), std::string::npos);
   EXPECT_EQ(reason_with_nodes([](auto) { return 40; }).find("autograd nodes"), std::string::npos);
+}
+
+// A table that still meets new keys when the budget ends; a step in the record pass left a tensor in it, or none did.
+std::vector<std::string> notes_of_table(bool is_kept) {
+  TraceBuilder builder(1024);
+  builder
+      .with({Counter::live_bytes},
+            [](auto step) { return 4096 + 64 * std::lround(500 * (1 - std::exp(-static_cast<double>(step) / 400))); })
+      .recorded(18)
+      .with_object({.type = "dict", .name = "masks.table", .length = 23})
+      .with_holder(
+          {.held = 0,
+           .container = 0,
+           .kept_by = {.file = "masks.py", .line = 14},
+           .structure = {.type = StructureType::keyed, .file = "masks.py", .line = 13, .text = "if n not in table:"},
+           .gained_entries = 1});
+  builder.with_survivor({.type = SurvivorType::tensor,
+                         .birth_step = is_kept ? 1010 : 1024,
+                         .identity = 1,
+                         .storage = 1,
+                         .bytes = 64,
+                         .storage_bytes = 64,
+                         .holder = 0});
+  RunRecord record;
+  record.trace = builder.build();
+  record.trace.add_look({});
+  const auto result = conclude(record, {});
+  EXPECT_NE(result.reason.find("live_bytes@cpu has not settled"), std::string::npos) << result.reason;
+  return result.notes;
+}
+
+TEST(ConclusionTest, NamesTheContainerThatMayMoveWhatHasNotSettled) {
+  const auto notes = notes_of_table(true);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0],
+            "what moves it may be masks.table (dict, len 23): it took 1 entry in the steps 1007 to 1024, which were "
+            "recorded, kept by masks.py:14, and is filled once a key by masks.py:13  if n not in table");
+  EXPECT_TRUE(notes_of_table(false).empty());
 }
 
 }  // namespace

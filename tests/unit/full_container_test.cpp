@@ -8,8 +8,10 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "detectors/growth/growth_detector.hpp"
+#include "harness/analyse/record_outcome.hpp"
 #include "tests/support/analysed.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/synthetic_run.hpp"
@@ -246,6 +248,31 @@ TEST(FullContainerTest, HasStoppedWhereObjectsTakeThePlaceOfOthers) {
   };
   EXPECT_EQ(outcome_of_entries(220), RecordOutcome::Type::contradicted);
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
+}
+
+// A table that is full, beside a list that takes four numbers a step, both weighed over 18 recorded steps.
+TEST(FullContainerTest, IsOutweighedByOneThatTakesEntries) {
+  const auto is_outweighed_by = [](std::int64_t own_entries, Holder list, bool has_gained) {
+    Recording recording{.steps = 18};
+    recording.holders = {{.held = 0,
+                          .container = 0,
+                          .structure = {.type = StructureType::bounded, .bound = 120},
+                          .gained_entries = own_entries},
+                         std::move(list)};
+    const Finding own{.kind = Kind::growth, .bytes_per_step = 24, .holder_index = 0};
+    const Finding other{.kind = Kind::host_heap, .holder_index = 1, .has_gained = has_gained};
+    return is_outweighed(recording, own, {own, other});
+  };
+  const Holder list{.held = 1, .container = 1, .gained_entries = 72, .gained_block_bytes = 2304};
+  EXPECT_TRUE(is_outweighed_by(0, list, true));
+  EXPECT_FALSE(is_outweighed_by(2, list, true));
+  EXPECT_FALSE(is_outweighed_by(0, list, false));
+  auto other = list;
+  other.gained_block_bytes = 400;
+  EXPECT_FALSE(is_outweighed_by(0, other, true));
+  other = list;
+  other.structure.type = StructureType::bounded;
+  EXPECT_FALSE(is_outweighed_by(0, other, true));
 }
 
 }  // namespace
