@@ -50,6 +50,38 @@ TEST(MappingsTest, CountsWhatCanBeWritten) {
   ::munmap(reserved, kBytes);
 }
 
+// As code that is generated for a new shape.
+TEST(MappingsTest, LeavesOutWhatCanBeExecuted) {
+  Mappings mappings;
+  const auto of_malloc = std::int64_t{0};
+  const auto before = mappings.bytes(process_pages(), of_malloc).writable;
+  const auto rights = PROT_READ | PROT_WRITE;
+  void* code = ::mmap(nullptr, kBytes, rights | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EQ(mappings.bytes(process_pages(), of_malloc).writable, before);
+  void* data = ::mmap(nullptr, kBytes, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EQ(mappings.bytes(process_pages(), of_malloc).writable - before, static_cast<std::int64_t>(kBytes));
+  ::munmap(code, kBytes);
+  ::munmap(data, kBytes);
+  EXPECT_EQ(mappings.bytes(process_pages(), of_malloc).writable, before);
+}
+
+TEST(MappingsTest, ReadsTheListWhereMallocDidNotMapWhatWasMapped) {
+  constexpr auto kMore = static_cast<std::int64_t>(kBytes);
+  Mappings mappings;
+  auto pages = process_pages();
+  const auto before = mappings.bytes(pages, 0).writable;
+  const auto map_more = [&] {
+    pages.mapped += kMore;
+    pages.data += kMore;
+  };
+  map_more();
+  EXPECT_EQ(mappings.bytes(pages, kMore).writable - before, kMore);  // taken from the numbers
+  map_more();
+  EXPECT_EQ(mappings.bytes(pages).writable - before, 2 * kMore);
+  map_more();
+  EXPECT_EQ(mappings.bytes(pages, 2 * kMore).writable, before);  // from the list: of two one was malloc's
+}
+
 TEST(MappingsTest, LeavesOutWhatWeKeepOurselves) {
   Mappings mappings;
   const auto before = bytes_of(mappings);

@@ -3,7 +3,7 @@
 
 #include "harness/probes/host/host_probe.hpp"
 
-#include <utility>
+#include <optional>
 
 #include "harness/base/process_pages.hpp"
 
@@ -32,9 +32,7 @@ void HostProbe::read(Moment moment, std::span<std::int64_t> row) {
     return;
   }
   const auto heap = heap_.is_seen() ? heap_.bytes() : HeapBytes{};
-  // An arena that grows within what it has reserved makes more of the same mapping writable, which `data` tells.
-  if (std::exchange(of_malloc_, heap.mapped) != heap.mapped) mappings_.check();
-  const auto mapped = mappings_.bytes(pages);
+  const auto mapped = mappings_.bytes(pages, sees_mapped_ ? std::optional(heap.mapped) : std::nullopt);
   row[0] = pages.resident;
   row[1] = shared_ = mapped.shared;
   if (heap_.is_seen()) row[2] = heap.in_use;

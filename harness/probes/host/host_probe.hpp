@@ -33,8 +33,7 @@ class HostProbe final : public SampledProbe {
   HostHeap heap_;
   Mappings mappings_;
   bool sees_mapped_;
-  std::int64_t shared_ = 0;     // at the last reading
-  std::int64_t of_malloc_ = 0;  // mapped, at the last reading
+  std::int64_t shared_ = 0;  // at the last reading
 };
 
 }  // namespace stepleak

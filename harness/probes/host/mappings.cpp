@@ -26,7 +26,8 @@ void add_line(std::string_view line, MappedBytes& bytes) {
   const auto size = static_cast<std::int64_t>(to - from);
   if (names(line, " /dev/shm/")) {
     bytes.shared += size;
-  } else if (rights[1] == 'w' && !names(line, " [stack]") && (!names(line, " /dev/") || names(line, " /dev/zero"))) {
+  } else if (rights[1] == 'w' && rights[2] != 'x' && !names(line, " [stack]") &&
+             (!names(line, " /dev/") || names(line, " /dev/zero"))) {
     bytes.writable += size;
   }
 }
@@ -50,13 +51,16 @@ MappedBytes read_mappings() {
 
 }  // namespace
 
-MappedBytes Mappings::bytes(const ProcessPages& pages) {
+MappedBytes Mappings::bytes(const ProcessPages& pages, std::optional<std::int64_t> of_malloc) {
   const auto last = std::exchange(pages_, pages);
   const auto more = pages.data - last.data;
   // Without a new mapping, what became writable was mapped before.
   const bool is_private = pages.mapped == last.mapped || pages.mapped - last.mapped == more;
   const bool is_unsure = std::exchange(is_to_check_, false) && pages.data == 0;
-  if (std::exchange(is_known_, true) && is_private && !is_unsure) {
+  taken_ += more;
+  bool is_mallocs = true;
+  if (of_malloc) is_mallocs = std::exchange(taken_, 0) == *of_malloc - std::exchange(of_malloc_, *of_malloc);
+  if (std::exchange(is_known_, true) && is_private && is_mallocs && !is_unsure) {
     bytes_.writable += more;
   } else {
     bytes_ = read_mappings();
