@@ -104,6 +104,19 @@ std::vector<Py_ssize_t> lengths_of(const py::list& objects) {
   return lengths;
 }
 
+std::vector<std::pair<std::size_t, Py_ssize_t>> free_places_of(const py::list& objects) {
+  std::vector<std::pair<std::size_t, Py_ssize_t>> found;
+  for (std::size_t at = 0; at < objects.size(); ++at) {
+    auto* list = PyList_GET_ITEM(objects.ptr(), static_cast<Py_ssize_t>(at));
+    const auto length = PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
+    if (length == 0 || PyList_GET_ITEM(list, length - 1) != Py_None) continue;
+    Py_ssize_t free = 0;
+    for (Py_ssize_t i = 0; i < length; ++i) free += PyList_GET_ITEM(list, i) == Py_None ? 1 : 0;
+    found.emplace_back(at, free);
+  }
+  return found;
+}
+
 py::list untracked_referents(const py::tuple& objects, const py::tuple& exact_types) {
   const Kinds kinds(exact_types);
   std::unordered_set<PyObject*> seen;
@@ -169,6 +182,9 @@ PYBIND11_MODULE(_heap, module) {
              "Those among objects whose type is derived from one of `bases`, in their order.");
   module.def("lengths_of", &lengths_of, py::arg("objects"),
              "The true length of each list, dict or set, also of a derived class; -1 of everything else.");
+  module.def(
+      "free_places_of", &free_places_of, py::arg("objects"),
+      "Of each list whose last entry is None: its index among the objects, and how many of its entries are None.");
   module.def("untracked_referents", &untracked_referents, py::arg("objects"), py::arg("exact_types"),
              "What objects refer to, of exactly one of these types and not tracked by the collector; each once.");
   module.def("slots_holding", &slots_holding, py::arg("objects"), py::arg("bases"), py::arg("least"),

@@ -14,6 +14,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from holder_search import STEPS, Keeper, appended, search
@@ -302,3 +303,17 @@ def test_states_end_with_the_groups_that_a_test_may_cease_to_add(
     gc.unfreeze()
     structure = holders.search(addresses, {str(file): set()}, STEPS)["holders"][0]["structure"]
     assert (structure["kind"], structure["text"]) == (kind, text)
+
+
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_list_that_was_made_with_all_its_places_gains_those_that_are_taken(is_filled: bool) -> None:
+    """Of memory that is NumPy's, to which no tensor of the allocator leads."""
+    root: Any = types.SimpleNamespace(rows=[np.zeros(64), *[None] * 99])
+    holders = HolderSearch(root, frame_locals)
+    holders.begin()
+    for i in range(STEPS):
+        root.rows[1 + i if is_filled else 0] = np.zeros(64)
+    holders.end()
+    found = [holder for holder in holders.search([], {}, STEPS)["holders"] if holder["gained_entries"] > 0]
+    assert [(h["gained_entries"], h["free_entries"]) for h in found] == [(STEPS, 99 - STEPS)][:is_filled]
+    assert all(STEPS * 512 < h["gained_bytes"] < 2 * STEPS * 512 and h["is_weighed"] for h in found)

@@ -144,7 +144,7 @@ def test_items_of_a_list_lie_apart_from_it() -> None:
     assert weigh([[] for _ in range(20)]) == Weight(0, GAINED, GAINED * 64, 0, is_complete=True)
 
 
-SMALL_OBJECTS = """
+MEASURED = """
 import ctypes, dataclasses, gc, math, sys
 
 from stepleak._limit import TimeLimit
@@ -156,6 +156,19 @@ count = ctypes.CDLL(None).mallinfo2
 count.restype = Counted
 ENTRIES = 2_000
 
+def measure(make):
+    older = [make(index) for index in range(1_000, 1_200)]
+    entries = [None] * ENTRIES
+    gc.collect()
+    before = count().uordblks
+    for index in range(ENTRIES):
+        entries[index] = make(10_000 + index)
+    gc.collect()
+    taken = (count().uordblks - before) / ENTRIES
+    weighed = weight_of_gain(entries, 16, TimeLimit(math.inf)).heap_bytes / 16
+    print(type(entries[0]).__name__, taken, weighed)
+"""
+SMALL_OBJECTS = """
 class Record:
     def __init__(self, index):
         self.index, self.both = index, (index, str(index))
@@ -180,28 +193,34 @@ for make in (
     Record, Slots, Wide, Asked, lambda i: Data(i, str(i), [i]), lambda i: {"index": i}, lambda i: lambda: i,
     lambda i: (i, float(i)), lambda i: ValueError(str(i)), lambda i: [i, [i]],
 ):
-    older = [make(index) for index in range(1_000, 1_200)]
-    entries = [None] * ENTRIES
-    gc.collect()
-    before = count().uordblks
-    for index in range(ENTRIES):
-        entries[index] = make(10_000 + index)
-    gc.collect()
-    taken = (count().uordblks - before) / ENTRIES
-    weighed = weight_of_gain(entries, 16, TimeLimit(math.inf)).heap_bytes / 16
-    print(type(entries[0]).__name__, taken, weighed)
+    measure(make)
+"""
+BORROWED = """
+import numpy, torch
+measure(lambda i: torch.from_numpy(numpy.zeros(100)))
 """
 
 
-def test_small_objects_weigh_what_malloc_takes_for_them() -> None:
-    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+def measured(makes: str, allocator: str) -> list[tuple[str, float, float]]:
+    """What malloc takes for each sort of object, in a process with this allocator of Python's, and what it weighs."""
+    environment = {**os.environ, "PYTHONMALLOC": allocator}
     done = subprocess.run(
-        [sys.executable, "-c", SMALL_OBJECTS], env=environment, text=True, capture_output=True, check=True
+        [sys.executable, "-c", MEASURED + makes], env=environment, text=True, capture_output=True, check=True
     )
-    weighed = [line.split() for line in done.stdout.splitlines()]
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return [(name, float(taken), float(weight)) for name, taken, weight in lines]
+
+
+def test_small_objects_weigh_what_malloc_takes_for_them() -> None:
+    weighed = measured(SMALL_OBJECTS, "malloc")
     assert len(weighed) == 10
     for name, taken, weight in weighed:
-        assert 0.9 * float(taken) <= float(weight) <= 1.02 * float(taken), name
+        assert 0.9 * taken <= weight <= 1.02 * taken, name
+
+
+def test_tensors_of_numpys_memory_weigh_what_malloc_takes_for_them() -> None:
+    ((_, taken, weight),) = measured(BORROWED, "pymalloc")
+    assert 0.9 * taken <= weight <= 1.02 * taken
 
 
 @pytest.mark.parametrize(

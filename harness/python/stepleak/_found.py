@@ -53,6 +53,7 @@ class Found:
     def __init__(
         self,
         growth: Callable[[Any], int],
+        is_as_long: Callable[[Any], bool],
         has_taken: Callable[[Any], bool],
         births: Births,
         grown: list[Any],
@@ -68,6 +69,7 @@ class Found:
         self.grown = grown
         self.doubtful: set[int] = set()
         self._growth = growth
+        self._is_as_long = is_as_long
         self._callbacks = callbacks
         self._has_taken = has_taken
         self._births = births
@@ -136,7 +138,7 @@ class Found:
         place = self._place_for(search, place, links, buffer, is_link=is_link)
         life = self._life_of(search)
         growth = self._growth(chain[-1]) if chain else NEW
-        container = self._judged(search, chain, life, growth, paths)
+        container = self._judged(search, chain, life, paths)
         if container.structure.kind in ("bounded", "reset") and (around := self._around(chain)) is not None:
             # Of ever more bounded ones what they are in is what grows, and of those that are taken out one by one.
             self.add(paths, search, buffer, weight, within=around, born=born)
@@ -179,7 +181,7 @@ class Found:
             self._keeping_nodes = len(self._holders)
         self._holders.append(holder | _gain_of(weight))
 
-    def _judged(self, search: Search, chain: list[Any], life: Life, growth: int, paths: Paths) -> Judged:
+    def _judged(self, search: Search, chain: list[Any], life: Life, paths: Paths) -> Judged:
         def are_lost(container: Any) -> bool:
             gained = max(0, self._growth(container))
             return are_keys_lost(container, gained, paths, self.grown, [chain, search.objects])
@@ -189,13 +191,14 @@ class Found:
         if 0 < search.shared < len(chain):
             # What leads there besides keeps it, whatever takes the place of what is before that.
             whole, variable, function = chain[min(search.shared, len(chain) - 2) :], "", ""
-        return judged(whole, self._code, variable, function, are_lost, is_as_long=growth == 0)
+        is_as_long = bool(chain) and self._is_as_long(chain[-1])
+        return judged(whole, self._code, variable, function, are_lost, is_as_long=is_as_long)
 
     def _is_replaced(self, search: Search, entry: int, chain: list[Any], paths: Paths) -> bool:
         """Whether an entry of a container that is full took the place of another one."""
         if id(search.objects[entry]) not in self._births.all:
             return False
-        return self._judged(search, chain, self._life_of(search), 0, paths).structure.kind == "bounded"
+        return self._judged(search, chain, self._life_of(search), paths).structure.kind == "bounded"
 
     def _registering(self) -> tuple[dict[str, Any], Structure]:
         """The only statement that registers a function to be called at exit, and what becomes of those."""

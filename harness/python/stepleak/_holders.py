@@ -13,7 +13,7 @@ import contextlib
 import gc
 import math
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from stepleak import _declared, _signal_errors, _tensors, scenario
@@ -25,7 +25,7 @@ from stepleak._folders import user_folders
 from stepleak._found import Found
 from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
-from stepleak._heap import instances_of, untracked_referents
+from stepleak._heap import free_places_of, instances_of, untracked_referents
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import CONTAINERS, code_of, holds_a, items_of, type_name
 from stepleak._paths import Paths
@@ -57,6 +57,8 @@ class HolderSearch:
         self._root = root
         self._read_locals = read_locals
         self._lengths: dict[int, int] = {}
+        self._free: dict[int, int] = {}
+        """Of each list that may have been made with all its places, by its `id`: how many of them were free."""
         self._exit_calls = 0
         self._garbage: Garbage | None = None
         self._births = Births()
@@ -72,18 +74,21 @@ class HolderSearch:
 
         Of none, if it takes longer.
         """
-        self._lengths, self._births, self._contents = {}, Births(), {}
+        self._lengths, self._free, self._births, self._contents = {}, {}, Births(), {}
         self._exit_calls, self._garbage = atexit._ncallbacks(), None
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
+        free: dict[int, int] = {}
         with contextlib.suppress(OutOfTimeError):
             self._buffers.begin(limit)
             for part in limit.parts(gc.get_objects()):
-                for container, length in _containers(part):
-                    lengths[id(container)] = length
+                containers, counted = _containers(part)
+                lengths.update(zip(map(id, containers), counted, strict=True))
+                free.update((id(containers[at]), places) for at, places in free_places_of(containers))
+                for container in containers:
                     if id(container) in self._doubtful:
                         self._contents[id(container)] = set(map(id, items_of(container)))
-            self._lengths = lengths
+            self._lengths, self._free = lengths, free
 
     def halfway(self) -> None:
         """Remembers what was born in the first half of the steps."""
@@ -134,13 +139,15 @@ class HolderSearch:
         with contextlib.suppress(OutOfTimeError):
             for part in limit.parts(objects):
                 tensors.update((_tensors.address_of(o), o) for o in _tensors.tensors_among(part))
-                grown_by_id.update((id(o), o) for o, length in _containers(part) if self._has_grown(o, length, most))
+                grown_by_id.update(
+                    (id(o), o) for o, length in zip(*_containers(part), strict=True) if self._has_grown(o, length, most)
+                )
             tensors |= self._using(blocks, list(tensors.values()))
             wanted = [*wanted, *(memory for memory in blocks if memory in tensors)]
         part = ()
         was_seen = not limit.is_over
         # What grew most first: the collector's own order follows addresses in places.
-        grown = sorted(grown_by_id.values(), key=lambda o: (self._lengths[id(o)] - length_of(o), type_name(o)))
+        grown = sorted(grown_by_id.values(), key=lambda o: (-self._growth(o), type_name(o)))
         del objects, grown_by_id
         buffers: list[Buffer] = []
         weights: dict[int, Weight] = {}
@@ -169,6 +176,7 @@ class HolderSearch:
         code = UserCode(folders, all_lines, entry=entry, limit=limit, apart=scenario.files_of_others())
         found = Found(
             self._growth,
+            self._is_as_long,
             self._has_taken,
             self._births,
             any_grown,
@@ -188,6 +196,7 @@ class HolderSearch:
             *buffers,
             *map(vars, buffers),
             self._lengths,
+            self._free,
             self._births,
             self._births.__dict__,
             self._contents,
@@ -211,7 +220,7 @@ class HolderSearch:
             if are_graphs_cyclic:
                 found.add_gradient(paths, tensors)
         # Megabytes, which are not the program's.
-        self._lengths, self._births, self._contents = {}, Births(), {}
+        self._lengths, self._free, self._births, self._contents = {}, {}, Births(), {}
         self._doubtful = found.doubtful
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}
@@ -240,27 +249,35 @@ class HolderSearch:
             weights[id(container)] = weight_of_gain(container, self._growth(container), limit, self._births.all)
 
     def _has_grown(self, container: Any, length: int, most: int) -> bool:
-        if length - self._lengths.get(id(container), length) < _FEWEST_ENTRIES or container is self._lengths:
+        is_longer = length - self._lengths.get(id(container), length) >= _FEWEST_ENTRIES
+        if not (is_longer or id(container) in self._free) or container is self._lengths or container is self._free:
             return False  # as of nearly all
         return _FEWEST_ENTRIES <= self._growth(container) < most
 
     def _growth(self, container: Any) -> int:
-        """Entries more than before; NEW of one that was not there."""
+        """Entries more than before, of a list that had free places those that were taken; NEW of one that was not
+        there."""
         before = None if id(container) in self._births.all else self._lengths.get(id(container))
         length = length_of(container)
         if before is None or (is_array_of_objects(container) and length != before):
             return NEW
+        if length == before and id(container) in self._free:
+            return max(0, self._free[id(container)] - sum(item is None for item in items_of(container)))
         return max(0, length - before)
 
+    def _is_as_long(self, container: Any) -> bool:
+        is_old = id(container) not in self._births.all
+        return is_old and length_of(container) <= self._lengths.get(id(container), -1)
 
-def _containers(objects: tuple[Any, ...]) -> Iterable[tuple[Any, int]]:
+
+def _containers(objects: tuple[Any, ...]) -> tuple[list[Any], list[int]]:
     """Those among objects, and the dicts of plain values and arrays of objects that these refer to (the collector does
-    not track them), each with its length.
+    not track them), with their lengths.
     """
     plain = untracked_referents(objects, (dict, *array_types()))
     found = instances_of(objects, CONTAINERS)
     found += [o for o in plain if (o if type(o) is dict else is_array_of_objects(o))]
-    return zip(found, lengths_of(found), strict=True)
+    return found, lengths_of(found)
 
 
 def _note_of(limit: TimeLimit, objects: int) -> str:

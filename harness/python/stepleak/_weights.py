@@ -32,6 +32,9 @@ from stepleak._unseen import array_type, base_of, own_contents_of
 
 _LARGEST_SMALL = 512
 """What is larger comes from malloc: SMALL_REQUEST_THRESHOLD of CPython's Objects/obmalloc.c."""
+_TENSOR = 384
+"""What malloc hands out for a tensor of another library's memory beside that: a TensorImpl, a StorageImpl, and what its
+deleter needs (measured with torch 2.11)."""
 _HEADER = 16
 """What the collector puts before an object that it may track."""
 _DICT_HEADER = 16
@@ -160,6 +163,8 @@ def _newest_entries(container: Any, count: int) -> tuple[list[list[Any]], list[A
         backwards: Any = reversed(dict.items(container))
     else:
         backwards = ((item,) for item in (list if kind is list else deque).__reversed__(container))  # type: ignore[union-attr]
+        # Places that are still free.
+        backwards = itertools.dropwhile(lambda entry: entry[0] is None, backwards)
     entries = [list(entry) for entry in itertools.islice(backwards, count + 1)]
     return entries[:count], (entries[count] if len(entries) > count else None)
 
@@ -217,6 +222,8 @@ class _Scale:
 
     def _add_borrowed(self, tensor: Any) -> None:
         address, size = _tensors.borrowed_memory(tensor)
+        if size > 0:
+            self._heap_bytes += _TENSOR
         if size > 0 and address not in self._borrowed:
             self._borrowed.add(address)
             self._put(size)
