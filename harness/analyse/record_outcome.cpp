@@ -310,6 +310,16 @@ bool is_withheld(const Evidence& evidence) {
                                      objects.per_step * static_cast<double>(evidence.recording.steps);
 }
 
+// Whether tensors become more, if only now and then: what fills with them has host memory of its own.
+bool are_tensors_rising(const Evidence& evidence) {
+  const auto devices = evidence.trace.devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    const SeriesKey key{Counter::live_bytes, device};
+    return !evidence.trends.of(key).is_flat() &&
+           has_upward_trend(values_of(evidence.trace, key, evidence.trends.judged()));
+  });
+}
+
 }  // namespace
 
 bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {
@@ -331,8 +341,11 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
 bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
 // What takes the place of a smaller one is none that stays; but where the graph of each step is larger than the last
-// one's and is gone with it, what it needs is, too.
+// one's and is gone with it, what it needs is, too. Of the heap nobody may be seen, where a library keeps it; but not
+// beside tensors that fill something now and then, of which the recorded steps had none.
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
+  const bool is_unseen = finding.holder_index < 0 && finding.where.empty();
+  if (finding.kind == Kind::host_heap && is_unseen && are_tensors_rising(evidence)) return true;
   const bool is_of_a_graph = finding.counted == Counted::autograd_nodes || finding.count_per_step <= 0;
   if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;
   const bool are_blocks = finding.counted == Counted::blocks && finding.kind != Kind::growing_buffer;

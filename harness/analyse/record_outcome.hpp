@@ -54,8 +54,9 @@ struct RecordOutcome {
 /// Whether a finding says that nothing grows: sizes that vary, or tensors whose memory is another library's.
 [[nodiscard]] bool says_nothing(const Finding& finding);
 
-/// Whether a finding says that blocks or nodes stay, and of all that was born in the recorded steps none did. It would
-/// stand before another that tells of what did.
+/// Whether a finding says that blocks or nodes stay, and of all that was born in the recorded steps none did; or that
+/// the heap grows, of which nothing was seen, while tensors become more. It would stand before another that tells of
+/// what did.
 [[nodiscard]] bool is_refuted(const Evidence& evidence, const Finding& finding);
 
 /// Whether a finding's container has a known end and got no entry in the recorded steps, so that only what takes the

@@ -147,6 +147,8 @@ std::vector<std::string> notes_of_objects(const Trace& trace, const Trends& tren
     return {fmt::format("{} {} of {}, too light to be called a leak: a log?", text.count,
                         text.is_one ? "stays" : "stay", text.every)};
   }
+  // A process warms up for some hundred steps: the interpreter, malloc and libraries keep a little of each.
+  if (trends.judged().count() < Policy{}.leak_steps) return {};
   const auto& heap = trends.light_heap();
   if (heap.is_growing() && !trends.is_decaying({Counter::heap_bytes})) {
     return {fmt::format("the host heap rises by {} a step, too light to be called a leak: a log?",

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <array>
 
+#include "detectors/host_heap/host_heap_detector.hpp"
+#include "tests/support/analysed.hpp"
 #include "tests/support/synthetic_run.hpp"
+#include "tests/support/trace_builder.hpp"
 
 namespace stepleak {
 namespace {
@@ -43,6 +46,26 @@ TEST(RareGrowthTest, NamesWhatKeepsALeakOfEveryFiftiethStep) {
   ASSERT_FALSE(result.findings.empty());
   EXPECT_GE(result.findings.front().kept_count, 2);
   EXPECT_FALSE(result.findings.front().holder.empty());
+}
+
+// Modules that are made now and then, beside a heap that rises: of either the recorded steps had nothing.
+TEST(RareGrowthTest, LeavesAHeapInPeaceOfWhichNothingWasSeenBesideTensorsThatFill) {
+  const auto outcome_with = [](bool is_filling) {
+    constexpr std::array<std::int64_t, 18> kMade{20,  45,  70,  110, 140, 166, 205, 238, 266,
+                                                 290, 330, 352, 380, 421, 441, 474, 500, 508};
+    const auto made = [=](std::int64_t step) {
+      return std::upper_bound(kMade.begin(), kMade.end(), step) - kMade.begin();
+    };
+    TraceBuilder builder(530);
+    builder.with({Counter::live_bytes}, [=](auto step) { return 4096 + 9216 * (is_filling ? made(step) : 0); })
+        .with({Counter::live_blocks}, [=](auto step) { return 40 + (is_filling ? 4 * made(step) : 0); })
+        .with({Counter::heap_bytes},
+              [=](auto step) { return (1 << 20) + 9216 * (is_filling ? made(step) : 0) + 800 * step; })
+        .recorded(18);
+    return Analysed(builder.build()).outcome(HostHeapDetector()).type;
+  };
+  EXPECT_EQ(outcome_with(true), RecordOutcome::Type::contradicted);
+  EXPECT_EQ(outcome_with(false), RecordOutcome::Type::open);
 }
 
 }  // namespace
