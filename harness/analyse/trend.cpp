@@ -18,6 +18,7 @@ using Values = std::span<const std::int64_t>;
 
 constexpr std::int64_t kWindows = 4;
 constexpr std::int64_t kRepeats = 3;
+constexpr std::size_t kPauses = 4;  // as long as which in one is none of them
 
 // The smallest p with d[i] == d[i + p] throughout, d being the differences; 0 where none repeats three times.
 std::int64_t exact_period(Values values) {
@@ -43,7 +44,6 @@ std::int64_t since_step_of(Values values) {
 
 // What fills stands still once it is full: for half of all steps, and four times as long as it ever paused before.
 bool is_full(Values values) {
-  constexpr std::size_t kPauses = 4;
   std::size_t last_change = 0;
   std::size_t longest_pause = 1;
   for (std::size_t i = 1; i < values.size(); ++i) {
@@ -331,6 +331,8 @@ bool has_levelled_off(Values values) {
     last_rise = i;
   }
   const auto silence = values.size() - 1 - last_rise;
+  const bool is_over = silence >= std::max(values.size() / 4, kPauses * longest_pause);
+  if (is_over && early.steps + late.steps >= kFewest) return true;
   return early.steps >= kFewest && early.steps >= kSlower * late.steps &&
          early.sum - early.highest >= kSlower * late.sum && silence >= std::max(settled, longest_pause);
 }

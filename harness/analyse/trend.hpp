@@ -77,7 +77,8 @@ inline constexpr double kSlowestPart = 0.4;
 /// none came in the newest eighth, nor for as long as it ever waited for one before. A line rises by 1.3 times as much
 /// in the second half, the square root of the steps by 0.8 and their logarithm by half. Where nine steps are expected
 /// by chance, fewer than three are seen in one of 160 runs (Poisson). The highest single rise of the first half does
-/// not count: what is made once.
+/// not count: what is made once. Or it reached seven, wherever, and none came for a quarter of all steps and for four
+/// times as long as it ever waited.
 [[nodiscard]] bool has_levelled_off(std::span<const std::int64_t> values);
 
 /// Whether values rise by more than chance would have it: the Mann-Kendall test (Mann 1945, Kendall 1975), one-sided at

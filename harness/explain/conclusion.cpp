@@ -213,10 +213,9 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   return notes;
 }
 
-// Of what moves too irregularly to be called growing no detector tells: which container took what stayed of the newest
-// steps that were recorded, one that took more entries first.
-std::vector<std::string> notes_of_containers(const Trace& trace) {
-  const auto& recording = trace.recording();
+// The holder with a container that took most of what stayed of the recorded steps, one that got entries first; null
+// where none did.
+const Holder* holder_that_took_most(const Recording& recording) {
   std::map<int, std::int64_t> held_bytes;
   for (const auto& survivor : recording.survivors) {
     if (survivor.holder >= 0 && is_old(recording, survivor)) held_bytes[survivor.holder] += taken_bytes(survivor);
@@ -230,16 +229,27 @@ std::vector<std::string> notes_of_containers(const Trace& trace) {
     told = &holder;
     told_rank = rank;
   }
-  if (told == nullptr) return {};
-  const auto count = told->gained_entries;
-  const auto taken = count > 0 ? fmt::format("{} {}", count, count == 1 ? "entry" : "entries")
-                               : "new entries in the place of old ones";
-  const auto line =
-      told->kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", told->kept_by.file, told->kept_by.line);
-  const auto structure = structure_text(told->structure);
-  return {fmt::format("what moves it may be {}: it took {} in the steps {} to {}, which were recorded{}{}",
-                      path_text(recording.objects, *told), taken, recording.pass.first_step, recording.last_step(),
-                      line, structure.empty() ? "" : ", and is " + structure)};
+  return told;
+}
+
+// Of what moves too irregularly to be called growing no detector tells; the newest recorded steps that left something
+// in a container may.
+std::vector<std::string> notes_of_containers(const Trace& trace) {
+  const auto& recordings = trace.recordings();
+  for (auto recording = recordings.rbegin(); recording != recordings.rend(); ++recording) {
+    const auto* told = holder_that_took_most(*recording);
+    if (told == nullptr) continue;
+    const auto count = told->gained_entries;
+    const auto taken = count > 0 ? fmt::format("{} {}", count, count == 1 ? "entry" : "entries")
+                                 : "new entries in the place of old ones";
+    const auto line =
+        told->kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", told->kept_by.file, told->kept_by.line);
+    const auto structure = structure_text(told->structure);
+    return {fmt::format("what moves it may be {}: it took {} in the steps {} to {}, which were recorded{}{}",
+                        path_text(recording->objects, *told), taken, recording->pass.first_step, recording->last_step(),
+                        line, structure.empty() ? "" : ", and is " + structure)};
+  }
+  return {};
 }
 
 // Whether a container gained what the heap did, or nodes of every recorded step stay, which on a GPU are counted in no

@@ -173,6 +173,9 @@ TEST(LevelTest, IsReachedByWhatFillsAndNotByWhatGoesOn) {
   EXPECT_FALSE(levels_off([](double step) { return std::floor(step / 150); }));
   EXPECT_FALSE(levels_off([](double step) { return step + (step >= 400 ? 1e6 : 0); }));  // and something made once
   EXPECT_FALSE(levels_off([](double step) { return std::min(step, 960.0); }));           // full, and hardly for long
+  EXPECT_TRUE(levels_off([](double step) { return std::floor(std::min(step, 720.0) / 30); }));
+  EXPECT_FALSE(levels_off([](double step) { return std::floor(std::min(step, 820.0) / 30); }));
+  EXPECT_FALSE(levels_off([](double step) { return std::floor(std::min(step, 720.0) / 90); }));
   EXPECT_FALSE(levels_off([](double) { return 1; }));
   EXPECT_FALSE(has_levelled_off({}));
 }
