@@ -576,6 +576,17 @@ def test_a_loop_that_goes_on_is_watched_again(more: str, folder: CommandLine) ->
         assert "kept.append(loss.detach())" in result["findings"][0]["kept_by"]
 
 
+def test_a_loop_that_grew_to_its_end_when_it_was_watched_again_is_not_clean(folder: CommandLine) -> None:
+    """The line that may empty it takes nothing out, which nobody can know."""
+    keeps = "kept[step] = loss.detach()\n        kept.pop(step // 48 - 16, None)"
+    late = LATE.replace("(8, 1), []", "(8, 1), {}").replace("kept.append(loss.detach())", keeps).replace("600", "700")
+    folder.write("late.py", late)
+    watched = folder("watch", "--exit-code", "--json", "out.json", "late.py")
+    result = folder.results("out.json")["late.py"]
+    assert (result["verdict"], watched.code) == ("inconclusive", 2), watched.text
+    assert "kept.pop(step // 48 - 16, None)" in result["reason"]
+
+
 def test_a_loop_is_not_watched_again_where_its_steps_are_limited(folder: CommandLine) -> None:
     folder.write("late.py", LATE)
     folder("watch", "--steps", "128", "--json", "out.json", "late.py")

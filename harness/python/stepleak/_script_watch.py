@@ -84,7 +84,8 @@ class ScriptWatch:
 
     What is clean may leak later: where another optimizer steps after such a verdict (fine-tuning after pretraining) a
     watch begins over its steps. A leak that it finds is the script's verdict, and so is that it could not decide. Where
-    the same loop goes on it is watched again once it has run twice as long, and so on: of that only a leak counts.
+    the same loop goes on it is watched again once it has run twice as long, and so on: of that a leak counts, and that
+    it could not decide where a leak is called by its trend.
     """
 
     def __init__(self, request: Request) -> None:
@@ -159,10 +160,13 @@ class ScriptWatch:
             core.fail(failed)
         verdict: str = json.loads(core.finish()[0])["verdict"]
         record = core.record()
-        # What had as many steps as a clean verdict takes, and has none, takes the one of another loop away.
-        is_long = self._steps >= json.loads(record)["policy"]["clean_steps"]
-        is_undecided = verdict != "clean" and is_long
-        is_telling = not self._told or verdict == "leak" or (is_undecided and self._again_since == 0)
+        # What had as many steps as a clean verdict takes, and has none, takes the one of another loop away; of the same
+        # loop, which was clean, it may fill something, and a leak is called by its trend after some hundred steps.
+        policy = json.loads(record)["policy"]
+        is_long = self._steps >= policy["clean_steps"]
+        enough = policy["leak_steps"] if self._again_since > 0 else policy["clean_steps"]
+        is_undecided = verdict != "clean" and self._steps >= enough
+        is_telling = not self._told or verdict == "leak" or is_undecided
         if self._again_since == 0 or verdict in ("leak", "clean") or is_long:
             self._told.append(self._how() if not self._told else f"{self._how()} ({verdict})")
         self._watched |= set(self._ends)
