@@ -278,26 +278,27 @@ struct Unsettled {
 
 // What has not settled, the exact ledgers first. `device`: the ledger of a GPU that has not; else empty.
 Unsettled unsettled_of(const Trace& trace, const Trends& trends, const std::vector<LedgerTrend>& exact,
-                       const std::string& device) {
+                       const std::string& device, const Policy& policy) {
   // Of a declared period each of the four windows has one at least, behind the warm-up.
   const auto period = trace.facts().declared_period;
   if (const auto needed = (16 * period + 2) / 3; trends.judged().count() < needed) {
     return {fmt::format("the declared period of {} steps was not seen four times behind the warm-up", period),
             fmt::format(": let it run {} steps at least", needed)};
   }
+  const auto longer = longer_run(trends.judged().last, policy);
   const auto moving =
       std::find_if(exact.begin(), exact.end(), [](const LedgerTrend& ledger) { return !ledger.trend.is_flat(); });
   if (moving != exact.end()) {
     return {fmt::format("{} has not settled ({:+.1f} a step{}{})", moving->name, moving->trend.per_step,
                         moving->doubt.empty() ? "" : "; ", moving->doubt),
-            ": let it run longer, or declare the step's period"};
+            fmt::format(": let it run {}, or declare the step's period", longer)};
   }
-  if (!device.empty()) return {fmt::format("{} still moves", device), ": let it run longer"};
+  if (!device.empty()) return {fmt::format("{} still moves", device), fmt::format(": let it run {}", longer)};
   const SeriesKey mapped{Counter::mapped_bytes};
   if (trends.heap().is_flat() && trace.has(mapped) && !trends.of(mapped).is_flat()) {
-    return {"memory that is mapped outside malloc still moves", ""};
+    return {"memory that is mapped outside malloc still moves", fmt::format(": let it run {}", longer)};
   }
-  if (trace.has({Counter::heap_bytes})) return {"the host heap still moves", ""};
+  if (trace.has({Counter::heap_bytes})) return {"the host heap still moves", fmt::format(": let it run {}", longer)};
   return {"RSS or Python objects still grow, and the host heap is not seen", ""};
 }
 
@@ -435,10 +436,10 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
     decision.needs_proof = true;
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
-    const auto unsettled = unsettled_of(trace, trends, exact, unsettled_device);
+    const auto unsettled = unsettled_of(trace, trends, exact, unsettled_device, policy);
     decision.reason = fmt::format("after {} steps {}{}", steps, unsettled.what, unsettled.advice);
   } else if (steps >= policy.clean_steps) {
-    decision.reason = unsettled_of(trace, trends, exact, unsettled_device).what;
+    decision.reason = unsettled_of(trace, trends, exact, unsettled_device, policy).what;
   }
   return decision;
 }

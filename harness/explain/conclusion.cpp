@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "harness/analyse/device_growth.hpp"
@@ -216,16 +215,18 @@ std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
 // The holder with a container that took most of what stayed of the recorded steps, one that got entries first; null
 // where none did.
 const Holder* holder_that_took_most(const Recording& recording) {
-  std::map<int, std::int64_t> held_bytes;
+  std::vector<std::int64_t> taken;
+  for (const auto& holder : recording.holders) taken.push_back(holder.gained_bytes + holder.gained_block_bytes);
   for (const auto& survivor : recording.survivors) {
-    if (survivor.holder >= 0 && is_old(recording, survivor)) held_bytes[survivor.holder] += taken_bytes(survivor);
+    if (survivor.holder < 0 || !is_old(recording, survivor)) continue;
+    taken.at(static_cast<std::size_t>(survivor.holder)) += taken_bytes(survivor);
   }
   const Holder* told = nullptr;
   std::pair<bool, std::int64_t> told_rank;
-  for (const auto& [index, bytes] : held_bytes) {
-    const auto& holder = recording.holders.at(static_cast<std::size_t>(index));
-    const std::pair rank(holder.gained_entries > 0, bytes);
-    if (holder.container < 0 || (told != nullptr && rank <= told_rank)) continue;
+  for (std::size_t index = 0; index < taken.size(); ++index) {
+    const auto& holder = recording.holders[index];
+    const std::pair rank(holder.gained_entries > 0, taken[index]);
+    if (holder.container < 0 || taken[index] <= 0 || rank <= told_rank) continue;
     told = &holder;
     told_rank = rank;
   }
@@ -269,6 +270,7 @@ std::string steps_to_wait(const RecordOutcome& outcome, const RunRecord& record)
 
 // Why what goes on is called no leak yet; empty where nothing is known that would end it.
 std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record) {
+  const auto longer = longer_run(record.trace.step_count(), record.policy);
   switch (outcome.type) {
     case Outcome::bounded:
       return beyond_capacity(outcome, record).empty() ? reason_of_bound(outcome, record) : "";
@@ -277,30 +279,31 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
       return fmt::format("{} is {}, which has not ended its growth in {} steps: let it run {}", outcome.holder,
                          structure_text(outcome.structure), record.trace.step_count(), steps_to_wait(outcome, record));
     case Outcome::full:
-      return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run longer",
-                         outcome.holder, outcome.bound);
+      return fmt::format("{} is full at {}, and the sizes of what it holds still vary: let it run {}", outcome.holder,
+                         outcome.bound, longer);
     case Outcome::caching:
       if (outcome.holder == kCollectiveRecorder) {
         return fmt::format(
             "what grows is what {} keeps, the newest 2,000 or as many as TORCH_FR_BUFFER_SIZE says, which did not end "
-            "in {} steps: let it run longer, or set that to 0",
-            outcome.holder, record.trace.step_count());
+            "in {} steps: let it run {}, or set that to 0",
+            outcome.holder, record.trace.step_count(), longer);
       }
       return fmt::format(
           "what grows is what {} keeps for shapes that it meets for the first time (plans, compiled code), which did "
-          "not end in {} steps: let it run longer, or let it meet fewer shapes (pad them, or sort them into buckets)",
-          outcome.holder, record.trace.step_count());
+          "not end in {} steps: let it run {}, or let it meet fewer shapes (pad them, or sort them into buckets)",
+          outcome.holder, record.trace.step_count(), longer);
     case Outcome::spreading:
       return fmt::format(
           "what grows is reserved for CUDA streams that are used for the first time, which did not end in {} steps: "
-          "make a stream once and keep it, or let it run longer (torch hands out 32 in turn)",
-          record.trace.step_count());
+          "make a stream once and keep it, or let it run {} (torch hands out 32 in turn)",
+          record.trace.step_count(), longer);
     case Outcome::slowed:
-      return fmt::format("it grew up to step {}, and by far less in the steps that were recorded: let it run longer",
-                         judged_steps(record.trace).last);
+      return fmt::format("it grew up to step {}, and by far less in the steps that were recorded: let it run {}",
+                         judged_steps(record.trace).last, longer);
     case Outcome::withheld:
-      return "what grew was garbage of Python's, which the collector was kept from while the steps ran: let it run "
-             "longer";
+      return fmt::format(
+          "what grew was garbage of Python's, which the collector was kept from while the steps ran: let it run {}",
+          longer);
     case Outcome::open:
     case Outcome::proven:
     case Outcome::contradicted:
@@ -312,6 +315,7 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
 void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& detectors, Judgement& judgement,
                    Result& result) {
   const auto& trends = *judgement.trends;
+  const auto longer = longer_run(record.trace.step_count(), record.policy);
   if (auto reason = reason_to_wait(judgement.outcome, record); !reason.empty()) {
     result.verdict = Verdict::inconclusive;
     result.reason = std::move(reason);
@@ -323,12 +327,12 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     result.reason = nodes > 0 ? fmt::format(
                                     "each step computes more than the one before, by {:.2g} autograd nodes, and keeps "
                                     "no more than its own graph: something that it calls gets longer (a wrapper on a "
-                                    "wrapper, one more layer or hook, a sequence); let it run longer to see an end",
-                                    nodes)
+                                    "wrapper, one more layer or hook, a sequence); let it run {} to see an end",
+                                    nodes, longer)
                               : fmt::format(
                                     "it grew up to step {}, and nothing stayed of the steps that were recorded: let "
-                                    "it run longer",
-                                    judged_steps(record.trace).last);
+                                    "it run {}",
+                                    judged_steps(record.trace).last, longer);
     return;
   }
   const bool is_recorded = !recording_after_look(record.trace).is_empty();
@@ -340,8 +344,8 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
     if (result.reason.empty() && !record.failure) {
       result.reason = fmt::format(
           "after {} steps it still grows, as when a record pass proved nothing, and none is left to record: let it run "
-          "longer",
-          record.trace.step_count());
+          "{}",
+          record.trace.step_count(), longer);
     }
     if (!result.reason.empty()) {
       result.verdict = Verdict::inconclusive;
@@ -353,9 +357,8 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
   const auto judged = judged_steps(record.trace);
   if (!is_recorded && !record.failure && judged.last > last_to_record && last_to_record >= record.policy.leak_steps) {
     result.verdict = Verdict::inconclusive;
-    result.reason =
-        fmt::format("it grows at step {} and did not at step {}, and none is left to record: let it run longer",
-                    judged.last, last_to_record);
+    result.reason = fmt::format("it grows at step {} and did not at step {}, and none is left to record: let it run {}",
+                                judged.last, last_to_record, longer);
     return;
   }
   result.verdict = Verdict::leak;

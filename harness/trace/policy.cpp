@@ -62,4 +62,8 @@ Policy with_minimum(Policy policy, std::int64_t steps) {
   return policy;
 }
 
+std::string longer_run(std::int64_t steps, const Policy& policy) {
+  return steps < policy.budget_steps ? "longer" : fmt::format("{} steps", 2 * policy.budget_steps);
+}
+
 }  // namespace stepleak
