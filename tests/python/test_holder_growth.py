@@ -79,6 +79,22 @@ def test_list_of_weak_references_keeps_nothing_where_another_does(are_others_kep
     assert any(".references" in path for path in paths) != are_others_kept
 
 
+def test_weak_set_keeps_nothing_whichever_of_its_items_comes_last() -> None:
+    handlers = {Keeper(None) for _ in range(100)}
+    root: Any = types.SimpleNamespace(handlers=handlers, known=weakref.WeakSet(handlers))
+
+    def keep() -> list[int]:
+        for _ in range(STEPS):
+            handler = Keeper(None)
+            root.handlers.add(handler)
+            root.known.add(handler)
+        return []
+
+    paths = [holder["path"] for holder in search(root, keep)["holders"]]
+    assert any(".handlers" in path for path in paths)
+    assert not any(".known" in path for path in paths)
+
+
 @pytest.mark.parametrize("is_another", [False, True])
 def test_container_that_was_born_meanwhile_has_not_grown(is_another: bool) -> None:
     """Also where it has the `id` of one that is gone."""

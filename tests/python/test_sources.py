@@ -75,6 +75,19 @@ def test_statement_that_fills_a_container_of_a_library(place: Place, source: str
     assert statements_at(place, source, tmp_path) == text
 
 
+@pytest.mark.parametrize("folder", ["site-packages", "beside"])
+def test_statement_of_a_constructor_is_meant_where_the_others_are_a_packages(folder: str, tmp_path: Any) -> None:
+    own, other = tmp_path / "test_own.py", tmp_path / folder / "runner.py"
+    other.parent.mkdir()
+    own.write_text(
+        "class A:\n    def __init__(self):\n        self.end = weakref.finalize(self, f)\n", encoding="utf-8"
+    )
+    other.write_text("def f(fixture, x):\n    fixture.finalize(x)\n", encoding="utf-8")
+    statement = Sources({str(own): set(), str(other): set()}).statement_keeping(at("finalize", "_registry"))
+    is_own = statement["text"] == "self.end = weakref.finalize(self, f)"
+    assert is_own == (folder == "site-packages"), statement
+
+
 @pytest.mark.parametrize(("value", "text"), [("Span(current.get())", "current.set(Span(current.get()))"), ("None", "")])
 def test_statement_that_sets_a_context_variable(value: str, text: str, tmp_path: Any) -> None:
     place = Place([Access("variable", "current")], [], is_container=False)

@@ -193,9 +193,14 @@ std::map<std::uint64_t, std::vector<std::pair<py::str, int>>> birth_lines(const 
   throw std::runtime_error(text);
 }
 
-// To its state or its parameters, not to its hooks. Nor where what grows holds what has an optimizer: finished trials.
+// To its state or its parameters, not to its hooks or theirs. Nor where what grows holds what has an optimizer:
+// finished trials.
 bool leads_through_optimizer(const ObjectGraph& graph, const Holder& holder) {
   const auto is_optimizer = [&](int node) { return graph.nodes.at(static_cast<std::size_t>(node)).is_optimizer; };
+  const auto is_hooked = [&](int index) {
+    return graph.edges.at(static_cast<std::size_t>(index)).label.ends_with("_hooks");
+  };
+  if (std::any_of(holder.path.begin(), holder.path.end(), is_hooked)) return false;
   bool is_inside = false;
   for (const auto index : holder.path) {
     const auto& edge = graph.edges.at(static_cast<std::size_t>(index));

@@ -231,9 +231,11 @@ class HolderSearch:
         return {memory: tensor for memory, tensor in known if memory in blocks}
 
     def _is_of_shadows(self, container: Any) -> bool:
-        """Whether it has weak references to what is kept elsewhere, by its newest item."""
+        """Whether it has weak references to what is kept elsewhere, by those of its items that are new: a set does not
+        tell which one came last."""
         items = items_of(container)
-        return bool(items) and self._births.is_shadow(items[-1])
+        new = [item for item in items if id(item) in self._births.all] or items[-1:]
+        return bool(new) and all(map(self._births.is_shadow, new))
 
     def _has_taken(self, container: Any) -> bool:
         """Whether something was taken out of a container that was doubtful, which grew all the same."""

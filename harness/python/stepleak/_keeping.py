@@ -77,10 +77,11 @@ class Keeping:
             proven, others = ([f for f in found if not _puts_constant(f[3].node)] for found in (proven, others))
         # An error may pass over the line that takes it back.
         others = others if proven or others else taken_back
-        # Of statements of which each may mean another object, one that runs again is meant, and none of a package's.
+        # Of statements of which each may mean another object, none of a package's is meant, and one that runs again.
+        if len(_nodes_of(others)) > 1:
+            others = [found for found in others if not _is_installed(found[2])] or others
         if len(_nodes_of(others)) > 1:
             others = [found for found in others if not is_in_constructor(self._trees[found[2]], line_of(found[3].node))]
-            others = [found for found in others if not _is_installed(found[2])] or others
         if proven:
             rank, _, file, match = min(proven, key=lambda found: (*found[:2], _is_cut_off(found[3].value)))
         elif len(_nodes_of(others)) == 1 or _is_registered_in_one(others, self._trees):
