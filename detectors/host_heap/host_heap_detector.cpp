@@ -141,8 +141,8 @@ std::vector<Finding> HostHeapDetector::detect(const Evidence& evidence) const {
     finding.since_step = growth.objects.since_step;
     const auto objects = growth_text(growth.objects.per_step, growth.objects.period, "python object");
     finding.what = fmt::format("{} {} of {}", objects.count, objects.is_one ? "stays" : "stay", objects.every);
-    // Small ones lie where malloc is not asked.
-    if (finding.bytes_per_step >= 1) {
+    // Small ones lie where malloc is not asked, and what the heap moves by beside them is its noise.
+    if (finding.bytes_per_step >= 1 && (growth.heap.is_growing() || few >= 0)) {
       finding.what += fmt::format(", {} of host heap a step", format_bytes(finding.bytes_per_step));
     }
   }

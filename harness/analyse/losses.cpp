@@ -16,6 +16,8 @@ double growth_of(const Trend& trend) { return trend.is_growing() ? trend.per_ste
 // Blocks of Python's own allocator (ALIGNMENT and SMALL_REQUEST_THRESHOLD of CPython's Objects/obmalloc.c).
 constexpr double kSmallestPythonBlock = 16;
 constexpr double kLargestPythonBlock = 512;
+// What the collector tracks has its header, and one of its own (PyGC_Head and PyObject, 16 bytes each).
+constexpr double kSmallestObject = 32;
 
 struct PythonBlocks {
   double bytes_per_step = 0;
@@ -60,12 +62,15 @@ std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCa
   const auto& trends = evidence.trends;
   const auto blocks = python_blocks_lost(evidence);
   const auto& recording = evidence.recording;
-  const auto holder = holder_of_few_objects(recording, host_growth_of(evidence.trace, trends));
+  const auto host = host_growth_of(evidence.trace, trends);
+  const auto holder = holder_of_few_objects(recording, host);
   const auto few = bytes_of_few_objects(recording, holder);
   std::vector<Loss> losses;
   for (const auto& device : trends.devices()) {
     Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(trends, device, blocks)};
-    if (device == kHost) loss.bytes_per_step = std::max(loss.bytes_per_step, few);
+    const auto known = device == kHost ? std::max(loss.bytes_per_step, few) : loss.bytes_per_step;
+    const auto objects = device == kHost && host.is_leak ? kSmallestObject * growth_of(host.objects) : 0;
+    loss.bytes_per_step = std::max(known, objects);
     if (loss.bytes_per_step <= 0) continue;
     for (const auto& capacity : capacities) {
       if (capacity.device != device) continue;
@@ -78,7 +83,7 @@ std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCa
     const bool is_heap_known = is_heap_in_it || heap.is_flat();
     // Nor what lies below its floor, where that may be more than all that was seen.
     const bool is_slight = !is_heap_in_it && loss.bytes_per_step < kHeapFloorBytes;
-    loss.is_least = device == kHost && (!is_heap_known || blocks.is_least || is_slight);
+    loss.is_least = device == kHost && (!is_heap_known || blocks.is_least || is_slight || objects > known);
     losses.push_back(loss);
   }
   std::stable_sort(losses.begin(), losses.end(),

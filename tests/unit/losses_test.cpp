@@ -107,5 +107,17 @@ TEST(LossesTest, CountTheArenasThatSuchBlocksLieInOnce) {
   EXPECT_DOUBLE_EQ(loss_of_blocks(6, 700, 8 * kKibi).bytes_per_step, 4 + 8 * kKibi);
 }
 
+TEST(LossesTest, AreAtLeastWhatObjectsTakeThatLieWhereMallocIsNotAsked) {
+  const auto loss = [](std::int64_t heap) {
+    auto builder = growing(0, heap, 0);
+    builder.with({Counter::python_objects}, [](auto step) { return 5 * step; });
+    return losses_of(builder.build()).front();
+  };
+  EXPECT_DOUBLE_EQ(loss(0).bytes_per_step, 5 * 32);
+  EXPECT_TRUE(loss(0).is_least);
+  EXPECT_DOUBLE_EQ(loss(4 * kKibi).bytes_per_step, 4 * kKibi);
+  EXPECT_FALSE(loss(4 * kKibi).is_least);
+}
+
 }  // namespace
 }  // namespace stepleak
