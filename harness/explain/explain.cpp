@@ -95,12 +95,19 @@ std::string fix_of_table(const Finding& finding, const Recording& recording) {
   return {};
 }
 
-// Where a context variable has a value that leads to all before it.
+// Where a context variable has a value that leads to all before it, or the token of what set it does: nothing else that
+// sets something returns what is worth keeping.
 std::string fix_of_context(const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
-  if (holder == nullptr || holder->path.empty() || !finding.kept_by.calls_a("set")) return {};
-  const auto root = recording.objects.edges.at(static_cast<std::size_t>(holder->path.front())).from;
-  if (recording.objects.nodes.at(static_cast<std::size_t>(root)).type != "ContextVar") return {};
+  if (holder == nullptr || !finding.kept_by.calls_a("set")) return {};
+  const auto root =
+      holder->path.empty() ? -1 : recording.objects.edges.at(static_cast<std::size_t>(holder->path.front())).from;
+  const bool is_of_variable =
+      root >= 0 && recording.objects.nodes.at(static_cast<std::size_t>(root)).type == "ContextVar";
+  const auto& text = finding.kept_by.text;
+  const auto call = text.find(".set(");
+  const bool is_kept = call != std::string::npos && text.find(" = ") < call;
+  if (!is_of_variable && !is_kept) return {};
   return "take each value back, where the step fails too: reset() with the token that set() returned";
 }
 

@@ -20,15 +20,23 @@ class Link:
         self.other = other
 
 
+CURRENT: contextvars.ContextVar[Link | None] = contextvars.ContextVar("CURRENT", default=None)
+ENTERED: contextvars.ContextVar[Link | None] = contextvars.ContextVar("ENTERED", default=None)
+
+
+class Scope(Link):
+    """Is entered, and never left."""
+
+    def enter(self) -> None:
+        self.token = ENTERED.set(self)
+
+
 class Leaf:
     """What another one may hang on."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.below: Leaf | None = None
-
-
-CURRENT: contextvars.ContextVar[Link | None] = contextvars.ContextVar("CURRENT", default=None)
 
 
 def payload() -> list[bytes]:
@@ -72,6 +80,9 @@ class Program:
 
     def set_context(self, _: int) -> None:
         CURRENT.set(Link(payload(), CURRENT.get()))
+
+    def enter(self, _: int) -> None:
+        Scope(payload()).enter()
 
     def put_in_both(self, i: int) -> None:
         link = Link(payload())

@@ -47,6 +47,7 @@ def found_after(
         ("put_below", ".leaves (dict, len 2)", ""),
         ("put_aside", ".history", "self.history = (*self.history, payload())"),
         ("set_context", "CURRENT (ContextVar) (Link) -> Link", "CURRENT.set(Link(payload(), CURRENT.get()))"),
+        ("enter", "ENTERED (ContextVar) (Scope) -> Scope", "self.token = ENTERED.set(self)"),
     ],
 )
 def test_what_no_container_gained_is_found_from_the_roots(step: str, path: str, text: str) -> None:
@@ -80,6 +81,13 @@ def test_what_two_steps_left_is_named_beside_a_tensor_that_is_in_use() -> None:
     holders = found_after(program.put_before, program.open_now_and_then, wanted=(program.batch._cdata,))
     paths = [holder["path"] for holder in holders]
     assert [path.rpartition(" .")[2] for path in paths] == ["batch -> Tensor", "opened (list, len 2)"]
+
+
+def test_a_chain_is_found_beside_a_tensor_that_another_variable_has() -> None:
+    program = Program()
+    program.batch = torch.zeros(4)
+    holders = found_after(program.put_before, program.put_before, wanted=(program.batch._cdata,))
+    assert [holder["path"].rpartition(" .")[2] for holder in holders] == ["batch -> Tensor", "newest (Link) -> Link"]
 
 
 @pytest.mark.parametrize("step", ["load", "load_elsewhere"])

@@ -482,6 +482,12 @@ TEST(FixTest, TakesBackWhatAContextVariableWasSetTo) {
   EXPECT_EQ(fix_for(finding, recording).find("token"), std::string::npos);
   finding.kept_by = {.text = "self.token = current.set(self)", .calls = {"set"}};
   EXPECT_NE(fix_for(finding, recording).find("token"), std::string::npos);
+  // The newest of a chain in another variable has the token.
+  recording.objects = {.nodes = {{.type = "Span", .name = "train.span"}}};
+  recording.holders = {{.held = 0}};
+  EXPECT_NE(fix_for(finding, recording).find("token"), std::string::npos);
+  finding.kept_by = {.text = "event.set(self)", .calls = {"set"}};
+  EXPECT_EQ(fix_for(finding, recording).find("token"), std::string::npos);
 }
 
 TEST(FixTest, BreaksACycleOfTorchsWhereItCloses) {

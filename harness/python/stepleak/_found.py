@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import dataclasses
 import gc
 from collections.abc import Callable, Collection
@@ -26,7 +27,15 @@ from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._loggers import is_table
-from stepleak._objects import container_kind, free_places_in, items_of, namespace_of, type_name
+from stepleak._objects import (
+    all_class_names,
+    attributes_of,
+    container_kind,
+    free_places_in,
+    items_of,
+    namespace_of,
+    type_name,
+)
 from stepleak._paths import AT_EXIT, End, Paths, Search
 from stepleak._runs import is_atexit
 from stepleak._sources import Sources
@@ -156,6 +165,9 @@ class Found:
             statement = self._statements.keeping(search, place, chain, container.fills, link, born, container.over)
             if links >= 0 and buffer is None and not makes_of_itself(statement):
                 statement = self._statements.behind(self._place_behind(search, links)) or statement
+            if is_link and (setting := self._statements.setting(_place_of_token(linking)))["file"]:
+                # What a context variable had before hangs on the token of what it is set to.
+                statement = setting
             if structure == UNKNOWN_STRUCTURE:
                 # An optimizer's states are as many as the parameters that it was given.
                 structure = self._ending_of_groups(statement) or structure
@@ -482,6 +494,14 @@ class Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _place_of_token(item: Any) -> Place | None:
+    """The attribute that has what setting a context variable returned; None where an object has none."""
+    names = (name for name, value in attributes_of(item) if type(value) is contextvars.Token)
+    name = next(names, None)
+    owners = frozenset(all_class_names(item))
+    return None if name is None else Place([Access("attribute", name, owners)], [], is_container=False)
 
 
 def _as_link(place: Place, last: Any) -> Place:

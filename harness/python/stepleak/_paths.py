@@ -37,6 +37,7 @@ from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import (
     callable_name,
     class_namespace_of,
+    container_kind,
     groups_of,
     is_a,
     is_one_of,
@@ -175,8 +176,9 @@ class Paths:
         return self._found_suspended(nearest[1], search.came_from)
 
     def passed(self) -> list[Any]:
-        """The objects on all ways that were found."""
-        return [item for known in self._known for item in known.objects]
+        """The objects on all ways that were found, from the innermost container on. What is before it, such as the
+        variables of a module, leads to much else."""
+        return [item for known in self._known for item in known.objects[_innermost(known) :]]
 
     def to_entry(
         self, births: Births, known: set[int], fewest: int, namespaces: list[Any]
@@ -442,3 +444,15 @@ def _is_passing(item: Any, ours: Collection[int]) -> bool:
     if is_one_of(type(item), _ITERATORS):
         return any(id(held) in ours for held in referents_of(item))
     return type(item) is Search
+
+
+def _innermost(search: Search) -> int:
+    """Where on a way its innermost container is, which is no namespace; the last object where there is none."""
+    ways = enumerate(zip([None, *search.objects], search.objects, strict=False))
+    containers = [
+        at
+        for at, (owner, item) in ways
+        if container_kind(item) is not None
+        if not (search.is_namespace if owner is None else namespace_of(owner) is item)
+    ]
+    return containers[-1] if containers else len(search.objects) - 1

@@ -122,6 +122,13 @@ class Statements:
         yield self._sources.statement_calling_owner(place, born)
         yield self._making_owner(chain or search.objects)
 
+    def setting(self, place: Place | None) -> dict[str, Any]:
+        """What sets an attribute, in any file of the user's; `no_statement()` where none is known."""
+        if place is None:
+            return no_statement()
+        statement = self._sources.statement_keeping(place)
+        return statement if statement["file"] else self._elsewhere(place, is_link=False)
+
     def behind(self, place: Place | None) -> dict[str, Any] | None:
         """What puts a link behind another, where that is no constructor: `node.before = self.newest`."""
         statement = no_statement() if place is None else self._sources.statement_keeping(place, is_later=True)
