@@ -45,8 +45,10 @@ bool is_kept_without_end(const Trace& trace) {
 double mapped_bytes_lost(const Trends& trends) {
   const auto& mapped = trends.of({Counter::mapped_bytes});
   if (!mapped.is_growing()) return 0;
+  // Of a thread's stack hardly anything is touched. What is taken by the process moves, and need not rise evenly.
   const auto& resident = trends.resident();
-  return resident.is_growing() ? std::min(mapped.per_step, resident.per_step) : mapped.per_step;
+  const bool is_rising = !resident.is_flat() && resident.per_step > 0;
+  return is_rising ? std::min(mapped.per_step, resident.per_step) : mapped.per_step;
 }
 
 HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {

@@ -11,6 +11,7 @@
 
 #include "harness/analyse/ages.hpp"
 #include "harness/analyse/device_growth.hpp"
+#include "harness/analyse/gains.hpp"
 #include "harness/analyse/suspects.hpp"
 #include "harness/base/bytes.hpp"
 #include "harness/trace/holder_text.hpp"
@@ -58,10 +59,24 @@ bool is_in_few_blocks(const Evidence& evidence, const StorageGrowth& growth) {
   return !evidence.recording.is_empty() && old_storages(evidence.recording, growth.device).empty();
 }
 
+// Of shared memory that no tensor is known to use: the container that took most entries; -1: none did.
+int holder_of_shared(const Recording& recording, const StorageGrowth& growth) {
+  if (!growth.is_shared || !old_storages(recording, growth.device).empty()) return -1;
+  int found = -1;
+  std::int64_t most = kFewestEntries - 1;
+  for (int index = 0; index < static_cast<int>(recording.holders.size()); ++index) {
+    const auto& holder = recording.holders[static_cast<std::size_t>(index)];
+    if (holder.container < 0 || holder.gained_entries <= most) continue;
+    found = index;
+    most = holder.gained_entries;
+  }
+  return found;
+}
+
 StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& growth) {
   using Cause = StorageGrowth::Cause;
   const auto& recording = evidence.recording;
-  if (is_in_few_blocks(evidence, growth) &&
+  if (is_in_few_blocks(evidence, growth) && holder_of_shared(recording, growth) < 0 &&
       !is_growth_of_all_ages(evidence.trace, growth.device, evidence.trends.judged()))
     return Cause::buffer;
   if (2 * taken_bytes(growth.unreachable) > old_block_bytes(recording, growth.device) && !growth.unreachable.empty()) {
@@ -163,10 +178,18 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
   if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
   if (finding.holder_index < 0) add_holder_of_others(recording, growth.device, finding);
+  if (const auto holder = holder_of_shared(recording, growth); finding.holder_index < 0 && holder >= 0) {
+    set_holder(recording, holder, finding);
+    finding.where = where_kept(finding.kept_by);
+    finding.kept_count = finding.explained_steps = 0;  // nobody looks at what is in a segment
+  }
   const auto* noun = growth.is_shared ? "shared tensor" : growth.are_shells ? "tensor" : "block";
   auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun);
   // Larger ones took the place of others.
-  if (finding.count_per_step <= 0) blocks = {format_bytes(finding.bytes_per_step) + " more", "every step", false};
+  if (finding.count_per_step <= 0) {
+    const auto* more = growth.is_shared ? " of shared memory" : " more";
+    blocks = {format_bytes(finding.bytes_per_step) + more, "every step", false};
+  }
   std::string what = blocks.count;
   if (const auto* example = example_of(suspects, finding);
       example != nullptr && example->type == SurvivorType::tensor) {

@@ -95,6 +95,25 @@ def test_weak_set_keeps_nothing_whichever_of_its_items_comes_last() -> None:
     assert not any(".known" in path for path in paths)
 
 
+def test_modules_that_are_imported_late_are_no_growth() -> None:
+    root: Any = types.SimpleNamespace(known={"first": ["first"]})
+    names = [f"late_module_{i}" for i in range(STEPS)]
+
+    def keep() -> list[int]:
+        for name in names:
+            sys.modules[name] = types.ModuleType(name)
+            root.known[name] = [name]
+        return []
+
+    try:
+        paths = [holder["path"] for holder in search(root, keep)["holders"]]
+    finally:
+        for name in names:
+            del sys.modules[name]
+    assert any(".known" in path for path in paths)
+    assert not any("sys.modules" in path for path in paths)
+
+
 @pytest.mark.parametrize("is_another", [False, True])
 def test_container_that_was_born_meanwhile_has_not_grown(is_another: bool) -> None:
     """Also where it has the `id` of one that is gone."""

@@ -665,6 +665,24 @@ TEST(GrowthDetectorTest, DetectsSharedMemoryThatStays) {
   EXPECT_EQ(kinds_of(host_with_shared(65536)), std::set{Kind::growth});
 }
 
+// Segments of `multiprocessing.shared_memory`, of which no tensor is made: a list got one of each step, or nothing did.
+TEST(GrowthDetectorTest, NamesTheContainerOfSharedMemoryThatNoTensorUses) {
+  const auto found_with = [](std::int64_t entries) {
+    TraceBuilder builder(kSteps);
+    builder.with({Counter::live_bytes}, [](auto) { return kMebi; })
+        .with({Counter::live_blocks}, [](auto) { return 8; })
+        .with({Counter::live_tensors}, [](auto) { return 8; })
+        .with({Counter::shared_bytes}, [](auto step) { return 65536 * step; })
+        .recorded(kRecorded)
+        .with_object({.type = "list", .name = "train.kept", .length = 274})
+        .with_holder({.held = 0, .container = 0, .gained_entries = entries});
+    return first_finding(builder.build());
+  };
+  EXPECT_EQ(found_with(18).kind, Kind::growth);
+  EXPECT_EQ(found_with(18).holder, "train.kept (list, len 274)");
+  EXPECT_EQ(found_with(0).kind, Kind::growing_buffer);
+}
+
 TEST(GrowthDetectorTest, IgnoresSharedMemoryOfWorkersThatRunAhead) {
   EXPECT_EQ(kinds_of(host_with_shared(0)), std::set<Kind>{});
 }

@@ -34,15 +34,16 @@ TEST(LossesTest, AddWhatGraphsCopiesAndSharedMemoryTakeToTheTensors) {
 }
 
 TEST(LossesTest, AreOfMappedMemoryWhatIsTouched) {
-  const auto run = [](std::int64_t resident) {
+  const auto run = [](std::int64_t resident, std::int64_t fallen = 0) {
     TraceBuilder builder(256);
     builder.with({Counter::live_bytes}, [](auto) { return 0; })
         .with({Counter::mapped_bytes}, [](auto step) { return 256 * kKibi * step; })
-        .with({Counter::resident_bytes}, [=](auto step) { return resident * step; });
+        .with({Counter::resident_bytes}, [=](auto step) { return resident * step - (step > 160 ? fallen : 0); });
     return losses_of(builder.build());
   };
   EXPECT_DOUBLE_EQ(run(8 * kKibi).front().bytes_per_step, 8 * kKibi);
   EXPECT_DOUBLE_EQ(run(0).front().bytes_per_step, 256 * kKibi);
+  EXPECT_LT(run(8 * kKibi, 256 * kKibi).front().bytes_per_step, 8 * kKibi);
 }
 
 TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(growing(0, 0, 0).build()).empty()); }

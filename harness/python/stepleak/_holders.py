@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import gc
 import math
+import sys
 import threading
 from collections.abc import Collection
 from typing import Any
@@ -252,8 +253,11 @@ class HolderSearch:
 
     def _has_grown(self, container: Any, length: int, most: int) -> bool:
         is_longer = length - self._lengths.get(id(container), length) >= _FEWEST_ENTRIES
-        if not (is_longer or id(container) in self._free) or container is self._lengths or container is self._free:
+        if not (is_longer or id(container) in self._free):
             return False  # as of nearly all
+        # A library imports some of its own modules late, as for an evaluation.
+        if container is self._lengths or container is self._free or container is sys.modules:
+            return False
         return _FEWEST_ENTRIES <= self._growth(container) < most
 
     def _growth(self, container: Any) -> int:
