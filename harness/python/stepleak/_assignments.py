@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from typing import Any, TypeGuard
 
-from stepleak._syntax import Module, is_parameter, last_name
+from stepleak._syntax import LOOPS, Module, is_parameter, last_name
 from stepleak._user_code import UserCode
 
 SET_UP = frozenset(
@@ -106,4 +106,7 @@ def is_setting(code: UserCode, module: Module, node: ast.Name | ast.Attribute) -
         if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
         if module.resolve(n, node.id) is scope
     ]
+    # What a loop of the file assigns gets another value in each round.
+    if scope is module.tree and any(module.loops(n) or isinstance(module.statement(n), LOOPS) for n in stored):
+        return False
     return len(stored) == (0 if is_parameter(scope, node.id) else 1 if scope is module.tree else -1)

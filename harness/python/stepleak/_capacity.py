@@ -9,12 +9,15 @@ from collections import deque
 from collections.abc import Iterator
 
 from stepleak._facts import Facts
-from stepleak._guards import is_of_equals
+from stepleak._guards import is_of_equals, parts_of
 from stepleak._objects import bound_of, container_kind
-from stepleak._structure import Structure
+from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
+
+_MOST_LEVELS = 3
+_MOST_CALLERS = 8
 
 
 class Capacity:
@@ -23,13 +26,13 @@ class Capacity:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 
-    def trimmed(self, uses: list[Use]) -> Structure | None:
+    def trimmed(self, uses: list[Use], fills: list[Use]) -> Structure | None:
         """What is cut to a length, or is a ring, whose places are counted round."""
         for use in uses:
             if use.kind == "trim":
                 number = self._cut(use)
                 if number != 0 and not self._is_unlimited(use, number):
-                    return self._facts.at("bounded", use, max(number, self._allowed_before(use)))
+                    return self._kept_to(use, max(number, self._allowed_before(use)), fills)
             key = use.detail
             if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
                 module, parent = use.module, use.module.parent(use.node)[0]
@@ -37,13 +40,46 @@ class Capacity:
                     return self._facts.at("bounded", use, self._number_of_slots(module, key.right))
         return None
 
-    def removed_when_long(self, removing: list[Use]) -> Structure | None:
+    def removed_when_long(self, removing: list[Use], fills: list[Use]) -> Structure | None:
         """What loses items where a test of its length says so."""
         for use in removing:
             for lets_short, number, _ in self._tests_of_length(use):
                 if number != 0 and not (use.kind == "remove" and lets_short):
-                    return self._facts.at("bounded", use, number)
+                    return self._kept_to(use, number, fills)
         return None
+
+    def _kept_to(self, use: Use, number: int, fills: list[Use]) -> Structure:
+        """That a container is far longer says that the line does not run where the steps come by it as they fill it;
+        one of an epoch's end, or of each 500th step, is yet to come."""
+        found = self._facts.at("bounded", use, number)
+        ways = [
+            way for fill in fills if not self._facts.runs.is_set_up(fill) for way in self._facts.runs.leading_to(fill)
+        ]
+        is_to_come = found == UNKNOWN and not self._is_come_by(use.module, use.node, ways)
+        return self._facts.at("conditional", use) if is_to_come else found
+
+    def _is_come_by(self, module: Module, node: ast.AST, ways: list[tuple[Module, ast.AST]], depth: int = 0) -> bool:
+        """Whether what fills a container, by one of these ways, comes by a line as often as it does, and but for tests
+        of the length nothing is asked that is not asked there, too."""
+        scope, loops = module.scope(node), module.loops(module.statement(node))
+        beside = [at for home, at in ways if home is module and module.scope(at) is scope]
+        shared = [at for at in beside if module.loops(module.statement(at)) == loops]
+        for at in shared or [node]:
+            known = [(guard.test, guard.holds) for guard in module.guards(at)] if shared else []
+            others = [guard for guard in module.guards(node) if (guard.test, guard.holds) not in known]
+            if all(self._is_of_length(module, part) for guard in others for part in parts_of(guard)):
+                break
+        else:
+            return False
+        function = module.function(node)
+        if shared or function is None or depth == _MOST_LEVELS:
+            return bool(shared)
+        calls = self._facts.code.calls(function.name)
+        return any(self._is_come_by(home, call, ways, depth + 1) for home, call in calls[:_MOST_CALLERS])
+
+    def _is_of_length(self, module: Module, guard: Guard) -> bool:
+        is_compound = isinstance(guard.test, ast.BoolOp)
+        return not is_compound and self._facts.bounds.allowed(module, guard.test, guard.holds) is not None
 
     def is_passed(self, removal: Use) -> bool:
         """Whether it is to run at one length alone, which is behind: `if len(x) == n` where two are put in at once."""

@@ -121,8 +121,8 @@ class Judge:
         taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
         known = (
-            self._capacity.trimmed(living)
-            or self._capacity.removed_when_long(taking)
+            self._capacity.trimmed(living, fills)
+            or self._capacity.removed_when_long(taking, fills)
             or self._capacity.filled_when_short(fills)
             or self._capacity.laid_out(living)
             or self._reset(removing, taking)
