@@ -28,12 +28,13 @@ from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUE
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
+from structure_programs.refuted import REFUTED
 from structure_programs.unbounded import UNBOUNDED
 
 STEPS = 6
 _numbers = itertools.count()
 
-CASES = [*BOUNDED_BY_TYPE, *QUEUES, *BOUNDED_BY_SOURCE, *EXPIRING, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN]
+CASES = [*BOUNDED_BY_TYPE, *QUEUES, *BOUNDED_BY_SOURCE, *EXPIRING, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN, *REFUTED]
 
 
 @pytest.fixture

@@ -75,15 +75,13 @@ class Counters:
             return any(fresh(part) for part in key.elts)
         if isinstance(key, ast.BinOp) and isinstance(key.op, (ast.Add, ast.Sub)):
             # What is taken from something falls, and what is left over comes to an end.
-            is_sum = isinstance(key.op, ast.Add) and fresh(key.right) and self._stays(module, key.left, is_once)
-            is_moved = isinstance(key.right, ast.JoinedStr) or self._stays(module, key.right, is_once)
+            is_sum = isinstance(key.op, ast.Add) and fresh(key.right) and self.stays(module, key.left, is_once)
+            is_moved = isinstance(key.right, ast.JoinedStr) or self.stays(module, key.right, is_once)
             return is_sum or (is_moved and fresh(key.left))
         if isinstance(key, ast.BinOp) and isinstance(key.op, ast.FloorDiv):
             # Of the length's parts one is filled again before the length goes on, which then it does not.
             others = Counters(self._code, self._objects)
-            return self._stays(module, key.right, is_once) and others.never_repeats(
-                module, key.left, is_once, depth + 1
-            )
+            return self.stays(module, key.right, is_once) and others.never_repeats(module, key.left, is_once, depth + 1)
         if isinstance(key, ast.Subscript) and isinstance(key.slice, ast.Slice):
             return _is_unique(key.value)  # by chance two of some millions share their first digits
         if isinstance(key, ast.Attribute):
@@ -92,7 +90,7 @@ class Counters:
             return fresh(handed(self._code, module, key)) or fresh(given_before(module, key))
         return isinstance(key, ast.Name) and self.counts(module, key, is_once, depth)
 
-    def _stays(self, module: Module, node: ast.AST, is_once: IsOnce) -> bool:
+    def stays(self, module: Module, node: ast.AST, is_once: IsOnce) -> bool:
         """Whether an expression has one value as long as the container lives: a literal, or a setting."""
         if isinstance(node, ast.Constant):
             return True

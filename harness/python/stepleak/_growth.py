@@ -17,6 +17,7 @@ from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import Guard, Module, called_name
+from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -45,11 +46,39 @@ class Growth:
         is_endless = bool(in_steps) and all(self._fills_for_ever(fill, in_vain) for fill in in_steps)
         return Structure("unbounded") if is_clear and is_endless else UNKNOWN
 
-    def conditional(self, taking: list[Use]) -> Structure:
-        """Where something takes items out, or asks how many there are before it does so, and cannot be understood."""
+    def conditional(self, taking: list[Use], filling: list[Use], uses: list[Use]) -> Structure:
+        """Where something takes items out, or asks how many there are before it does so, and cannot be understood.
+
+        `filling`: what fills it still.
+        """
         tests = (use for use in [*self._rooms(), *self._facts.places.tested_lengths()] if not self._facts.is_idle(use))
+        if not taking and self._facts.uses.is_whole and not any(use.kind == "escape" for use in uses):
+            tests = (use for use in tests if not self._is_passed(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
+
+    def _is_passed(self, length: Use, filling: list[Use]) -> bool:
+        """Whether it is a test by a number that nothing changes, which the container is far beyond, and each that still
+        fills it comes by that very test: it has said the same ever since, and has done what it does then."""
+        module = length.module
+        compared = module.parent(length.node)[0]
+        if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
+            return False
+        test: ast.expr = compared
+        while isinstance(outer := module.parent(test)[0], ast.UnaryOp):
+            test = outer
+        if not isinstance(outer, ast.If) or outer.test is not test:
+            return False
+        other = compared.comparators[0] if compared.left is length.node else compared.left
+        allowed = self._facts.bounds.allowed(module, test, True)
+        is_beyond = allowed is not None and 0 < 2 * allowed[1] < length_of(self._facts.container)
+        is_fixed = self._facts.counters.stays(module, other, self._facts.runs.is_once)
+        return (
+            is_beyond
+            and is_fixed
+            and bool(filling)
+            and all(any(guard.test is test for guard in fill.module.guards(fill.node)) for fill in filling)
+        )
 
     def ending(self, filling: list[Use]) -> Structure | None:
         """The test under which something fills it, and which may not hold for ever."""

@@ -142,7 +142,8 @@ class Judge:
             doubted = self._growth.ending(filling) if in_vain == UNKNOWN else None
             return doubted or (keyed if in_vain == UNKNOWN else in_vain)
         found = keyed or self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
-        return self._growth.conditional(taking) if found == UNKNOWN else found
+        still = [fill for fill in filling if not self._capacity.is_over(fill)]
+        return self._growth.conditional(taking, still, uses) if found == UNKNOWN else found
 
     def _without_own_removals(self, uses: list[Use]) -> list[Use]:
         """Without those that take out what their own call has put in: that is over by now."""

@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Lines that might keep a container small, and of which the running program tells that they do not; and near misses."""
+
+# ruff: noqa: E501 - a table: each program stands on the line of what is expected of it
+
+from __future__ import annotations
+
+import textwrap
+
+from structure_programs import Case, keeper, method
+
+_SIZE = "self.kept = []\nself.size = 2"
+_HARDEST = "if len(self.kept) < self.size: self.kept.append(x)\nelif x: self.kept.append(x)"
+
+
+def _adding(body: str, init: str = _SIZE, more: str = "") -> str:
+    return keeper("def add(self, x):\n" + textwrap.indent(body, "    ") + more, init)
+
+
+PASSED = [
+    Case(f"filled while short, {name}", _adding(body, init, more), "keeper.kept", kind, line=line)
+    for name, body, init, more, kind, line in [
+        ("and as well when long", _HARDEST, _SIZE, "", "unknown", ""),
+        (
+            "and as well when long, behind a return",
+            "if len(self.kept) < self.size:\n    self.kept.append(x)\n    return\nif x: self.kept.append(x)",
+            _SIZE,
+            "",
+            "unknown",
+            "",
+        ),
+        ("and as well when long, which it is not yet", _HARDEST, "self.kept = []\nself.size = 4", "", "conditional", "if len"),
+        (
+            "and as well when long, by a number that changes",
+            _HARDEST,
+            _SIZE,
+            method("grow", "self.size = 90"),
+            "conditional",
+            "if len",
+        ),
+        (
+            "and as well when long, but some go at the end of an epoch",
+            "self.count += 1\nif self.count % 4000 == 0: self.finish()\n" + _HARDEST,
+            _SIZE,
+            method("finish", "self.kept = heapq.nlargest(self.size, self.kept)"),
+            "conditional",
+            "nlargest",
+        ),
+        (
+            "and as well when long, but code that is not read has it",
+            _HARDEST,
+            _SIZE,
+            method("show", "foreign(self.kept)") + "\nimport operator\nforeign = operator.length_hint",
+            "conditional",
+            "if len",
+        ),
+        (
+            "and elsewhere, however long",
+            "if len(self.kept) < self.size: self.kept.append(x)\nself.more()",
+            _SIZE,
+            method("more", "self.kept.append(1)"),
+            "conditional",
+            "if len",
+        ),
+        (
+            "or until an epoch ends with too many",
+            "self.count += 1\nif self.count % 4000 == 0: self.finish()\nif not self.full: self.kept.append(x)",
+            _SIZE + "\nself.full = False",
+            method("finish", "if len(self.kept) > self.size: self.full = True"),
+            "conditional",
+            "if len",
+        ),
+        (
+            "or for the time being",
+            "self.count += 1\nif len(self.kept) > self.size and self.count > 900: raise ValueError\nif x: self.kept.append(x)",
+            _SIZE,
+            "",
+            "conditional",
+            "if len",
+        ),
+    ]
+] + [
+    Case(f"cut to a few, {name}", _adding(body, _SIZE, more), "keeper.kept", kind, line=line)
+    for name, body, more, kind, line in [
+        ("in each 4000th step", "self.count += 1\nself.kept.append(x)\nif self.count % 4000 == 0: del self.kept[:-2]", "", "conditional", "del"),
+        (
+            "one by one, at the end of an epoch",
+            "self.count += 1\nself.kept.append(x)\nif self.count % 4000 == 0: self.finish()",
+            method("finish", "while len(self.kept) > self.size: self.kept.pop()"),
+            "conditional",
+            "pop",
+        ),
+        (
+            "in the branch that fills nothing",
+            "if x: self.kept.append(x)\nelse: del self.kept[:-2]",
+            "",
+            "conditional",
+            "del",
+        ),
+        ("at a length that is passed by", "self.kept += [x, x]\nself.cut()", method("cut", "if len(self.kept) == 1: self.kept.pop()"), "unknown", ""),
+    ]
+]  # fmt: skip
+
+REFUTED = PASSED
