@@ -34,3 +34,42 @@ SCRIPTS = {
 def test_of_a_script(body: str, kind: str, tmp_path: Path) -> None:
     begin = "script_kept, count = [], 0\nscript_setting = False\nwhile True:\n    count += 1\n    "
     assert kind_found_in(begin + body + "\n    program_step()\n", tmp_path) == kind
+
+
+CONSUMED = """
+import queue, threading
+script_queue = queue.Queue()
+def script_drain():
+    script_queue.get()
+script_thread = threading.Thread(target=script_drain)
+{before}
+for count in range(90):
+    script_queue.put([count])
+    {within}
+    program_step()
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "within", "after", "kind"),
+    [
+        ("script_thread.start()", "script_thread.join()", "pass", "unknown"),
+        ("pass", "pass", "script_thread.start()", "conditional"),
+        (
+            "script_thread.start()",
+            "script_thread.join()",
+            "threading.Thread(target=script_drain).start()",
+            "conditional",
+        ),
+        (
+            "script_thread.start()",
+            "if count % 900 == 899: threading.Thread(target=script_drain).start()",
+            "pass",
+            "conditional",
+        ),
+    ],
+    ids=["before", "after", "and one after", "and one now and then"],
+)
+def test_of_a_script_whose_consumer_has_ended(before: str, within: str, after: str, kind: str, tmp_path: Path) -> None:
+    assert kind_found_in(CONSUMED.format(before=before, within=within, after=after), tmp_path) == kind

@@ -129,7 +129,7 @@ class Endings:
         elif isinstance(node, ast.Name) and module.resolve(node, node.id) is module.tree:
             value = named(module.namespace, node.id)
         elif isinstance(node, ast.Attribute) and owner is not None and is_once(module, owner):
-            held = _objects_of(owner.name)
+            held = objects_of(owner.name)
             value = named(held[0], node.attr) if len(held) == 1 else NOTHING
         return value if type(value) is int else None
 
@@ -158,7 +158,7 @@ class Endings:
         return None
 
 
-def _objects_of(name: str) -> list[Any]:
+def objects_of(name: str) -> list[Any]:
     """All that are of a class of this name, or of one derived from it."""
     objects = gc.get_objects()
     kinds = {id(kind): kind for kind in map(type, objects)}

@@ -10,6 +10,7 @@ from typing import Any
 
 from stepleak._bounds import Bounds
 from stepleak._counters import Counters
+from stepleak._ended_threads import EndedThreads
 from stepleak._endings import Endings
 from stepleak._latches import Latches, is_idle
 from stepleak._objects import all_class_names, all_classes_of, class_attributes_of, is_a
@@ -43,6 +44,7 @@ class Facts:
         self.endings = Endings(code, objects, self.counters)
         self.bounds = Bounds(code, objects, self.places.is_length)
         self.latches = Latches(code, self.endings, self.runs)
+        self.threads = EndedThreads(code, objects, self.runs)
         self.is_sequence = not is_a(self.container, (dict, set))  # type: ignore[arg-type]
 
     def follow(self) -> None:
@@ -82,7 +84,8 @@ class Facts:
 
     def is_idle(self, use: Use) -> bool:
         """Whether no step does it."""
-        return is_idle(use, self.runs, self.endings) or self.latches.is_shut(use.module, use.node)
+        is_shut = is_idle(use, self.runs, self.endings) or self.latches.is_shut(use.module, use.node)
+        return is_shut or self.threads.has(use.module, use.node)
 
     def is_fresh(self, fill: Use) -> bool:
         """Whether each key under which it is filled there is another one."""

@@ -102,4 +102,56 @@ PASSED = [
     ]
 ]  # fmt: skip
 
-REFUTED = PASSED
+_THREAD = "self.q = queue.Queue()\nself.thread = threading.Thread(target=self.drain)\nself.thread.start()"
+_ONE = "\ndef drain(self): self.q.get()"
+_SLOW = "\ndef drain(self):\n    self.q.get()\n    time.sleep(1)"
+
+
+def _draining(init: str = _THREAD, drain: str = _ONE, step: str = "keeper.thread.join()", more: str = "") -> str:
+    return "import threading\n" + keeper(
+        "def add(self, x): self.q.put(x)" + drain + more, init, f"keeper.add([1])\n{step}"
+    )
+
+
+ENDED = [
+    Case(f"queue whose consumer {name}", source, "keeper.q.queue", kind, line="self.q.get()" * (kind == "conditional"))
+    for name, source, kind in [
+        ("has ended", _draining(), "unknown"),
+        ("has ended, begun at once", _draining(_THREAD.replace("self.thread = ", "").replace(")\nself.thread", ")"), step="time.sleep(0.05)"), "unknown"),
+        ("has ended, which took by a method of its own", _draining(drain="\ndef drain(self): self.take()" + method("take", "return self.q.get()")), "unknown"),
+        ("is slow", _draining(drain=_SLOW, step="pass"), "conditional"),
+        ("is begun anew in each epoch", _draining(more=method("begin", "threading.Thread(target=self.drain).start()")), "conditional"),
+        ("is begun again by who finds it dead", _draining(more=method("check", "self.thread = threading.Thread(target=self.drain)")), "conditional"),
+        ("is begun later", _draining(_THREAD.replace("\nself.thread.start()", ""), step="pass", more=method("begin", "self.thread.start()")), "conditional"),
+        ("is begun if it is wanted", _draining(_THREAD.replace("self.thread.start", "if self.count: self.thread.start"), step="pass"), "conditional"),
+        ("is called by others, too", _draining(more=method("flush", "self.drain()")).replace("def step", "import atexit\natexit.unregister(keeper.flush)\ndef step"), "conditional"),
+        ("is handed on, too", _draining(more=method("flush", "return iter(self.drain, 1)")), "conditional"),
+    ]
+] + [
+    Case(
+        f"queue whose consumer, a thread of a class of its own, {name}",
+        f"""
+import queue, threading, time
+class Writer(threading.Thread):
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.q = queue.Queue()
+    def run(self):
+        self.q.get()
+        {end}
+writer = Writer()
+{begun}
+def step(): writer.q.put([1]); {after}
+""",
+        "writer.q.queue",
+        kind,
+        line="self.q.get()" * (kind == "conditional"),
+    )
+    for name, begun, end, after, kind in [
+        ("has ended", "writer.start()", "pass", "writer.join()", "unknown"),
+        ("is slow", "writer.start()", "time.sleep(1)", "pass", "conditional"),
+        ("is begun later", "pass", "pass", "pass", "conditional"),
+    ]
+]  # fmt: skip
+
+REFUTED = [*PASSED, *ENDED]
