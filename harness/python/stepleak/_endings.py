@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 from stepleak._assignments import assigned_beside, is_setting, stores
 from stepleak._counters import Counters, IsOnce
 from stepleak._guards import is_access_of_object, is_emptied_beside, is_of_parts, may_cease, parts_of, sides_where
-from stepleak._objects import mro_of, name_of
+from stepleak._objects import bound_of, container_kind, mro_of, name_of
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._user_code import UserCode
 from stepleak._values import NOTHING, Values, named
@@ -95,7 +96,37 @@ class Endings:
         """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
         if guard.is_loop:
             return False
-        return any(self._setting(module, part.test) not in (None, part.holds) for part in parts_of(guard))
+        parts = parts_of(guard)
+        is_off = any(self._setting(module, part.test) not in (None, part.holds) for part in parts)
+        return is_off or any(self._is_beyond_ring(module, part) for part in parts)
+
+    def _is_beyond_ring(self, module: Module, guard: Guard) -> bool:
+        """Whether a statement runs only where a deque that drops its oldest item by itself is longer than it can be:
+        `recent = deque(maxlen=64)`, `if len(recent) > 64`."""
+        test = guard.test
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        op = test.ops[0]
+        if isinstance(op, ast.Eq if guard.holds else ast.NotEq):
+            pairs, is_beyond = [(test.left, test.comparators[0]), (test.comparators[0], test.left)], False
+        else:
+            sides = sides_where(guard)
+            pairs = [] if sides is None else [sides]
+            # "More than n" is what `>` says where it holds, and what `<=` says where it does not.
+            is_beyond = isinstance(op, (ast.Gt, ast.Lt)) is guard.holds
+        return any(self._is_longer(module, long, number, is_beyond) for number, long in pairs)
+
+    def _is_longer(self, module: Module, length: ast.expr, number: ast.expr, is_beyond: bool) -> bool:
+        is_length = isinstance(length, ast.Call) and called_name(length) == "len" and len(length.args) == 1
+        ring = length.args[0] if isinstance(length, ast.Call) and is_length else None
+        if not isinstance(ring, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, ring):
+            return False
+        is_named = isinstance(number, (ast.Name, ast.Attribute)) and is_setting(self._code, module, number)
+        if not is_named and not isinstance(number, ast.Constant):
+            return False
+        held, least = self._values.value(module, ring), self._values.number(module, number)
+        most = bound_of(held) if held is not NOTHING and container_kind(held) is deque else -1
+        return most >= 0 and least + is_beyond > most
 
     def _is_on(self, module: Module, guard: Guard) -> bool:
         """Whether a setting lets a statement run, each time."""

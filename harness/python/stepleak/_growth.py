@@ -80,11 +80,13 @@ class Growth:
             and all(any(guard.test is test for guard in fill.module.guards(fill.node)) for fill in filling)
         )
 
-    def ending(self, filling: list[Use]) -> Structure | None:
-        """The test under which something fills it, and which may not hold for ever."""
+    def ending(self, filling: list[Use], in_vain: list[Use]) -> Structure | None:
+        """The test under which something fills it, and which may not hold for ever. `in_vain`: what asks for what is
+        never there."""
         for fill in filling:
             for module, guard in _ending_guards(self._facts.runs.guards(fill), self._facts.runs, self._facts.endings):
-                return self._facts.at("conditional", Use("test", module, guard.test))
+                if not self._facts.places.depends_on(module, guard.test, in_vain):
+                    return self._facts.at("conditional", Use("test", module, guard.test))
         return None
 
     def _fills_for_ever(self, fill: Use, in_vain: list[Use]) -> bool:

@@ -139,11 +139,19 @@ class Judge:
         if keyed is not None and self._is_in_vain(filling):
             in_vain = self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, asks)
             # No key comes again. What may come to an end is that it is filled at all.
-            doubted = self._growth.ending(filling) if in_vain == UNKNOWN else None
+            doubted = self._growth.ending(filling, self._of_same_keys(asks, filling)) if in_vain == UNKNOWN else None
+            if doubted is None and in_vain == UNKNOWN and removing and not taking:
+                # What could take something out does not run. That is no proof, but the key bounds nothing either.
+                return keyed if self._growth.unbounded(uses, [], filling, asks) == UNKNOWN else UNKNOWN
             return doubted or (keyed if in_vain == UNKNOWN else in_vain)
         found = keyed or self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
         still = [fill for fill in filling if not self._capacity.is_over(fill)]
         return self._growth.conditional(taking, still, uses) if found == UNKNOWN else found
+
+    def _of_same_keys(self, asks: list[Use], filling: list[Use]) -> list[Use]:
+        """Those that ask for the very key that is put in then."""
+        keys = {ast.unparse(fill.detail) for fill in filling if fill.detail is not None}
+        return [ask for ask in asks if ask.detail is not None and ast.unparse(ask.detail) in keys]
 
     def _without_own_removals(self, uses: list[Use]) -> list[Use]:
         """Without those that take out what their own call has put in: that is over by now."""

@@ -154,4 +154,32 @@ def step(): writer.q.put([1]); {after}
     ]
 ]  # fmt: skip
 
-REFUTED = [*PASSED, *ENDED]
+_STORE = """
+self.count += 1
+key = KEY
+if key not in self.kept:
+    self.kept[key] = x
+    self.recent.append(key)
+    if len(self.recent) > 2: self.kept.pop(self.recent.popleft(), None)
+"""
+_RING = "self.kept = {}\nself.recent = collections.deque(maxlen=2)"
+
+
+def _storing(key: str = "self.count", init: str = _RING, test: str = "> 2", more: str = "") -> str:
+    return _adding(_STORE.strip().replace("KEY", key).replace("> 2", test), init, more)
+
+
+RINGS = [
+    Case(f"store whose old keys go where a deque is too long, {name}", source, "keeper.kept", kind, bound, line)
+    for name, source, kind, bound, line in [
+        ("which it never is", _storing(), "unknown", -1, ""),
+        ("which it never is, the other way round", _storing(test="== 3"), "unknown", -1, ""),
+        ("which it never is, but keys come again", _storing("self.count % 900"), "keyed", -1, "not in self.kept"),
+        ("which it is when full", _storing(test=">= 2"), "keyed", -1, "not in self.kept"),
+        ("by a number that changes", _storing(test="> self.most", init=_RING + "\nself.most = 2", more=method("shrink", "self.most = 1")), "keyed", -1, "not in self.kept"),
+        ("which another is", _storing(more=method("free", "self.recent = collections.deque()")), "keyed", -1, "not in self.kept"),
+        ("which has no limit", _storing(init=_RING.replace("maxlen=2", "")), "keyed", -1, "not in self.kept"),
+    ]
+]  # fmt: skip
+
+REFUTED = [*PASSED, *ENDED, *RINGS]
