@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
+import gc
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
+from holder_search import STEPS
+from stepleak._core import frame_locals
+from stepleak._holders import HolderSearch
 from watched_program import kind_found_in
 
 # Each in a loop of the file. Names of their own: the search knows the sources of other tests, too.
@@ -73,3 +79,87 @@ for count in range(90):
 )
 def test_of_a_script_whose_consumer_has_ended(before: str, within: str, after: str, kind: str, tmp_path: Path) -> None:
     assert kind_found_in(CONSUMED.format(before=before, within=within, after=after), tmp_path) == kind
+
+
+ARENA = """
+import torch
+class ArenaOfProgram:
+    def __init__(self):
+        self.free, self.is_reusing = {{}}, False
+    def take(self, shape):
+        stack = self.free.get(shape)
+        if {test}:
+            return stack.pop()
+        return torch.zeros(shape)
+    def give(self, rows):
+        self.free.setdefault({key}, []).append(rows)
+    def reuse(self):
+        self.is_reusing = True
+arena, steps = ArenaOfProgram(), 0
+def step():
+    global steps
+    steps += 1
+    {body}
+    return rows._cdata
+{more}
+"""
+_TAKEN = "rows = arena.take((3, 2)); arena.give(rows)"
+ARENAS = {
+    "of what is put under another key": ("stack", "rows.numel()", _TAKEN, "", "unknown"),
+    "that is asked for later": ("stack and self.is_reusing", "rows.shape", _TAKEN, "", "conditional"),
+    "that is asked for by another line, too": (
+        "stack",
+        "rows.numel()",
+        _TAKEN,
+        "def later(): return arena.take(6)\nshown = print, later",
+        "conditional",
+    ),
+    "of what was not got from it": (
+        "stack",
+        "rows.numel()",
+        "rows = torch.zeros(3, 2); arena.give(rows); arena.take((4, 4))",
+        "",
+        "conditional",
+    ),
+    "under a key that says nothing of what it is": ("stack", "'done'", _TAKEN, "", "conditional"),
+    "got once and put in again and again": (
+        "stack",
+        "rows.numel()",
+        "rows = first.pop() if first else torch.zeros(3, 2); arena.give(rows)",
+        "first = [arena.take((3, 2))]",
+        "conditional",
+    ),
+    "of which there are two, which may change places": (
+        "stack",
+        "rows.numel()",
+        _TAKEN,
+        "other = ArenaOfProgram()",
+        "conditional",
+    ),
+}
+
+
+@pytest.mark.parametrize(("test", "key", "body", "more", "kind"), ARENAS.values(), ids=ARENAS.keys())
+def test_free_list(test: str, key: str, body: str, more: str, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "arena_program.py"
+    file.write_text(ARENA.format(test=test, key=key, body=body, more=more), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("arena_program", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["arena_program"] = module
+    spec.loader.exec_module(module)
+    found = HolderSearch(module.step, frame_locals)
+    try:
+        module.step()
+        # Whether something is taken out of what is doubtful is seen from the second search on.
+        for expected in ("conditional", kind):
+            found.begin()
+            gc.freeze()
+            addresses = [module.step() for _ in range(STEPS)]
+            found.end()
+            gc.unfreeze()
+            holders = found.search(addresses, {str(file): set()}, STEPS)["holders"]
+            assert [holder["structure"]["kind"] for holder in holders[:1]] == [expected]
+    finally:
+        del sys.modules["arena_program"]

@@ -64,6 +64,7 @@ class Found:
         growth: Callable[[Any], int],
         is_as_long: Callable[[Any], bool],
         has_taken: Callable[[Any], bool],
+        has_kept_all: Callable[[Any], bool],
         births: Births,
         grown: list[Any],
         callbacks: set[int],
@@ -81,6 +82,7 @@ class Found:
         self._is_as_long = is_as_long
         self._callbacks = callbacks
         self._has_taken = has_taken
+        self._has_kept_all = has_kept_all
         self._births = births
         self._limit = limit
         self._graph = Graph(read_locals, growth)
@@ -277,6 +279,7 @@ class Found:
         if structure.kind == "conditional" and chain:
             self.doubtful.add(id(chain[-1]))
             is_vain = self._has_taken(chain[-1]) and not judged_alone.is_taken_from
+            is_vain = is_vain or (judged_alone.is_passing and growth > 0 and self._has_kept_all(chain[-1]))
             structure = UNKNOWN_STRUCTURE if is_vain else structure
         if structure.kind == "unbounded" and end is not None and not is_table(chain):
             structure = end

@@ -179,6 +179,7 @@ class HolderSearch:
             self._growth,
             self._is_as_long,
             self._has_taken,
+            self._has_kept_all,
             self._births,
             any_grown,
             callbacks,
@@ -241,6 +242,10 @@ class HolderSearch:
     def _has_taken(self, container: Any) -> bool:
         """Whether something was taken out of a container that was doubtful, which grew all the same."""
         return bool(self._contents.get(id(container), set()) - set(map(id, items_of(container))))
+
+    def _has_kept_all(self, container: Any) -> bool:
+        """Whether a container that was doubtful had something in it, and nothing of that was taken out."""
+        return bool(self._contents.get(id(container))) and not self._has_taken(container)
 
     def _weigh(self, grown: list[Any], weights: dict[int, Weight], callbacks: set[int], limit: TimeLimit) -> None:
         """What each gained, by its `id`, and which gained callbacks. Not in the search, whose variables would be

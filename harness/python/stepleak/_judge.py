@@ -19,6 +19,7 @@ from stepleak._growth import Growth
 from stepleak._keys import AreKeysLost
 from stepleak._objects import container_kind, is_one_of
 from stepleak._own_removals import are_calls_over, is_of_own_call
+from stepleak._passing import is_passing
 from stepleak._replaced import owner_replaced
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure
@@ -38,6 +39,8 @@ class Judged:
     """What fills it while it is short, which it is no more; others go on."""
     is_taken_from: bool = False
     """Whether something else takes items, too: that some go does not say that what may keep it small has run."""
+    is_passing: bool = False
+    """Whether all that fills it comes by the lines that may take something, and would find it there."""
     are_items_used: bool = False
     """Whether the sources do more with what it holds than numbers allow: stack it, index it, hand it on."""
 
@@ -89,6 +92,8 @@ class Judge:
         self._growth = Growth(self._facts)
         self._is_expiry = False
         """Whether what may keep it small drops what is old."""
+        self._is_passing = False
+        """Whether what may keep it small is what all that fills it comes by."""
 
     def judged(self) -> Judged:
         self._facts.follow()
@@ -101,6 +106,7 @@ class Judge:
             tuple(fill for fill in fills if fill not in over) or tuple(fills or self._lookups()),
             over=over if len(over) < len(fills) else (),
             is_taken_from=structure.kind == "conditional" and self._is_expiry,
+            is_passing=structure.kind == "conditional" and self._is_passing,
             are_items_used=self._facts.places.are_items_used(),
         )
 
@@ -146,7 +152,11 @@ class Judge:
             return doubted or (keyed if in_vain == UNKNOWN else in_vain)
         found = keyed or self._expiring(taking, fills) or self._growth.unbounded(uses, removing, filling, [])
         still = [fill for fill in filling if not self._capacity.is_over(fill)]
-        return self._growth.conditional(taking, still, uses) if found == UNKNOWN else found
+        if found != UNKNOWN:
+            return found
+        are_tests_over = self._growth.conditional([], still, uses) == UNKNOWN
+        self._is_passing = are_tests_over and is_passing(self._facts, taking, filling)
+        return self._growth.conditional(taking, still, uses)
 
     def _of_same_keys(self, asks: list[Use], filling: list[Use]) -> list[Use]:
         """Those that ask for the very key that is put in then."""
