@@ -71,7 +71,8 @@ def sources(module: ModuleType) -> UserCode:
     """Of the program alone: other tests' sources are as good as the user's."""
     modules = {name: sys.modules[name] for name in (module.__name__, "other") if name in sys.modules}
     step = getattr(module, "step", None)
-    return UserCode([], modules=modules, entry=step.__code__ if step is not None else None)
+    entry = step.__code__ if step is not None else None
+    return UserCode([], modules=modules, entry=entry, read_locals=frame_locals)
 
 
 def check(case: Case, found: Structure) -> None:

@@ -174,7 +174,14 @@ class HolderSearch:
         entry = code_of(self._root)
         all_lines: dict[str, set[int]] = ({} if entry is None else {entry.co_filename: set()}) | lines
         folders = [] if self._root is None else user_folders(self._root)
-        code = UserCode(folders, all_lines, entry=entry, limit=limit, apart=scenario.files_of_others())
+        code = UserCode(
+            folders,
+            all_lines,
+            entry=entry,
+            limit=limit,
+            apart=scenario.files_of_others(),
+            read_locals=self._read_locals,
+        )
         found = Found(
             self._growth,
             self._is_as_long,

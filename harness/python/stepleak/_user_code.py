@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._folders import installed_folders, is_user_file, real, runtime_folders
-from stepleak._frames import frames_of_this_thread, running_frames
+from stepleak._frames import ReadLocals, frames_of_this_thread, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
 from stepleak._syntax import FUNCTIONS, LOOPS, Function, Module, first_line, last_name
@@ -30,7 +30,8 @@ class UserCode:
 
     `folders`: of the package of the step, where that is installed among libraries. `files`: further ones to read.
     `modules`: by name; those that are loaded, where none are given. `entry`: of a step that we repeat. `apart`: files
-    of modules that are loaded beside the step's, and matter only where a file that does names them.
+    of modules that are loaded beside the step's, and matter only where a file that does names them. `read_locals`: of
+    a running function; by default nothing is known of these.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class UserCode:
         entry: types.CodeType | None = None,
         limit: TimeLimit | None = None,
         apart: Collection[str] = (),
+        read_locals: ReadLocals = lambda _: [],
     ) -> None:
         self._limit = limit
+        self._read_locals = read_locals
         self._apart = {real(file) for file in apart}
         self._step = None if entry is None else place_of(entry)
         self._waiting: dict[tuple[str, str, int], set[int]] = {}
@@ -118,6 +121,19 @@ class UserCode:
     def is_step(self, module: Module, function: ast.AST) -> bool:
         """Whether it is the function that is called as the step."""
         return isinstance(function, FUNCTIONS) and place_in(module, function) == self._step
+
+    def running_values(self, module: Module, function: Function, name: str) -> list[Any]:
+        """What a variable is now in each call of a function that runs."""
+        place = place_in(module, function)
+        if place not in self._entered:
+            return []
+        return [
+            value
+            for frame in running_frames()
+            if place_of(frame.f_code) == place
+            for variable, value in self._read_locals(frame)
+            if variable == name
+        ]
 
     def is_waiting(self, frame: types.FrameType) -> bool:
         """Whether a frame waits for the end of a run that repeats a step."""

@@ -12,7 +12,7 @@ import os
 import types
 from typing import Any
 
-from stepleak._assignments import assignments
+from stepleak._assignments import assignments, variable_stores
 from stepleak._objects import all_class_names, attributes_of, class_attributes_of, is_a, module_namespace
 from stepleak._syntax import FUNCTIONS, Module, argument_of, called_name, default_of, is_parameter
 from stepleak._user_code import UserCode
@@ -76,8 +76,30 @@ class Values:
         if owner is not None:
             return next((o for o in self._objects if owner.name in all_class_names(o)), NOTHING)
         if is_parameter(scope, node.id):
-            return self._passed(module, scope, node.id, depth)
-        return self._assigned(module, scope, node.id, depth)
+            known = self._passed(module, scope, node.id, depth)
+        else:
+            known = self._assigned(module, scope, node.id, depth)
+        return known if known is not NOTHING else self._kept(module, scope, node.id)
+
+    def now(self, module: Module, node: ast.Name | ast.Attribute) -> Any:
+        """What a variable or an attribute is at this moment, also where it gets another value in each step."""
+        scope = module.resolve(node, node.id) if isinstance(node, ast.Name) else module.tree
+        if not isinstance(node, ast.Name) or scope is module.tree:
+            return self.value(module, node)
+        closed = self._closed_over(module, scope, node.id)
+        return closed if closed is not NOTHING else self._running(module, scope, node.id)
+
+    def _kept(self, module: Module, scope: ast.AST, name: str) -> Any:
+        """What a variable of a running function has, where it gets it once: `arguments = parser.parse_args()`."""
+        stored = [module.statement(node) for node in variable_stores(module, scope, name)]
+        is_given = is_parameter(scope, name) and not stored
+        is_assigned = len(stored) == 1 and isinstance(stored[0], (ast.Assign, ast.AnnAssign))
+        is_assigned = is_assigned and not module.loops(stored[0])
+        return self._running(module, scope, name) if is_given or is_assigned else NOTHING
+
+    def _running(self, module: Module, scope: ast.AST, name: str) -> Any:
+        values = self._code.running_values(module, scope, name) if isinstance(scope, FUNCTIONS) else []
+        return values[0] if values and all(value is values[0] for value in values) else NOTHING
 
     def _closed_over(self, module: Module, scope: ast.AST, name: str) -> Any:
         """The value that a function of the chain keeps in its closure."""

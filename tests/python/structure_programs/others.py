@@ -321,7 +321,36 @@ CACHES = [
 ]
 
 
+WINDOW = """
+import types
+def main(probe):
+    arguments = types.SimpleNamespace(window=30)
+    NEXT
+    losses = []
+    for _ in range(6):
+        losses.append([1])
+        losses = losses[-arguments.window :]
+    probe()
+if __name__ == '__main__':
+    main(None)
+"""
+
 RUNNING = [
+    *(
+        Case(
+            f"cut to what a variable of it has, {name}",
+            WINDOW.replace("NEXT", line),
+            "losses",
+            "bounded",
+            bound,
+            "[-arg",
+        )
+        for name, line, bound in (
+            ("which is made once", "pass", 30),
+            ("which is made twice", "arguments = types.SimpleNamespace(window=40)", -1),
+            ("which a loop makes", "for arguments in [types.SimpleNamespace(window=40)]: pass", -1),
+        )
+    ),
     Case(
         "local of main",
         "def main(probe):\n    losses = []\n    for _ in range(6):\n        losses.append([1])\n    probe()\ndef run(probe): pass\nif __name__ == '__main__':\n    main(None)\n",
