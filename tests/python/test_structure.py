@@ -24,6 +24,7 @@ from stepleak._paths import End, Paths
 from stepleak._structure import Structure
 from stepleak._user_code import UserCode
 from structure_programs import Case, appending, keeper, method
+from structure_programs.amounts import AMOUNTS
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
@@ -34,7 +35,18 @@ from structure_programs.unbounded import UNBOUNDED
 STEPS = 6
 _numbers = itertools.count()
 
-CASES = [*BOUNDED_BY_TYPE, *QUEUES, *BOUNDED_BY_SOURCE, *EXPIRING, *RESET, *KEYED, *UNBOUNDED, *UNKNOWN, *REFUTED]
+CASES = [
+    *BOUNDED_BY_TYPE,
+    *QUEUES,
+    *BOUNDED_BY_SOURCE,
+    *AMOUNTS,
+    *EXPIRING,
+    *RESET,
+    *KEYED,
+    *UNBOUNDED,
+    *UNKNOWN,
+    *REFUTED,
+]
 
 
 @pytest.fixture

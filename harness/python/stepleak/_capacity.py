@@ -8,6 +8,7 @@ import ast
 from collections import deque
 from collections.abc import Iterator
 
+from stepleak._amounts import Amounts
 from stepleak._facts import Facts
 from stepleak._guards import is_of_equals, parts_of
 from stepleak._objects import bound_of, container_kind
@@ -25,6 +26,7 @@ class Capacity:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self._amounts = Amounts(facts)
 
     def trimmed(self, uses: list[Use], fills: list[Use]) -> Structure | None:
         """What is cut to a length, or is a ring, whose places are counted round."""
@@ -80,6 +82,15 @@ class Capacity:
     def _is_of_length(self, module: Module, guard: Guard) -> bool:
         is_compound = isinstance(guard.test, ast.BoolOp)
         return not is_compound and self._facts.bounds.allowed(module, guard.test, guard.holds) is not None
+
+    def removed_when_large(self, removing: list[Use], fills: list[Use]) -> Structure | None:
+        """What loses items where more bytes or elements are in it than there may be, or whatever is counted so."""
+        fills = [f for f in fills if not self._facts.runs.is_set_up(f)]
+        for use in removing if fills else ():
+            number = self._amounts.most_kept(use, fills)
+            if number is not None:
+                return self._facts.at("bounded", use, number)
+        return None
 
     def is_passed(self, removal: Use) -> bool:
         """Whether it is to run at one length alone, which is behind: `if len(x) == n` where two are put in at once."""
@@ -179,12 +190,15 @@ class Capacity:
             is_negated = isinstance(guard.test, ast.UnaryOp) and guard.test.operand in self._facts.uses.denoting
             if not guard.is_loop and is_negated and guard.holds:
                 return 1
-        return self._limit_of_count(fill)
+        by_count = self._limit_of_count(fill)
+        return by_count if by_count is not None else self._amounts.most_filled(fill)
 
     def _limit_of_count(self, fill: Use) -> int | None:
-        """Under a test of something that is only ever counted up: the number, where that is counted beside it."""
+        """Under a test of something that is only ever counted up: the number of entries, where it counts these."""
         for module, guard in self._facts.runs.guards(fill):
             number = self._facts.endings.ends(module, guard, self._facts.runs.is_once)
             if number is not None:
-                return number if self._facts.places.is_counted_beside(fill, guard) else -1
+                each = self._facts.places.counted_beside(fill, guard)
+                is_inclusive = isinstance(guard.test.ops[0], (ast.LtE, ast.GtE)) == guard.holds  # type: ignore[attr-defined]
+                return (number - 1 + is_inclusive) // each + 1 if each > 0 else -1
         return None

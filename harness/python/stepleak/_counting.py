@@ -18,9 +18,9 @@ _ASKING = frozenset({"get", "pop", "popitem", "keys", "values", "items", "clear"
 """Methods that give a dictionary no key."""
 
 
-def _is_step_up(op: ast.operator, value: ast.expr) -> bool:
-    is_whole = isinstance(value, ast.Constant) and type(value.value) is int
-    return isinstance(op, ast.Add) and is_whole and value.value > 0  # type: ignore[attr-defined]
+def _step_up(op: ast.operator, value: ast.expr) -> int:
+    step = value.value if isinstance(op, ast.Add) and isinstance(value, ast.Constant) else None
+    return step if type(step) is int and step > 0 else 0
 
 
 def is_capped(module: Module, statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
@@ -32,16 +32,18 @@ def is_capped(module: Module, statement: ast.AST, target: ast.Name | ast.Attribu
 
 def is_counted_up(statement: ast.AST, target: ast.Name | ast.Attribute) -> bool:
     """Whether it says `n += 1`, or `n = n + 1`."""
+    return counted_by(statement, target) > 0
+
+
+def counted_by(statement: ast.AST, target: ast.Name | ast.Attribute) -> int:
+    """The number by which it is counted up; 0 where it is not."""
     if isinstance(statement, ast.AugAssign):
-        return statement.target is target and _is_step_up(statement.op, statement.value)
+        return _step_up(statement.op, statement.value) if statement.target is target else 0
     if not isinstance(statement, ast.Assign) or statement.targets != [target]:
-        return False
+        return 0
     value = statement.value
-    return (
-        isinstance(value, ast.BinOp)
-        and ast.unparse(value.left) == ast.unparse(target)
-        and _is_step_up(value.op, value.right)
-    )
+    is_of_itself = isinstance(value, ast.BinOp) and ast.unparse(value.left) == ast.unparse(target)
+    return _step_up(value.op, value.right) if is_of_itself else 0  # type: ignore[attr-defined]
 
 
 # --- through a function and back --------------------------------------------------------------------------------------

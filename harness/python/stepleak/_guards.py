@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 
 from stepleak._syntax import Guard, Module, called_name
+from stepleak._use import Use
 
 _PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
 """Methods of a module that list what it is made of."""
@@ -37,6 +38,19 @@ def sides_where(guard: Guard) -> tuple[ast.expr, ast.expr] | None:
         return None
     is_left_small = isinstance(op, (ast.Lt, ast.LtE)) == guard.holds
     return (left, right) if is_left_small else (right, left)
+
+
+def guard_of_item(use: Use) -> Guard | None:
+    """The test without which a fill puts nothing in: `kept += [x] if len(kept) < 9 else []`."""
+    item = use.detail
+    if use.kind != "fill" or not isinstance(item, ast.IfExp):
+        return None
+    empty = [branch for branch in (item.body, item.orelse) if _is_empty(branch)]
+    return Guard(item.test, empty[0] is item.orelse, False) if len(empty) == 1 else None
+
+
+def _is_empty(node: ast.expr) -> bool:
+    return (isinstance(node, (ast.List, ast.Tuple)) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def is_of_equals(guard: Guard) -> bool:

@@ -129,6 +129,7 @@ class Judge:
         known = (
             self._capacity.trimmed(living, fills)
             or self._capacity.removed_when_long(taking, fills)
+            or self._capacity.removed_when_large(taking, fills)
             or self._capacity.filled_when_short(fills)
             or self._capacity.laid_out(living)
             or self._reset(removing, taking)

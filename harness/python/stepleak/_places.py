@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stepleak._assignments import assignments
 from stepleak._container_words import ADDING, REMOVING
+from stepleak._counting import counted_by
 from stepleak._objects import class_attributes_of
 from stepleak._runs import Runs
 from stepleak._slots import Slot
@@ -186,13 +187,14 @@ class Places:
                 return True
         return False
 
-    def is_counted_beside(self, use: Use, guard: Guard) -> bool:
-        """Whether what a test names is counted up in the same block as a use, so that it counts the use."""
+    def counted_beside(self, use: Use, guard: Guard) -> int:
+        """By how much what a test names is counted up in the same block as a use, so that it counts the use; 0: it is
+        not."""
         counted = {ast.unparse(n) for n in ast.walk(guard.test) if isinstance(n, (ast.Name, ast.Attribute))}
         statement = use.module.statement(use.node)
         block = getattr(*use.module.parent(statement))
-        changed = [target for other in block for target in _targets_of(other)] if isinstance(block, list) else []
-        return any(ast.unparse(target) in counted for target in changed)
+        changed = [(other, t) for other in block for t in _targets_of(other)] if isinstance(block, list) else []
+        return max((counted_by(other, t) for other, t in changed if ast.unparse(t) in counted), default=0)
 
     def are_items_used(self) -> bool:
         """Whether an expression that is the container does more than to count, sum or print what it holds."""
@@ -363,10 +365,10 @@ def _kept(value: ast.expr, held: set[ast.AST]) -> tuple[str, ast.expr | None] | 
     return None
 
 
-def _targets_of(statement: ast.AST) -> list[ast.expr]:
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    return [statement.target] if isinstance(statement, ast.AugAssign) else []
+def _targets_of(statement: ast.AST) -> list[ast.Name | ast.Attribute]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = [statement.target] if isinstance(statement, ast.AugAssign) else targets
+    return [target for target in targets if isinstance(target, (ast.Name, ast.Attribute))]
 
 
 def _is_none(value: ast.expr | None) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from stepleak._assignments import SET_UP
+from stepleak._guards import guard_of_item
 from stepleak._syntax import (
     FUNCTIONS,
     LOOPS,
@@ -44,6 +45,9 @@ class Runs:
 
     def guards(self, use: Use) -> Iterator[tuple[Module, Guard]]:
         """Tests under which a use runs: its own, then those around all calls that lead to it."""
+        item = guard_of_item(use)
+        if item is not None:
+            yield use.module, item
         for module, node in self.leading_to(use):
             yield from ((module, guard) for guard in module.guards(node))
 
@@ -206,7 +210,7 @@ class Runs:
         loops = module.loops(module.statement(node))
         in_loop = in_loop or bool(loops)
         around = loops[-1] if loops else module.statement(node)
-        if loops and (_is_endless(loops[-1]) or self._trains(module, loops[-1])):
+        if loops and (_is_endless(loops[-1]) or self.trains(module, loops[-1])):
             return False
         scope = module.scope(around)
         if in_loop and any(self._loops_later(module, later) for later in _later(scope, around)):
@@ -216,13 +220,14 @@ class Runs:
             return False
         return self.is_phase(*calls[0], depth + 1, in_loop)
 
-    def _trains(self, module: Module, loop: ast.AST, depth: int = 0) -> bool:
+    def trains(self, module: Module, loop: ast.AST, depth: int = 0) -> bool:
+        """Whether what a loop runs takes a step of a training."""
         calls = [n for n in ast.walk(loop) if isinstance(n, ast.Call)]
         if any(isinstance(c.func, ast.Attribute) and c.func.attr in ("backward", "step") for c in calls):
             return True
         called = {called_name(c) for c in calls} - {""}
         found = [f for name in called for f in self._functions(module, name)] if depth < 3 else []
-        return len(found) <= _MOST_CALLERS and any(self._trains(m, f, depth + 1) for m, f in found)
+        return len(found) <= _MOST_CALLERS and any(self.trains(m, f, depth + 1) for m, f in found)
 
     def _functions(self, module: Module, name: str) -> list[tuple[Module, Function]]:
         """Those of a name that a call in a module may mean: the module's own, where it has one."""

@@ -143,8 +143,9 @@ class Module:
                 found.append(outer)
         return found
 
-    def guards(self, node: ast.AST) -> list[Guard]:
-        """Tests around it within its scope, and those that leave the scope or the loop before it."""
+    def guards(self, node: ast.AST, leaving: tuple[type, ...] = (ast.Return, ast.Continue)) -> list[Guard]:
+        """Tests around it within its scope, and those that leave the scope or the loop before it, by such
+        statements."""
         found: list[Guard] = []
         child: ast.AST = node
         for outer, name in self.around(node):
@@ -155,12 +156,13 @@ class Module:
             elif isinstance(outer, (ast.For, ast.AsyncFor)) and name == "body":
                 found.append(Guard(outer.iter, True, True))
             elif isinstance(outer, ast.BoolOp) and child is not outer.values[0]:
-                found.append(Guard(outer.values[0], isinstance(outer.op, ast.And), False))
+                before = outer.values[: outer.values.index(child)]  # type: ignore[arg-type]
+                found += [Guard(value, isinstance(outer.op, ast.And), False) for value in before]
             statements = getattr(outer, name)
             if isinstance(child, ast.stmt) and isinstance(statements, list):
-                for before in statements[: statements.index(child)]:
-                    if isinstance(before, ast.If) and isinstance(before.body[-1], (ast.Return, ast.Continue)):
-                        found.append(Guard(before.test, False, False))
+                for earlier in statements[: statements.index(child)]:
+                    if isinstance(earlier, ast.If) and isinstance(earlier.body[-1], leaving):
+                        found.append(Guard(earlier.test, False, False))
             if isinstance(outer, SCOPES) and name == "body":
                 break
             child = outer

@@ -65,6 +65,13 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
     return shape if all(type(size) is int for size in shape) else ()
 
 
+def element_size_of(tensor: Any) -> int:
+    """The bytes of one of its numbers."""
+    with DisableTorchFunction():
+        size: int = TensorBase.element_size(tensor)
+    return size
+
+
 def all_tensors() -> list[Any]:
     """Those that Python knows of now."""
     return tensors_among(tuple(gc.get_objects()))

@@ -218,6 +218,14 @@ BOUNDED_BY_SOURCE = [
         "append",
     ),
     Case(
+        "nothing is added where it is full",
+        keeper(appending().replace("self.kept.append(item)", "self.kept += [item] if len(self.kept) < 70 else []")),
+        "keeper.kept",
+        "bounded",
+        70,
+        "self.kept +=",
+    ),
+    Case(
         "fill unless full",
         keeper(appending(before="if len(self.kept) >= self.capacity:\n    return")),
         "keeper.kept",

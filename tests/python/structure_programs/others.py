@@ -218,35 +218,12 @@ UNKNOWN = [
         ]
     ),
     Case(
-        "while a count is left",
-        keeper("def add(self, x):\n    self.count += 1\n    if 900 - self.count > 5:\n        self.kept.append(x)"),
-        "keeper.kept",
-        "unknown",
-    ),
-    Case(
-        "while a count is left, under a name",
-        keeper(
-            "def add(self, x):\n    self.count += 1\n    left = 900 - self.count\n    if left > 5:\n        self.kept.append(x)"
-        ),
-        "keeper.kept",
-        "unknown",
-    ),
-    Case(
         "its length says when it ends",
         keeper(appending("if len(self.kept) > 1000:\n    return True")),
         "keeper.kept",
         "conditional",
         -1,
         "len(self.kept) > 1000",
-    ),
-    Case(
-        "every tenth step while a budget lasts",
-        keeper(
-            "def add(self, x):\n    if self.count % 1 == 0 and self.left >= 2:\n        self.left -= 2\n        self.kept.append([x])",
-            "self.kept = []\nself.left = 200",
-        ),
-        "keeper.kept",
-        "unknown",
     ),
     Case(
         "only the first steps",
@@ -350,6 +327,22 @@ RUNNING = [
             ("which is made twice", "arguments = types.SimpleNamespace(window=40)", -1),
             ("which a loop makes", "for arguments in [types.SimpleNamespace(window=40)]: pass", -1),
         )
+    ),
+    Case(
+        "bytes that a variable of it counts",
+        "def main(probe):\n    losses, used = [], 0\n    for _ in range(6):\n        if used < 200:\n"
+        "            losses.append(b'12345')\n            used += len(losses[-1])\n    probe()\n",
+        "losses",
+        "bounded",
+        40,
+        "losses.append",
+    ),
+    Case(
+        "bytes that a variable of it counts anew in each round",
+        "def main(probe):\n    losses = []\n    for _ in range(6):\n        used = 0\n        if used < 200:\n"
+        "            losses.append(b'12345')\n            used += len(losses[-1])\n    probe()\n",
+        "losses",
+        "unknown",
     ),
     Case(
         "local of main",
