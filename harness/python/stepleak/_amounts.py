@@ -255,10 +255,10 @@ class Amounts:
         home, value = self._named(module, node)
         if value is not node:
             return self._amount(home, value, sign, ways, test, depth + 1)
-        is_variable = isinstance(node, ast.Attribute) or (
-            isinstance(node, ast.Name) and not is_parameter(module.resolve(node, node.id), node.id)
-        )
-        return self._counter(module, node, sign, ways, test) if is_variable else None  # type: ignore[arg-type]
+        is_variable = isinstance(node, ast.Attribute) or bool(_key_of(node))
+        if isinstance(node, ast.Name):
+            is_variable = not is_parameter(module.resolve(node, node.id), node.id)
+        return self._counter(module, node, sign, ways, test) if is_variable else None
 
     def _scaled(
         self, module: Module, node: ast.BinOp, sign: int, ways: list[list[Place]], test: ast.expr, depth: int
@@ -301,10 +301,10 @@ class Amounts:
         return Amount(None if mean is None else mean * self._held)
 
     def _counter(
-        self, module: Module, node: ast.Name | ast.Attribute, sign: int, ways: list[list[Place]], test: ast.expr
+        self, module: Module, node: ast.expr, sign: int, ways: list[list[Place]], test: ast.expr
     ) -> Amount | None:
-        """A variable that is counted up beside each fill, or that falls there from a budget on, and gets another value
-        where the container is emptied, or is counted anew, alone."""
+        """A variable, or an item by a name, that is counted up beside each fill, or falls there from a budget on, and
+        gets another value where the container is emptied, or is counted anew, alone."""
         steps: list[tuple[Place, ast.expr]] = []
         start: float | None = None
         is_recounted = is_lowered = False
@@ -380,21 +380,33 @@ class Amounts:
                     if is_method or (is_item and isinstance(outer.ctx, ast.Del)):  # type: ignore[union-attr]
                         yield home, other
 
-    def _stores(self, module: Module, node: ast.Name | ast.Attribute) -> list[tuple[Module, Any]]:
-        found = stores(self._code, module, node)
+    def _stores(self, module: Module, node: ast.expr) -> list[tuple[Module, Any]]:
+        key = _key_of(node)
+        if key:
+            homes = self._code.mentioning(key)[0]
+            items = ((home, n) for home in homes for n in home.nodes if _key_of(n) == key)
+            found = [(home, n) for home, n in items if not isinstance(n.ctx, ast.Load)]  # type: ignore[attr-defined]
+        else:
+            found = stores(self._code, module, node)  # type: ignore[arg-type]
         return [(home, stored) for home, stored in found if self._is_same(module, node, home, stored)]
 
     def _is_same(self, module: Module, node: ast.AST, home: Module, other: ast.AST) -> bool:
-        """Whether two expressions may be one variable, or attributes of objects of one class."""
-        if isinstance(node, ast.Name):
-            is_name = isinstance(other, ast.Name) and home is module
-            return is_name and home.resolve(other, node.id) is module.resolve(node, node.id)
+        """Whether two expressions may be one variable, or attributes of objects of one class, or items of these."""
+        while isinstance(node, ast.Subscript) and isinstance(other, ast.Subscript):
+            node, other = node.value, other.value
+        if isinstance(node, ast.Name) and isinstance(other, ast.Name) and home is module:
+            return home.resolve(other, node.id) is module.resolve(node, node.id) and node.id == other.id
         if not isinstance(node, ast.Attribute) or not isinstance(other, ast.Attribute):
-            return False
-        own, its = module.class_of_self(node.value), home.class_of_self(other.value)
-        if own is None or its is None or own is its:
-            return True
-        return own.name in map(last_name, its.bases) or its.name in map(last_name, own.bases)
+            # Another name may stand for what has the item.
+            return not isinstance(node, ast.Name) or not isinstance(other, ast.Name)
+        own, its = _root_of(module, node), _root_of(home, other)
+        if own is None or its is None:
+            return node.attr == other.attr
+        if own is its or own.name in map(last_name, its.bases) or its.name in map(last_name, own.bases):
+            return ast.unparse(node).partition(".")[2] == ast.unparse(other).partition(".")[2]
+        # Attributes of two classes, unless one is asked for as another object's.
+        is_of_self = isinstance(node.value, ast.Name) and isinstance(other.value, ast.Name)
+        return node.attr == other.attr and not is_of_self
 
     def _change(self, module: Module, stored: Any) -> tuple[ast.expr, int] | None:
         """By what a statement raises a variable, or lowers it: `n += x.nbytes`, `n = n + x.nbytes`, also by a name."""
@@ -414,7 +426,7 @@ class Amounts:
 
     def _is_start(self, module: Module, stored: Any) -> bool:
         """Whether it makes a count, and none that is in use begins again."""
-        if self._runs.is_once(module, stored):
+        if self._runs.is_once(module, stored) or self._runs.is_before_steps(module, stored):
             return True
         if not isinstance(stored, ast.Name) or isinstance(module.parent(stored)[0], ast.AugAssign):
             return False
@@ -470,6 +482,19 @@ class Amounts:
         is_anew = isinstance(value, ast.Constant)
         removing = [use for use in self._removing if not is_anew or use.kind != "remove"]
         return any(self._runs_with(use.module, use.node, module, stored) for use in removing)
+
+
+def _key_of(node: ast.AST) -> str:
+    """Of an item by a name: `self.stats["bytes"]`."""
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
+
+
+def _root_of(module: Module, node: ast.expr) -> ast.ClassDef | None:
+    """The class of whose object it is an attribute, or an attribute's attribute."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return module.class_of_self(node)
 
 
 def _is_sum(node: ast.BinOp) -> bool:

@@ -81,8 +81,8 @@ class Values:
             known = self._assigned(module, scope, node.id, depth)
         return known if known is not NOTHING else self._kept(module, scope, node.id)
 
-    def now(self, module: Module, node: ast.Name | ast.Attribute) -> Any:
-        """What a variable or an attribute is at this moment, also where it gets another value in each step."""
+    def now(self, module: Module, node: ast.expr) -> Any:
+        """What a variable, an attribute or an item is at this moment, also where it gets another value in each step."""
         scope = module.resolve(node, node.id) if isinstance(node, ast.Name) else module.tree
         if not isinstance(node, ast.Name) or scope is module.tree:
             return self.value(module, node)

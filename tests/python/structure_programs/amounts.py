@@ -38,6 +38,8 @@ def unsure(name: str, body: str, more: str = "", init: str = INIT, step: str = S
 
 
 COUNTED = "if self.used < self.limit:\n    self.kept.append(x)\n    self.used += len(x)"
+ITEM = COUNTED.replace("self.used", "self.stats['bytes']")
+STATS = "self.kept, self.stats, self.limit = [], {'bytes': 0, 'rows': 5}, 200"
 EVICTING = "self.kept.append(x)\nself.used += len(x)\nwhile self.used > self.limit:\n    LINE"
 SUMMED = "if SUM < self.limit: self.kept.append(x)"
 TENSOR = {"init": "import torch\nself.kept, self.used, self.limit = [], 0, 200", "step": "keeper.make()"}
@@ -114,6 +116,22 @@ AMOUNTS = [
         "if self.used < self.limit: self.put(x)",
         bound=40,
         more="\ndef put(self, x):\n    self.kept.append(x)\n    self.used += len(x)",
+    ),
+    filled("counted in an item", ITEM, bound=40, init=STATS),
+    Case(
+        "counted in an object of another class",
+        "class Meter:\n    def __init__(self): self.used = 0\n"
+        + keeper(adding(COUNTED.replace("self.used", "self.meter.used")), INIT + "\nself.meter = Meter()", STEP),
+        "keeper.kept",
+        "bounded",
+        40,
+        "self.kept.append",
+    ),
+    filled(
+        "counted in another object",
+        COUNTED.replace("self.used", "self.meter.used"),
+        bound=40,
+        init=INIT + "\nself.meter = type('Meter', (), {})()\nself.meter.used = 0",
     ),
     filled(
         "or else a loop is left",
@@ -296,6 +314,15 @@ AMOUNTS = [
         COUNTED + "\n    if self.used > 90:\n        self.used = 0",
         more=method("drop", "pass"),
     ),
+    Case(
+        "another's count is tested, which rises as well",
+        "class Other:\n    def __init__(self): self.used = 5\n"
+        + keeper(adding(COUNTED.replace("if self.used", "if self.other.used")), INIT + "\nself.other = Other()", STEP),
+        "keeper.kept",
+        "unknown",
+    ),
+    unsure("another item counts", ITEM.replace("if self.stats['bytes']", "if self.stats['rows']"), init=STATS),
+    unsure("an item begins again", ITEM, more=method("on_epoch", "self.stats['bytes'] = 0"), init=STATS),
     unsure(
         "another's count is tested",
         COUNTED.replace("if self.used", "if self.other.used"),
