@@ -17,9 +17,9 @@ from stepleak._container_words import ADDING, REMOVING
 from stepleak._facts import Facts
 from stepleak._guards import guard_of_item, parts_of, sides_where
 from stepleak._measures import empty_of, mean_of, measure_of
-from stepleak._objects import bound_of
+from stepleak._objects import bound_of, type_name
 from stepleak._rises import Rise, rise_of
-from stepleak._syntax import Guard, Module, called_name, is_parameter, last_name
+from stepleak._syntax import FUNCTIONS, Guard, Module, argument_of, called_name, is_parameter, last_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._values import NOTHING
@@ -27,9 +27,17 @@ from stepleak._values import NOTHING
 _MOST_CALLERS = 8
 _MOST_LEVELS = 3
 _MOST_NAMES = 4
+_MOST_DEPTH = 8
+_OF_NUMBERS = frozenset({"int", "float", "max", "min", "round", "abs"})
+_PLAIN = frozenset({"Namespace", "SimpleNamespace", "module", "dict", "type"})
+"""Types of objects that have settings, and change none of them."""
 _LENGTHS = frozenset({"len", "getsizeof", "sum"})
 _WRITING = ADDING | {"write", "writelines"}
 _CUTTING = REMOVING | {"clear", "truncate", "get", "get_nowait"}
+
+_MOST = ("max", "num_", "n_", "total", "limit", "log", "save", "every")
+_COUNTED = ("step", "epoch", "iter", "count", "index", "idx", "seen", "position", "time")
+"""What libraries call a setting, and what they count."""
 
 Place = tuple[Module, ast.AST]
 
@@ -130,7 +138,7 @@ class Amounts:
             others = [other for other in terms if other[0] is not term]
             coming = [other for other in others if other[1] > 0 and self._is_coming(module, other[0])]
             limits = [other for other in others if other not in coming]
-            if all(self._is_fixed(module, limit) for limit, _ in limits):
+            if all(self.is_fixed(module, limit) for limit, _ in limits):
                 return self._entries(amount, self._sum(module, limits), is_inclusive, bool(coming) or is_cut)
         return None
 
@@ -171,30 +179,66 @@ class Amounts:
         else:
             yield node, sign
 
-    def _is_fixed(self, module: Module, node: ast.AST) -> bool:
+    def is_fixed(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
         """Whether nothing gives what a limit is made of another value once the steps run."""
+        if depth > _MOST_DEPTH:
+            return False
         if isinstance(node, ast.Attribute):
-            return is_setting(self._code, module, node)
+            return self._is_fixed_attribute(module, node, depth)
         if isinstance(node, ast.Name):
-            scope = module.resolve(node, node.id)
-            stored = stores(self._code, module, node)
-            if is_parameter(scope, node.id):
-                return len(stored) == 1
-            if not stored:
-                return scope is module.tree
-            values = assignments(module, scope, node.id)
-            is_made = len(stored) == len(values) == 1 and not module.loops(module.statement(stored[0][1]))
-            return is_made and (self._runs.is_once(module, stored[0][1]) or self._is_fixed(module, values[0]))
+            return self._is_fixed_variable(module, node, depth)
         if isinstance(node, ast.Call):
-            return all(self._is_fixed(module, argument) for argument in node.args)
-        return all(self._is_fixed(module, part) for part in ast.iter_child_nodes(node))
+            home, value = self._named(module, node)
+            if value is not node:
+                return self.is_fixed(home, value, depth + 1)
+            is_getter = called_name(node) == "get" and isinstance(node.func, ast.Attribute)
+            parts = [*node.args, *([node.func.value] if is_getter else [])]  # type: ignore[attr-defined]
+            is_known = is_getter or called_name(node) in _OF_NUMBERS
+            return is_known and all(self.is_fixed(module, part, depth + 1) for part in parts)
+        return all(self.is_fixed(module, part, depth + 1) for part in ast.iter_child_nodes(node))
+
+    def _is_fixed_attribute(self, module: Module, node: ast.Attribute, depth: int) -> bool:
+        if not is_setting(self._code, module, node):
+            return False
+        if stores(self._code, module, node):
+            return True
+        home, value = self._named(module, node)
+        if value is not node:
+            return self.is_fixed(home, value, depth + 1)
+        # A library's object may count by itself: `trainer.global_step`, but not `config.max_steps`.
+        owner = self._values.value(module, node.value)
+        is_plain = owner is not NOTHING and (type_name(owner) in _PLAIN or self._code.defines_class_of(owner))
+        is_most = node.attr.startswith(_MOST)
+        return is_plain or is_most or not any(word in node.attr for word in _COUNTED)
+
+    def _is_fixed_variable(self, module: Module, node: ast.Name, depth: int) -> bool:
+        scope = module.resolve(node, node.id)
+        stored = stores(self._code, module, node)
+        if module.class_of_self(node) is not None:
+            return True
+        if is_parameter(scope, node.id):
+            return len(stored) == 1 and self._is_passed_fixed(module, scope, node.id, depth)
+        if not stored:
+            return scope is module.tree
+        values = assignments(module, scope, node.id)
+        is_made = len(stored) == len(values) == 1 and not module.loops(module.statement(stored[0][1]))
+        return is_made and (self._runs.is_once(module, stored[0][1]) or self.is_fixed(module, values[0], depth + 1))
+
+    def _is_passed_fixed(self, module: Module, function: ast.AST, name: str, depth: int) -> bool:
+        """Whether each call in the sources passes what is fixed; of what a library calls, that is not known."""
+        called, owner = getattr(function, "name", ""), module.class_of_method(function)
+        calls = self._code.calls(owner.name if owner is not None and called == "__init__" else called) if called else []
+        passed = [(home, argument_of(call, function, name, owner is not None)) for home, call in calls]
+        if not passed:
+            return isinstance(function, FUNCTIONS) and bool(self._code.running_values(module, function, name))
+        return all(value is None or self.is_fixed(home, value, depth + 1) for home, value in passed)
 
     def _is_coming(self, module: Module, node: ast.expr) -> bool:
         """Whether it is the size of what would come in."""
         if isinstance(node, ast.Constant):
             return False
         rise = rise_of(self._code, module, node)
-        return rise is Rise.SURE or (rise is Rise.LIKELY and not self._is_fixed(module, node))
+        return rise is Rise.SURE or (rise is Rise.LIKELY and not self.is_fixed(module, node))
 
     def _sum(self, module: Module, terms: list[tuple[ast.expr, int]]) -> float | None:
         """What is not to be passed, where these terms stand on the side of the amount."""

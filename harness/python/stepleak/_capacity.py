@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from stepleak._amounts import Amounts
 from stepleak._facts import Facts
-from stepleak._guards import is_of_equals, parts_of
+from stepleak._guards import is_of_equals, parts_of, sides_where
 from stepleak._objects import bound_of, container_kind
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import Guard, Module, called_name
@@ -197,7 +197,8 @@ class Capacity:
         """Under a test of something that is only ever counted up: the number of entries, where it counts these."""
         for module, guard in self._facts.runs.guards(fill):
             number = self._facts.endings.ends(module, guard, self._facts.runs.is_once)
-            if number is not None:
+            sides = sides_where(guard)
+            if number is not None and sides is not None and self._amounts.is_fixed(module, sides[1]):
                 each = self._facts.places.counted_beside(fill, guard)
                 is_inclusive = isinstance(guard.test.ops[0], (ast.LtE, ast.GtE)) == guard.holds  # type: ignore[attr-defined]
                 return (number - 1 + is_inclusive) // each + 1 if each > 0 else -1

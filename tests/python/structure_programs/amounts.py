@@ -117,6 +117,30 @@ AMOUNTS = [
         bound=40,
         more="\ndef put(self, x):\n    self.kept.append(x)\n    self.used += len(x)",
     ),
+    Case(
+        "up to what is passed",
+        keeper(
+            "def add(self, x, most):\n" + textwrap.indent(COUNTED.replace("self.limit", "most"), "    "),
+            INIT,
+            "keeper.add(b'12345', 200)",
+        ),
+        "keeper.kept",
+        "bounded",
+        40,
+        "self.kept.append",
+    ),
+    *(
+        filled(
+            f"of a limit that {name} has",
+            COUNTED.replace("self.limit", "self.trainer.maxsize"),
+            bound=40,
+            init=INIT + f"\nself.trainer = {made}",
+        )
+        for name, made in (
+            ("a library's object", "queue.Queue(maxsize=200)"),
+            ("a space of names", "__import__('types').SimpleNamespace(maxsize=200)"),
+        )
+    ),
     filled("counted in an item", ITEM, bound=40, init=STATS),
     Case(
         "counted in an object of another class",
@@ -320,6 +344,23 @@ AMOUNTS = [
         + keeper(adding(COUNTED.replace("if self.used", "if self.other.used")), INIT + "\nself.other = Other()", STEP),
         "keeper.kept",
         "unknown",
+    ),
+    *(
+        filled(
+            f"every tenth of {name}",
+            f"{before}\nif {now} >= self.next:\n    self.kept.append(x)\n    self.next += {each}",
+            kind,
+            init=INIT + "\nself.next, self.trainer = 0, queue.Queue()\nvars(self.trainer).update(global_step=500)",
+            step=step,
+            line="",
+        )
+        for name, now, before, step, each, kind in (
+            ("what is counted", "self.count", "self.count += 20", STEP, "10", "unbounded"),
+            ("what is counted, by a size", "self.count", "self.count += 20", STEP, "len(x)", "unbounded"),
+            ("the time", "time.time()", "", STEP, "10", "unbounded"),
+            ("a library's attribute", "self.trainer.global_step", "", STEP, "10", "unknown"),
+            ("what is passed", "x", "", "import random\nkeeper.add(random.randint(500, 600))", "10", "unknown"),
+        )
     ),
     unsure("another item counts", ITEM.replace("if self.stats['bytes']", "if self.stats['rows']"), init=STATS),
     unsure("an item begins again", ITEM, more=method("on_epoch", "self.stats['bytes'] = 0"), init=STATS),
