@@ -178,7 +178,7 @@ RINGS = [
         ("which it is when full", _storing(test=">= 2"), "keyed", -1, "not in self.kept"),
         ("by a number that changes", _storing(test="> self.most", init=_RING + "\nself.most = 2", more=method("shrink", "self.most = 1")), "keyed", -1, "not in self.kept"),
         ("which another is", _storing(more=method("free", "self.recent = collections.deque()")), "keyed", -1, "not in self.kept"),
-        ("which has no limit", _storing(init=_RING.replace("maxlen=2", "")), "keyed", -1, "not in self.kept"),
+        ("which has no limit", _storing(init=_RING.replace("maxlen=2", "")), "bounded", 2, "self.recent.popleft()"),
     ]
 ]  # fmt: skip
 
