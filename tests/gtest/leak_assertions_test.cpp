@@ -312,7 +312,7 @@ TEST(UnsettledStepTest, FailsWhereNoVerdictIsReached) {
   });
   ASSERT_EQ(failures.count(), 1);
   EXPECT_TRUE(says(failures.message(), "is inconclusive"));
-  EXPECT_TRUE(says(failures.message(), "let it run longer"));
+  EXPECT_TRUE(says(failures.message(), "let it run 128 steps"));
 }
 
 // --- ASSERT_NO_GPU_LEAK
