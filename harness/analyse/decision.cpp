@@ -40,9 +40,9 @@ bool has_fallen(const std::vector<std::int64_t>& values) {
 
 // A line that rises by twice as much as a level trembles lies above it from the half of the steps on, whatever chance
 // does: the rank test of has_upward_trend() sees that.
-double noise_of(std::span<const std::int64_t> settled) {
-  const auto [lowest, highest] = std::minmax_element(settled.begin(), settled.end());
-  return 2 * static_cast<double>(*highest - *lowest) / static_cast<double>(settled.size());
+double noise_of(std::span<const std::int64_t> level) {
+  const auto [lowest, highest] = std::minmax_element(level.begin(), level.end());
+  return 2 * static_cast<double>(*highest - *lowest) / static_cast<double>(level.size());
 }
 
 // Whether it moved only in steps in which the bytes of some device did, which have stood still for half of all steps:
@@ -112,26 +112,27 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
   };
   const bool are_bytes = key.counter == Counter::live_bytes;
   const std::span<const std::int64_t> all(values);
+  const auto settled = all.subspan(all.size() / 4);
   const SeriesKey blocks{Counter::live_blocks, key.device};
   const bool are_blocks_flat = are_bytes && trends.of(blocks).is_flat();
   // The tooth of something large hides in the bytes what small blocks add to them.
   const auto are_more_blocks = [&] {
     return are_bytes && !are_blocks_flat && has_upward_trend(values_of(trace, blocks, judged));
   };
-  const auto take_for_trembling = [&](std::span<const std::int64_t> settled) {
+  const auto take_for_trembling = [&](std::span<const std::int64_t> level) {
     state = TrendState::flat;
-    if (are_bytes) ledger.noise = noise_of(settled);
+    if (are_bytes) ledger.noise = noise_of(level);
   };
   if (state == TrendState::undecided && has_fallen(values) && !has_upward_trend(values) && !are_more_blocks()) {
     if (std::all_of(devices.begin(), devices.end(), is_young)) {
       state = TrendState::flat;
     } else if (judged.count() >= policy.leak_steps &&
                (std::all_of(devices.begin(), devices.end(), is_renewed) || are_blocks_flat)) {
-      take_for_trembling(all.subspan(all.size() / 4));
+      take_for_trembling(settled);
     }
   }
   if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) {
-    take_for_trembling(all.subspan(all.size() / 4));
+    take_for_trembling(settled);
   }
   const bool is_long = judged.last >= Policy{}.last_to_record() && is_confirmed_twice(judged, policy);
   if (state == TrendState::undecided && is_long && has_levelled_off(values)) {

@@ -131,9 +131,9 @@ bool has_slowed(const Evidence& evidence) {
 
 // The container that keeps a finding; null where none is known.
 const ObjectNode* container_of(const Recording& recording, const Finding& finding) {
-  if (finding.holder_index < 0) return nullptr;
-  const auto node = recording.holders.at(static_cast<std::size_t>(finding.holder_index)).container;
-  return node < 0 ? nullptr : &recording.objects.nodes.at(static_cast<std::size_t>(node));
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr || holder->container < 0) return nullptr;
+  return &recording.objects.nodes.at(static_cast<std::size_t>(holder->container));
 }
 
 // Whether what drops the old of a container has yet to begin, or has done so too lately for the trend to show: it is
@@ -355,15 +355,12 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
 }
 
 bool is_outweighed(const Recording& recording, const Finding& finding, const std::vector<Finding>& findings) {
-  const auto holder_of = [&](const Finding& known) {
-    return known.holder_index < 0 ? nullptr : &recording.holders.at(static_cast<std::size_t>(known.holder_index));
-  };
-  const auto* own = holder_of(finding);
+  const auto* own = holder_of(finding, recording);
   const bool is_full = own != nullptr && own->container >= 0 && !own->is_of_sources && own->gained_entries == 0 &&
                        !has_no_known_end(own->structure);
   if (!is_full) return false;
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& other) {
-    const auto* holder = holder_of(other);
+    const auto* holder = holder_of(other, recording);
     if (!other.has_gained || holder == nullptr || !has_no_known_end(holder->structure)) return false;
     const auto gained = static_cast<double>(holder->gained_bytes + holder->gained_block_bytes);
     return holder->gained_entries >= kFewestEntries &&

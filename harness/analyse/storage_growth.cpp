@@ -178,8 +178,9 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
   if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
   if (finding.holder_index < 0) add_holder_of_others(recording, growth.device, finding);
-  if (const auto holder = holder_of_shared(recording, growth); finding.holder_index < 0 && holder >= 0) {
-    set_holder(recording, holder, finding);
+  const auto of_shared = finding.holder_index < 0 ? holder_of_shared(recording, growth) : -1;
+  if (of_shared >= 0) {
+    set_holder(recording, of_shared, finding);
     finding.where = where_kept(finding.kept_by);
     finding.kept_count = finding.explained_steps = 0;  // nobody looks at what is in a segment
   }

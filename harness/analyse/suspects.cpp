@@ -224,6 +224,10 @@ void set_holder(const Recording& recording, int index, Finding& finding) {
   finding.structure = holder.structure;
 }
 
+const Holder* holder_of(const Finding& finding, const Recording& recording) {
+  return finding.holder_index < 0 ? nullptr : &recording.holders.at(static_cast<std::size_t>(finding.holder_index));
+}
+
 std::vector<Frame> where_kept(const Statement& kept_by) {
   if (kept_by.line == 0) return {};
   return {{kept_by.file, kept_by.line, "", kept_by.text, FrameOwner::user}};

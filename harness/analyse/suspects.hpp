@@ -76,6 +76,9 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
 /// Names one of the recording's holders as what keeps a finding.
 void set_holder(const Recording& recording, int index, Finding& finding);
 
+/// The recording's holder that keeps a finding; null where none is known.
+[[nodiscard]] const Holder* holder_of(const Finding& finding, const Recording& recording);
+
 /// The place of what has no stack: the statement that keeps it; empty where none was found.
 [[nodiscard]] std::vector<Frame> where_kept(const Statement& kept_by);
 

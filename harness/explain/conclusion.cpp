@@ -199,13 +199,17 @@ std::string beyond_capacity(const RecordOutcome& outcome, const RunRecord& recor
   return {};
 }
 
+std::string kept_by_clause(const Statement& kept_by) {
+  return kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
+}
+
 // What was seen to grow in a run that ended before anything proved that it goes on; and where it was last recorded.
 std::vector<std::string> notes_of_growth(const std::vector<Finding>& findings) {
   std::vector<std::string> notes;
   for (const auto& finding : findings) {
     if (says_nothing(finding)) continue;
     const auto& kept_by = finding.kept_by;
-    const auto line = kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", kept_by.file, kept_by.line);
+    const auto line = kept_by_clause(kept_by);
     const auto holder = finding.holder.empty() ? "" : fmt::format(", in {}", finding.holder);
     notes.push_back(fmt::format("grew up to here, and may have filled something: {}{}{}", finding.what, line, holder));
   }
@@ -243,8 +247,7 @@ std::vector<std::string> notes_of_containers(const Trace& trace) {
     const auto count = told->gained_entries;
     const auto taken = count > 0 ? fmt::format("{} {}", count, count == 1 ? "entry" : "entries")
                                  : "new entries in the place of old ones";
-    const auto line =
-        told->kept_by.line == 0 ? "" : fmt::format(", kept by {}:{}", told->kept_by.file, told->kept_by.line);
+    const auto line = kept_by_clause(told->kept_by);
     const auto structure = structure_text(told->structure);
     return {fmt::format("what moves it may be {}: it took {} in the steps {} to {}, which were recorded{}{}",
                         path_text(recording->objects, *told), taken, recording->pass.first_step, recording->last_step(),

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/analyse/suspects.hpp"
 #include "harness/base/files.hpp"
 #include "harness/trace/frames.hpp"
 #include "harness/trace/holder_text.hpp"
@@ -43,10 +44,6 @@ std::string fixed(const Statement& kept, std::string_view suffix) {
 
 std::string with_statement(std::string_view advice, const std::string& statement) {
   return statement.empty() ? std::string(advice) : fmt::format("{}: {}", advice, statement);
-}
-
-const Holder* holder_of(const Finding& finding, const Recording& recording) {
-  return finding.holder_index < 0 ? nullptr : &recording.holders.at(static_cast<std::size_t>(finding.holder_index));
 }
 
 // Where what is kept is kept by the variables of a function that has not ended, that is what must go. The nearest to

@@ -19,7 +19,7 @@ from stepleak._guards import guard_of_item, parts_of, sides_where
 from stepleak._measures import empty_of, mean_of, measure_of
 from stepleak._objects import bound_of, type_name
 from stepleak._rises import Rise, rise_of
-from stepleak._syntax import FUNCTIONS, Guard, Module, argument_of, called_name, is_parameter, last_name
+from stepleak._syntax import FUNCTIONS, Guard, Module, argument_of, called_name, is_parameter, is_property, last_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._values import NOTHING
@@ -164,7 +164,7 @@ class Amounts:
             return (module, node) if is_counted or not is_own else (module, values[0])
         called = node.func if isinstance(node, ast.Call) and not node.args else node
         found = self._code.functions(last_name(called)) if isinstance(called, (ast.Attribute, ast.Name)) else []
-        if len(found) != 1 or (called is node and not _is_property(found[0][1])):
+        if len(found) != 1 or (called is node and not is_property(found[0][1])):
             return module, node
         home, function = found[0]
         returned = [n.value for n in home.nodes if isinstance(n, ast.Return) and home.scope(n) is function]
@@ -551,7 +551,3 @@ def _given(module: Module, stored: Any) -> ast.expr | None:
     if isinstance(parent, (ast.Assign, ast.AnnAssign)):
         return parent.value
     return assigned_beside(module, parent, stored)
-
-
-def _is_property(function: ast.AST) -> bool:
-    return any("property" in last_name(decorator) for decorator in getattr(function, "decorator_list", ()))

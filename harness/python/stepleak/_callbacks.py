@@ -39,7 +39,8 @@ def gains_callbacks(container: Any, born: frozenset[int], limit: TimeLimit) -> b
 
     `born`: the `id` of each object that was born in the recorded steps. Raises OutOfTimeError.
     """
-    entries = [entry for entry in items_of(container) if entry is not None][-_ENTRIES:]
+    taken = (entry for entry in reversed(items_of(container)) if entry is not None)
+    entries = list(itertools.islice(taken, _ENTRIES))
     limit.check()
     return any(_is_called(entry) or _is_new_class(entry, born) or _leads_to_one(entry, born) for entry in entries)
 

@@ -60,6 +60,8 @@ class HolderSearch:
         self._lengths: dict[int, int] = {}
         self._free: dict[int, int] = {}
         """Of each list that may have been made with all its places, by its `id`: how many of them were free."""
+        self._taken: dict[int, int] = {}
+        """How many of these were taken since, once a search has asked."""
         self._exit_calls = 0
         self._garbage: Garbage | None = None
         self._births = Births()
@@ -76,6 +78,7 @@ class HolderSearch:
         Of none, if it takes longer.
         """
         self._lengths, self._free, self._births, self._contents = {}, {}, Births(), {}
+        self._taken = {}
         self._exit_calls, self._garbage = atexit._ncallbacks(), None
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
@@ -279,9 +282,14 @@ class HolderSearch:
         length = length_of(container)
         if before is None or (is_array_of_objects(container) and length != before):
             return NEW
-        if length == before and id(container) in self._free:
-            return max(0, self._free[id(container)] - sum(item is None for item in items_of(container)))
-        return max(0, length - before)
+        return self._taken_of(container) if length == before else max(0, length - before)
+
+    def _taken_of(self, container: Any) -> int:
+        """A million places are not counted for each question."""
+        free = self._free.get(id(container), 0)
+        if free > 0 and id(container) not in self._taken:
+            self._taken[id(container)] = max(0, free - sum(item is None for item in items_of(container)))
+        return self._taken.get(id(container), 0)
 
     def _is_as_long(self, container: Any) -> bool:
         is_old = id(container) not in self._births.all

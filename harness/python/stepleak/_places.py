@@ -15,7 +15,7 @@ from stepleak._counting import counted_by
 from stepleak._objects import class_attributes_of
 from stepleak._runs import Runs
 from stepleak._slots import Slot
-from stepleak._syntax import SCOPES, Guard, Module, called_name, is_parameter, last_name
+from stepleak._syntax import SCOPES, Guard, Module, called_name, is_parameter, is_property, last_name
 from stepleak._use import CHANGING, Name, Use
 from stepleak._user_code import UserCode
 from stepleak._uses import Uses
@@ -96,13 +96,12 @@ class Places:
         function = module.function(node)
         if function is None or function.name.startswith("__"):
             return False
-        is_property = any("property" in last_name(decorator) for decorator in function.decorator_list)
         is_named = any(
             isinstance(named.ctx, ast.Load)
             for other in self._code.mentioning(function.name)[0]
             for named in other.named.get(function.name, ())
         )
-        return is_named and (is_property or not self._runs.is_passed_on(function.name))
+        return is_named and (is_property(function) or not self._runs.is_passed_on(function.name))
 
     def is_deciding(self, use: Use) -> bool:
         """Whether a test of the length may change the container, and is no `if len(buffer) > 64: learn(buffer)`."""

@@ -227,6 +227,11 @@ def is_parameter(function: ast.AST, name: str) -> bool:
     return name in parameters(function) or any(a.arg == name for a in function.args.kwonlyargs)
 
 
+def is_property(function: ast.AST) -> bool:
+    """Of whatever kind: cached, or of a class."""
+    return any("property" in last_name(decorator) for decorator in getattr(function, "decorator_list", ()))
+
+
 def default_of(function: ast.AST, name: str) -> ast.expr | None:
     """The default of a parameter; None where it has none."""
     if not isinstance(function, (*FUNCTIONS, ast.Lambda)):
