@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from typing import Any, TypeGuard
 
-from stepleak._syntax import LOOPS, Module, is_parameter, last_name
+from stepleak._syntax import LOOPS, Module, is_parameter, is_property, last_name
 from stepleak._user_code import UserCode
 
 SET_UP = frozenset(
@@ -40,12 +40,31 @@ def assigned_beside(module: Module, targets: ast.AST | None, node: ast.Name | as
     return None if is_any_starred else values.elts[targets.elts.index(node)]
 
 
-def assigned_value(module: Module, node: ast.Name) -> ast.expr | None:
-    """What a statement assigns to a variable; None where that does not stand there by itself."""
+def assigned_value(module: Module, node: ast.Name | ast.Attribute) -> ast.expr | None:
+    """What a statement assigns to a variable or an attribute; None where that does not stand there by itself."""
     parent, _ = module.parent(node)
     if isinstance(parent, (ast.Assign, ast.AnnAssign)):
         return parent.value
     return assigned_beside(module, parent, node)
+
+
+def named_value(code: UserCode, module: Module, node: ast.expr) -> tuple[Module, ast.expr]:
+    """What a variable was given in the same function, or what a function or a property of the user's returns."""
+    if isinstance(node, ast.NamedExpr):
+        return module, node.value
+    if isinstance(node, ast.Name):
+        scope = module.resolve(node, node.id)
+        values = assignments(module, scope, node.id)
+        is_own = scope is module.scope(node) and not is_parameter(scope, node.id)
+        is_counted = len(values) != 1 or isinstance(module.parent(values[0])[0], ast.AugAssign)
+        return (module, node) if is_counted or not is_own else (module, values[0])
+    called = node.func if isinstance(node, ast.Call) and not node.args else node
+    found = code.functions(last_name(called)) if isinstance(called, (ast.Attribute, ast.Name)) else []
+    if len(found) != 1 or (called is node and not is_property(found[0][1])):
+        return module, node
+    home, function = found[0]
+    returned = [n.value for n in home.nodes if isinstance(n, ast.Return) and home.scope(n) is function]
+    return (home, returned[0]) if len(returned) == 1 and returned[0] is not None else (module, node)
 
 
 def variable_stores(module: Module, scope: ast.AST, name: str) -> list[ast.Name]:

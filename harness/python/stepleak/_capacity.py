@@ -8,17 +8,16 @@ import ast
 from collections import deque
 from collections.abc import Iterator
 
-from stepleak._amounts import Amounts
+from stepleak._amount_tests import AmountTests
 from stepleak._facts import Facts
+from stepleak._fixed_values import FixedValues
 from stepleak._guards import is_of_equals, parts_of, sides_where
 from stepleak._objects import bound_of, container_kind
+from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
-
-_MOST_LEVELS = 3
-_MOST_CALLERS = 8
 
 
 class Capacity:
@@ -26,7 +25,8 @@ class Capacity:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._amounts = Amounts(facts)
+        self._amount_tests = AmountTests(facts)
+        self._fixed = FixedValues(facts)
 
     def trimmed(self, uses: list[Use], fills: list[Use]) -> Structure | None:
         """What is cut to a length, or is a ring, whose places are counted round."""
@@ -74,10 +74,10 @@ class Capacity:
         else:
             return False
         function = module.function(node)
-        if shared or function is None or depth == _MOST_LEVELS:
+        if shared or function is None or depth == MOST_LEVELS:
             return bool(shared)
         calls = self._facts.code.calls(function.name)
-        return any(self._is_come_by(home, call, ways, depth + 1) for home, call in calls[:_MOST_CALLERS])
+        return any(self._is_come_by(home, call, ways, depth + 1) for home, call in calls[:MOST_CALLERS])
 
     def _is_of_length(self, module: Module, guard: Guard) -> bool:
         is_compound = isinstance(guard.test, ast.BoolOp)
@@ -87,7 +87,7 @@ class Capacity:
         """What loses items where more bytes or elements are in it than there may be, or whatever is counted so."""
         fills = [f for f in fills if not self._facts.runs.is_set_up(f)]
         for use in removing if fills else ():
-            number = self._amounts.most_kept(use, fills)
+            number = self._amount_tests.most_kept(use, fills)
             if number is not None:
                 return self._facts.at("bounded", use, number)
         return None
@@ -191,14 +191,14 @@ class Capacity:
             if not guard.is_loop and is_negated and guard.holds:
                 return 1
         by_count = self._limit_of_count(fill)
-        return by_count if by_count is not None else self._amounts.most_filled(fill)
+        return by_count if by_count is not None else self._amount_tests.most_filled(fill)
 
     def _limit_of_count(self, fill: Use) -> int | None:
         """Under a test of something that is only ever counted up: the number of entries, where it counts these."""
         for module, guard in self._facts.runs.guards(fill):
             number = self._facts.endings.ends(module, guard, self._facts.runs.is_once)
             sides = sides_where(guard)
-            if number is not None and sides is not None and self._amounts.is_fixed(module, sides[1]):
+            if number is not None and sides is not None and self._fixed.is_fixed(module, sides[1]):
                 each = self._facts.places.counted_beside(fill, guard)
                 is_inclusive = isinstance(guard.test.ops[0], (ast.LtE, ast.GtE)) == guard.holds  # type: ignore[attr-defined]
                 return (number - 1 + is_inclusive) // each + 1 if each > 0 else -1

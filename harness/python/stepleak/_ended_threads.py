@@ -16,13 +16,11 @@ from stepleak._endings import objects_of
 from stepleak._frames import running_frames
 from stepleak._latches import is_suspended
 from stepleak._objects import all_class_names
+from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._runs import Runs
 from stepleak._syntax import FUNCTIONS, Function, Module, called_name, last_name
 from stepleak._user_code import UserCode, place_in, place_of
 from stepleak._values import named
-
-_MOST_LEVELS = 4
-_MOST_CALLERS = 8
 
 
 class EndedThreads:
@@ -36,13 +34,13 @@ class EndedThreads:
     def has(self, module: Module, node: ast.AST, depth: int = 0) -> bool:
         """Whether nothing but such threads leads to a statement. False where that is not sure."""
         function = module.function(node)
-        if function is None or depth == _MOST_LEVELS or isinstance(module.scope(node), ast.Lambda):
+        if function is None or depth == MOST_LEVELS or isinstance(module.scope(node), ast.Lambda):
             return False
         # What is suspended stands on no thread's stack, and goes on.
         if is_suspended(function) or function.decorator_list or self._is_running(module, function):
             return False
         calls = [(m, c) for m, c in self._code.calls(function.name) if m.function(c) is not function]
-        if len(calls) > _MOST_CALLERS or not all(self.has(home, call, depth + 1) for home, call in calls):
+        if len(calls) > MOST_CALLERS or not all(self.has(home, call, depth + 1) for home, call in calls):
             return False
         owner = module.class_of_method(function)
         if owner is not None and function.name == "run" and "Thread" in map(last_name, owner.bases):

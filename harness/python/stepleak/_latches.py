@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from stepleak._assignments import SET_UP
 from stepleak._endings import Endings
 from stepleak._guards import parts_of
+from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._runs import Runs
 from stepleak._syntax import FUNCTIONS, Function, Guard, Module
 from stepleak._use import Use
@@ -21,8 +22,6 @@ from stepleak._user_code import UserCode
 
 _OF_RUNNERS = ("__", "main", "setup", "test", "pytest_")
 """Beginnings of names that Python, a test runner or a command line calls."""
-_MOST_LEVELS = 4
-_MOST_CALLERS = 8
 
 
 class Latches:
@@ -40,7 +39,7 @@ class Latches:
         function = module.function(node)
         is_first = function is None or self._code.is_entry(module, function)
         calls = [] if is_first or function is None else self._code.calls(function.name)
-        if not 0 < len(calls) <= _MOST_CALLERS or depth == _MOST_LEVELS:
+        if not 0 < len(calls) <= MOST_CALLERS or depth == MOST_LEVELS:
             return False
         return all(self.has(home, call, depth + 1) for home, call in calls)
 
@@ -55,20 +54,20 @@ class Latches:
         if any(self._endings.is_past(module, part, self._runs.is_once) for part in parts):
             return True
         is_deferred = isinstance(module.scope(node), ast.Lambda)
-        if function is None or is_deferred or depth == _MOST_LEVELS or self._code.is_entry(module, function):
+        if function is None or is_deferred or depth == MOST_LEVELS or self._code.is_entry(module, function):
             return False
         maker = module.function(function)
         if maker is not None and self._never_runs(module, maker):
             return True
         calls = [] if self._is_called_by_others(module, function) else self._code.calls(function.name)
-        return 0 < len(calls) <= _MOST_CALLERS and all(
+        return 0 < len(calls) <= MOST_CALLERS and all(
             self._runs.is_uncalled(home, call) or self.is_shut(home, call, depth + 1) for home, call in calls
         )
 
     def _never_runs(self, module: Module, function: Function, depth: int = 0) -> bool:
         """Whether a function has not run and will not, so that what it would make is nowhere: set-up has run."""
         parts = [part for part in ast.walk(function) if isinstance(part, FUNCTIONS)]
-        if depth == _MOST_LEVELS or any(self._code.is_entry(module, part) for part in parts):
+        if depth == MOST_LEVELS or any(self._code.is_entry(module, part) for part in parts):
             return False
         if self._is_called_by_others(module, function) or self._runs.is_at_end(module, function):
             return False

@@ -15,11 +15,9 @@ from stepleak._endings import objects_of
 from stepleak._facts import Facts
 from stepleak._guards import parts_of
 from stepleak._latches import is_suspended
+from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._syntax import Guard, Module, argument_of, called_name, is_parameter
 from stepleak._use import Use
-
-_MOST_LEVELS = 4
-_MOST_CALLERS = 8
 
 
 def is_passing(facts: Facts, taking: list[Use], filling: list[Use]) -> bool:
@@ -79,7 +77,7 @@ def _is_of_presence(facts: Facts, module: Module, part: Guard) -> bool:
 
 def _comes_from(facts: Facts, use: Use, module: Module, item: ast.expr | None, depth: int = 0) -> bool:
     """Whether an item is what the removal gives, or what its function gives in its place, got for this time."""
-    if item is None or depth == _MOST_LEVELS:
+    if item is None or depth == MOST_LEVELS:
         return False
     if any(node is use.node for node in ast.walk(item)):
         return True
@@ -97,7 +95,7 @@ def _comes_from(facts: Facts, use: Use, module: Module, item: ast.expr | None, d
         calls = facts.code.calls(getattr(scope, "name", ""))
         is_bound = module.class_of_method(scope) is not None
         passed = [(home, argument_of(call, scope, item.id, is_bound)) for home, call in calls]
-        is_known = 0 < len(passed) <= _MOST_CALLERS and not stores
+        is_known = 0 < len(passed) <= MOST_CALLERS and not stores
         return is_known and all(_comes_from(facts, use, home, value, depth + 1) for home, value in passed)
     return (
         len(stores) == 1

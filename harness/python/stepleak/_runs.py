@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from stepleak._assignments import SET_UP
 from stepleak._guards import guard_of_item
+from stepleak._reach import MOST_CALLERS
 from stepleak._syntax import (
     FUNCTIONS,
     LOOPS,
@@ -25,7 +26,6 @@ from stepleak._user_code import UserCode
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MAIN = frozenset({"main", "__main__"})
-_MOST_CALLERS = 8
 _MOST_LEVELS = 6
 """Of calls within calls, between a step and what fills a container."""
 _CALLING_ONCE = frozenset(
@@ -70,7 +70,7 @@ class Runs:
                 continue
             made = module.class_of_method(function) if function.name in _CONSTRUCTORS else None
             calls = self._code.calls(function.name if made is None else made.name)
-            if len(calls) <= _MOST_CALLERS:
+            if len(calls) <= MOST_CALLERS:
                 waiting += [(home, call, depth + 1) for home, call in calls]
 
     # --- before the steps, and after them -----------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Runs:
         if function.name in SET_UP:
             return True
         calls = self._code.calls(function.name)
-        if not calls or depth > 3 or len(calls) > _MOST_CALLERS or self.is_passed_on(function.name):
+        if not calls or depth > 3 or len(calls) > MOST_CALLERS or self.is_passed_on(function.name):
             return False
         for home, call in calls:
             caller = home.function(call)
@@ -227,7 +227,7 @@ class Runs:
             return True
         called = {called_name(c) for c in calls} - {""}
         found = [f for name in called for f in self._functions(module, name)] if depth < 3 else []
-        return len(found) <= _MOST_CALLERS and any(self.trains(m, f, depth + 1) for m, f in found)
+        return len(found) <= MOST_CALLERS and any(self.trains(m, f, depth + 1) for m, f in found)
 
     def _functions(self, module: Module, name: str) -> list[tuple[Module, Function]]:
         """Those of a name that a call in a module may mean: the module's own, where it has one."""
@@ -250,7 +250,7 @@ class Runs:
         if self._code.is_over(module, node):
             return True
         function = module.function(node)
-        if function is None or depth > _MOST_CALLERS:
+        if function is None or depth > MOST_CALLERS:
             return False
         name = function.name
         if self._code.is_entry(module, function):
@@ -307,7 +307,7 @@ class Runs:
 
     def _is_nobodys(self, name: str, depth: int) -> bool:
         """Whether nobody calls a name, and none hands it on."""
-        return depth < _MOST_CALLERS and not self._code.calls(name) and not self.is_passed_on(name, depth + 1)
+        return depth < MOST_CALLERS and not self._code.calls(name) and not self.is_passed_on(name, depth + 1)
 
     def _is_in_another_test(self, module: Module, node: ast.AST) -> bool:
         """pytest calls one test at a time, and that one runs now."""

@@ -36,6 +36,14 @@ class Values:
             value = int(value)
         return value if type(value) is int and 0 < value < _MOST_BOUND else -1
 
+    def real(self, module: Module, node: ast.expr) -> float | None:
+        """What an expression is worth, if it is a number that can be told."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            left, right = self.real(module, node.left), self.real(module, node.right)
+            return left / right if left is not None and right else None
+        value = self.value(module, node)
+        return value if type(value) in (int, float) else None
+
     def value(self, module: Module, node: ast.AST | None, depth: int = 0) -> Any:
         """What an expression is worth; NOTHING where that cannot be told."""
         if node is None or depth > _MOST_DEPTH:
