@@ -6,11 +6,10 @@
 #include <optional>
 #include <set>
 
+#include "harness/analyse/chance.hpp"
+
 namespace stepleak {
 namespace {
-
-// Where as many rises are expected by chance, none or one is seen in one of 137 runs (Poisson: 8 e^-7).
-constexpr double kExpectedRises = 7;
 
 // The steps that need another amount of memory at once than all steps before them; none where that is not read of each
 // step. Where what is kept rises, too, each step does.
@@ -65,7 +64,7 @@ bool rises_with_new_peaks(const Trace& trace, const Ledger& ledger, StepRange ju
   }
   if (with_new.count <= 0) return false;
   const auto expected = others.count * with_new.rises / with_new.count;
-  return expected >= kExpectedRises && kExpectedRises * others.rises <= expected &&
+  return expected >= kExpectedEvents && kExpectedEvents * others.rises <= expected &&
          static_cast<double>(others.bytes) < floor * static_cast<double>(others.steps);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/analyse/ages.hpp"
+#include "harness/analyse/chance.hpp"
 #include "harness/analyse/gains.hpp"
 #include "harness/analyse/host_growth.hpp"
 #include "harness/analyse/library_cache.hpp"
@@ -100,9 +101,6 @@ bool has_stopped(const Evidence& evidence) {
   }
   return has_grown || (have_objects_grown && (!evidence.trends.heap().is_growing() || has_memory_paused(evidence)));
 }
-
-// Where seven events are expected by chance, fewer than that part of them are seen in one of thirty passes (Poisson).
-constexpr double kExpectedEvents = 7;
 
 // Whether all that grew did so far more slowly in the recorded steps, by the rule of a trend's windows, of which they
 // are one more. What falls now and then may rise again. Python's objects are some of the search's own in these steps,

@@ -313,6 +313,23 @@ std::vector<CppNames::Given> CppNames::given_to(const TokenAt& parameter) const 
   return given;
 }
 
+std::string_view CppNames::class_made_by(const TokenAt& called) const {
+  const auto& file = *called.file;
+  std::string type;
+  if (file.token(called.token).is(">")) {
+    const auto open = file.opening_angle(called.token);
+    if (open == called.token || !file.token(open - 1).text.starts_with("make_")) return {};
+    type = file.token(called.token - 1).text;
+  } else if (!file.is_declaration(called.token, &type)) {
+    return {};
+  }
+  for (const auto& word : tokens_of(type)) {
+    const auto& known = project_.types(word.text);
+    if (word.is_name() && !known.empty()) return known.front().block().name;
+  }
+  return {};
+}
+
 bool CppNames::may_call(TokenAt name, const CppBlockAt& function) const {
   const auto& block = function.block();
   const auto owner = block.owner.empty() ? function.file->class_around(block.head) : block.owner;

@@ -70,6 +70,10 @@ class CppNames {
   /// another class of the project's, or one of a library.
   [[nodiscard]] bool may_call(TokenAt name, const CppBlockAt& function) const;
 
+  /// The class of the project's of which a call makes an object: "Tracker" of "Tracker tracker(x)", by the object's
+  /// name, and of "std::make_shared<Tracker>(x)", by ">". Empty where it makes none that way.
+  [[nodiscard]] std::string_view class_made_by(const TokenAt& called) const;
+
   /// Whether two classes are the same, or one derives from the other.
   [[nodiscard]] bool are_kin(std::string_view one, std::string_view other) const;
 

@@ -78,6 +78,8 @@ class CppFile {
   /// What commas part, of arguments or parameters: none of those in brackets, nor of a template's, which only
   /// parameters can tell from a comparison. One part at least, which may be empty.
   [[nodiscard]] std::vector<TokenRange> parts(TokenRange list, bool are_parameters) const;
+  /// The "<" that a ">" closes, by the token of this one; the same token where there is none in its statement.
+  [[nodiscard]] std::size_t opening_angle(std::size_t close) const;
   /// The statement or the block that begins at a token, with what ends it.
   [[nodiscard]] TokenRange extent_of(std::size_t first) const;
   /// Whether a token of a name declares it. Where it does, the type before it, as it stands there, is put into `type`.
@@ -93,7 +95,6 @@ class CppFile {
   [[nodiscard]] std::size_t before_initialisers(std::size_t close) const;
   [[nodiscard]] CppBlock callable_before(std::size_t close) const;
   [[nodiscard]] CppBlock named_before(std::size_t brace) const;
-  [[nodiscard]] std::size_t opening_angle(std::size_t close) const;
   [[nodiscard]] bool may_declare_after(std::size_t token) const;
   [[nodiscard]] bool is_bound(std::size_t token, std::string* type) const;
   [[nodiscard]] bool is_further_declarator(std::size_t token, std::string* type) const;

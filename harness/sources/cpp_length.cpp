@@ -103,10 +103,8 @@ class LengthReader {
 
   // "<" of "ptr<nn::Layer>", by the token of ">"; 0: it is none.
   [[nodiscard]] static std::size_t opening_angle(const CppFile& file, std::size_t close) {
-    if (!file.token(close).is(">")) return 0;
-    auto i = close - 1;
-    while (i > 0 && (file.token(i).is_name() || file.token(i).is("::"))) --i;
-    return file.token(i).is("<") && file.token(i - 1).is_name() ? i : 0;
+    const auto open = file.token(close).is(">") ? file.opening_angle(close) : close;
+    return open != close && open > 0 && file.token(open - 1).is_name() ? open : 0;
   }
 
   [[nodiscard]] static bool is_type(std::string_view word) {

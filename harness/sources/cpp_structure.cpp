@@ -25,8 +25,8 @@ constexpr int kMostOwners = 3;
 /// All that the sources do with one container.
 class Reader {
  public:
-  Reader(const CppContainer& container, const CppStep& step, const CppNames& names)
-      : container_(container), step_(step), names_(names) {}
+  Reader(const CppContainer& container, const CppStep& step, const CppNames& names, std::optional<TokenAt> passed)
+      : container_(container), step_(step), names_(names), passed_(passed) {}
 
   Structure structure(const CppFill& fill) {
     // Who lets go of the lambda ends the cycle, and may be anybody.
@@ -53,7 +53,8 @@ class Reader {
     const bool is_new = has_keys && is_new_each_time(fill);
     if (uses.asked.has_value() && !is_new) return made(StructureType::keyed, *uses.asked);
     if (has_keys && !is_new) return made(StructureType::keyed, fill.at);
-    if (const auto guard = guard_of(fill.at, step_, names_)) return made(StructureType::conditional, *guard);
+    const auto guard = guard_of(fill.at, step_, names_);
+    if (guard.has_value() && guard != passed_) return made(StructureType::conditional, *guard);
     const auto& project = names_.project();
     const bool is_known = project.is_whole() && !container_.is_lent() && container_.declared.file != nullptr &&
                           !uses.escapes && capacity == CppCapacity::growing && !project.is_in_macro(container_.name);
@@ -225,6 +226,7 @@ class Reader {
   const CppContainer& container_;
   const CppStep& step_;
   const CppNames& names_;
+  std::optional<TokenAt> passed_;
   std::optional<TokenAt> removal_;
   std::optional<TokenAt> unreached_;
   bool is_removal_emptying_ = false;
@@ -233,8 +235,9 @@ class Reader {
 
 }  // namespace
 
-Structure structure_of(const CppFill& fill, const CppStep& step, const CppNames& names) {
-  return Reader(fill.container, step, names).structure(fill);
+Structure structure_of(const CppFill& fill, const CppStep& step, const CppNames& names,
+                       const std::optional<TokenAt>& passed) {
+  return Reader(fill.container, step, names, passed).structure(fill);
 }
 
 }  // namespace stepleak

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "harness/sources/cpp_reach.hpp"
 #include "harness/sources/value_flow.hpp"
 #include "harness/trace/object_graph.hpp"
@@ -21,6 +23,8 @@ namespace stepleak {
 /// - unknown: it goes where it cannot be followed (a reference, a pointer, a function that is not known), its
 ///   declaration was not found, or not all sources were read
 ///
-[[nodiscard]] Structure structure_of(const CppFill& fill, const CppStep& step, const CppNames& names);
+/// `passed`: a test that is known to let it be filled (guard_of()).
+[[nodiscard]] Structure structure_of(const CppFill& fill, const CppStep& step, const CppNames& names,
+                                     const std::optional<TokenAt>& passed = {});
 
 }  // namespace stepleak

@@ -420,22 +420,17 @@ class UseReader {
   // Whether what a function of the project's, or a constructor, does with an argument can be read.
   bool is_handed_on(const Argument& argument, bool is_item) {
     const auto& file = *argument.call.file;
-    auto name = argument.call.token;
-    if (file.token(name).is(">")) --name;  // "make_unique<Trimmer>(kept)"
-    auto word = file.token(name).text;
+    const auto name = argument.call.token;
     std::string type;
-    if (file.is_declaration(name, &type)) {                                         // "Trimmer trimmer(kept)"
-      if (is_optimizer_ && type.find("optim::") != std::string::npos) return true;  // a schedule of its rate
-      const auto words = tokens_of(type);
-      const auto known = std::find_if(words.begin(), words.end(), [&](const Token& token) {
-        return token.is_name() && !names_.project().types(token.text).empty();
-      });
-      if (known == words.end()) return false;
-      word = names_.project().types(known->text).front().block().name;
-    }
+    const bool is_declaration = file.is_declaration(name, &type);
+    // A schedule of its rate.
+    if (is_declaration && is_optimizer_ && type.find("optim::") != std::string::npos) return true;
+    const auto made = names_.class_made_by(argument.call);
+    if (made.empty() && (is_declaration || file.token(name).is(">"))) return false;
+    const auto word = made.empty() ? file.token(name).text : made;
     bool is_any = false;
     for (const auto& function : names_.project().functions(word)) {
-      if (type.empty() && !names_.may_call({&file, name}, function)) continue;
+      if (made.empty() && !names_.may_call(argument.call, function)) continue;
       if (!add_parameter(function, argument.index, is_item)) return false;
       is_any = true;
     }

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/sources/cpp_gradients.hpp"
+#include "harness/sources/cpp_guards.hpp"
 #include "harness/sources/cpp_reach.hpp"
 #include "harness/sources/cpp_structure.hpp"
 #include "harness/sources/cpp_types.hpp"
+#include "harness/sources/cpp_uses.hpp"
 #include "harness/sources/cpp_values.hpp"
 #include "harness/trace/frames.hpp"
 
@@ -175,9 +178,30 @@ class Search {
       if (is_newest && (is_one_tensor(fill.container) || !is_made_of_itself(fill.receiver, true))) continue;
       // A chain of objects may be cut at any of them.
       auto structure = is_newest ? Structure{.type = StructureType::unknown} : structure_of(fill, step_, names_);
-      kept.push_back({std::move(fill), std::move(structure)});
+      auto behind = never_ends(structure) ? std::nullopt : put_on(fill);
+      kept.push_back(behind.has_value() ? *std::move(behind) : Kept{std::move(fill), std::move(structure)});
     }
     return kept.empty() ? -1 : add_holder(deciding(kept), making_tensors_.contains(stack));
+  }
+
+  // Where all that a step takes out of a container goes on to one that never ends: that one.
+  std::optional<Kept> put_on(const CppFill& fill) {
+    if (fill.type != CppFill::Type::entry && fill.type != CppFill::Type::item) return std::nullopt;
+    std::optional<Kept> found;
+    for (const auto& removal : uses_of(fill.container, fill.type, step_, names_).removals) {
+      if (!step_.contains(removal.at)) continue;
+      const auto& file = *removal.at.file;
+      const TokenAt named{&file, CppNames::receiver_of(file, removal.at.token)};
+      const auto test = guard_of(removal.at, step_, names_);
+      std::optional<Kept> next;
+      for (auto& further : flow_.fills_from(named, fill.container)) {
+        auto structure = structure_of(further, step_, names_, test);
+        if (!next.has_value() && never_ends(structure)) next = Kept{std::move(further), std::move(structure)};
+      }
+      if (!next.has_value()) return std::nullopt;
+      found = std::move(next);
+    }
+    return found;
   }
 
   int add_holder(const Kept& kept, bool holds_tensors) {

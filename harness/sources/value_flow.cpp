@@ -159,6 +159,15 @@ std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
   return std::move(fills_);
 }
 
+std::vector<CppFill> ValueFlow::fills_from(const TokenAt& removal, const CppContainer& container) {
+  fills_.clear();
+  handed_.clear();
+  const CppBlockAt callable{removal.file, removal.file->callable_of(removal.token)};
+  if (callable.index >= 0) follow(callable, 0, {removal.file->token(removal.token).text}, 0);
+  std::erase_if(fills_, [&](const CppFill& fill) { return fill.container.declared == container.declared; });
+  return std::move(fills_);
+}
+
 // What a lambda returns that is handed to a pool, as in "pending.push_back(pool.submit([x] { return f(x); }))", is kept
 // by what keeps the future.
 void ValueFlow::follow_result(const CppBlockAt& lambda) {
@@ -230,7 +239,8 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     const auto& token = file.token(i);
     const bool has_arguments = file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
     const bool is_call = token.is_name() && has_arguments;
-    const bool is_item_call = (token.is("]") || token.is(")")) && has_arguments;  // "handlers_[name](output)"
+    // "handlers_[name](output)", "std::make_shared<Tracker>(output)"
+    const bool is_other_call = (token.is("]") || token.is(")") || token.is(">")) && has_arguments;
     const bool is_method = file.token(i - 1).is(".") || file.token(i - 1).is("->");
     const bool is_hook = is_call && is_method && token.is(kHooking);
     if (is_hook && is_given_itself(file, begin_of_path(file, i), arguments_of(file, i + 1), values)) {
@@ -250,7 +260,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     } else if (is_call && is_one_of(token.text, kInserting) && has_value(statement)) {
       const auto into = file.parts(arguments_of(file, i + 1), false).front();
       if (into.end > into.first) add_fill(CppFill::Type::entry, callable, {&file, i}, into.end - 1, values);
-    } else if ((is_call || is_item_call) && has_value(arguments_of(file, i + 1))) {
+    } else if ((is_call || is_other_call) && has_value(arguments_of(file, i + 1))) {
       follow_call(file, i, values, is_origin, depth);
       if (const auto handed = handed_.find(callable); handed != handed_.end()) values.merge(handed->second);
     }
@@ -269,6 +279,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
     }
     const bool opens = token.is("(") || token.is("{");
     if (opens && i > statement.first && has_value(arguments_of(file, i)) && file.is_declaration(i - 1)) {
+      if (token.is("{")) follow_call(file, i - 1, values, is_origin, depth);
       values.insert(file.token(i - 1).text);
     }
     if (token.is("(") || token.is("[")) i = std::max(i, file.partner(i));
@@ -474,9 +485,11 @@ void ValueFlow::add_capture(const CppFile& file, TokenRange place, std::string_v
 void ValueFlow::follow_call(const CppFile& file, std::size_t called, const std::set<std::string_view>& values,
                             bool is_origin, int depth) {
   if (depth >= kMostCalls) return;
+  const auto made = names_.class_made_by({&file, called});
+  if (made.empty() && file.token(called).is(">")) return;
   std::vector<CppBlockAt> functions;
-  for (const auto& function : names_.project().functions(file.token(called).text)) {
-    if (names_.may_call({&file, called}, function)) functions.push_back(function);
+  for (const auto& function : names_.project().functions(made.empty() ? file.token(called).text : made)) {
+    if (!made.empty() || names_.may_call({&file, called}, function)) functions.push_back(function);
   }
   if (functions.empty()) {
     functions = called_back({&file, called}, names_);

@@ -46,6 +46,10 @@ class ValueFlow {
   /// followed. Each fill once, in the order in which they are come by.
   [[nodiscard]] std::vector<CppFill> fills_of(const std::vector<Frame>& stack);
 
+  /// What is filled with what a container has, in the function where something is taken out of that: of
+  /// "retired.splice(retired.end(), live, found)" it is `retired`. `removal`: what names the container there.
+  [[nodiscard]] std::vector<CppFill> fills_from(const TokenAt& removal, const CppContainer& container);
+
   /// A function, and the line in it that a frame of a stack is at.
   struct Place {
     CppBlockAt callable;

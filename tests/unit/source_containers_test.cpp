@@ -221,8 +221,8 @@ INSTANTIATE_TEST_SUITE_P(
             "handed over to another list",
             test_with(
                 "std::list<at::Tensor> waiting, done;",
-                "waiting.push_back(at::rand(4));  // keeps\nif (++n % 50 == 0) done.splice(done.end(), waiting);"),
-            reset, "local waiting (std::list<at::Tensor>) -> Tensor", -1, true},
+                "waiting.push_back(at::rand(4));\nif (++n % 50 == 0) done.splice(done.end(), waiting);  // keeps"),
+            unbounded, "local done (std::list<at::Tensor>) -> Tensor", -1, true},
         SourceCase{"taken over from a list of the step's own",
                    test_with("std::list<at::Tensor> done;",
                              "std::list<at::Tensor> fresh;\nauto x = at::rand(4);\nfresh.push_back(x);\n"

@@ -293,5 +293,79 @@ INSTANTIATE_TEST_SUITE_P(
                                "Tuner::optimizer_ (torch::optim::Adam) -> Tensor"},
                     SourceCase{"alone", tuner_with("adapter_->train();"), unknown, ""}));
 
+// A step that makes a record of a loss, whose constructor does something with that.
+std::string record_with(const std::string& making, const std::string& made) {
+  return "struct Record {\n static std::vector<at::Tensor>& all() {\n  static std::vector<at::Tensor> kept;\n  return "
+         "kept;\n }\n Record(int step, at::Tensor loss) : step_(step) {\n  " +
+         made + "\n }\n int step_;\n at::Tensor last_;\n};\nstruct Trainer {\n void step() {\n  auto loss = " +
+         "model(batch);  // made\n  " + making + "\n }\n};\n";
+}
+
+const std::string kKept = "local kept (static std::vector<at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfConstructors, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"with parentheses", record_with("Record record(1, loss);", "all().push_back(loss);  // keeps"),
+                   unbounded, kKept},
+        SourceCase{"with braces", record_with("Record record{1, loss};", "all().push_back(loss);  // keeps"), unbounded,
+                   kKept},
+        SourceCase{"of what a pointer leads to",
+                   record_with("auto record = std::make_shared<Record>(1, loss);", "all().push_back(loss);  // keeps"),
+                   unbounded, kKept},
+        SourceCase{"that keep it in their object", record_with("Record record(1, loss);", "last_ = loss;"), unknown,
+                   ""},
+        SourceCase{"that are given a number", record_with("Record record(1, at::rand(4));", "all().push_back(loss);"),
+                   unknown, ""}));
+
+// A trainer that keeps its newest states, with what it does with those that it takes out, and with more members.
+std::string window_with(const std::string& taking, const std::string& members) {
+  const std::string kept = taking.find("// keeps") == std::string::npos ? ", keeps" : "";
+  return "class Trainer {\n public:\n void step() {\n  live_.push_back(model(batch));  // made" + kept +
+         "\n  trim();\n }\n " + ("void trim() {\n  " + taking) + "\n }\n std::list<at::Tensor> live_;\n " + members +
+         "\n};\n";
+}
+
+constexpr auto kRetired = "std::list<at::Tensor> retired_;";
+const std::string kOfRetired = "Trainer::retired_ (std::list<at::Tensor>) -> Tensor";
+const std::string kLive = "Trainer::live_ (std::list<at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfWhatIsPutOn, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"spliced",
+                   window_with("if (live_.size() > 8) retired_.splice(retired_.end(), live_, live_.begin());  // keeps",
+                               kRetired),
+                   unbounded, kOfRetired},
+        SourceCase{
+            "moved",
+            window_with("if (live_.size() > 8) {\n   retired_.push_back(std::move(live_.front()));  // keeps\n   "
+                        "live_.pop_front();\n  }",
+                        kRetired),
+            unbounded, kOfRetired},
+        SourceCase{"by a variable",
+                   window_with("if (live_.size() > 8) {\n   auto oldest = std::move(live_.front());\n   "
+                               "live_.pop_front();\n   retired_.push_back(std::move(oldest));  // keeps\n  }",
+                               kRetired),
+                   unbounded, kOfRetired},
+        SourceCase{"and cleared there",
+                   window_with("if (live_.size() > 8) retired_.splice(retired_.end(), live_, live_.begin());\n  if "
+                               "(retired_.size() > 64) retired_.clear();",
+                               kRetired),
+                   bounded, kLive, 8},
+        SourceCase{
+            "and dropped elsewhere",
+            window_with(
+                "if (live_.size() > 8) retired_.splice(retired_.end(), live_, live_.begin());  // keeps\n }\n void "
+                "drop() {\n  live_.clear();",
+                kRetired),
+            unbounded, kOfRetired},
+        SourceCase{
+            "its length alone",
+            window_with("if (live_.size() > 8) {\n   lengths_.push_back(live_.size());\n   live_.pop_front();\n  "
+                        "}",
+                        "std::vector<std::size_t> lengths_;"),
+            bounded, kLive, 8}));
+
 }  // namespace
 }  // namespace stepleak
