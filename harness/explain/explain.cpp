@@ -108,6 +108,13 @@ std::string fix_of_context(const Finding& finding, const Recording& recording) {
   return "take each value back, where the step fails too: reset() with the token that set() returned";
 }
 
+// Of a tensor in C++ that gets a function with each step.
+std::string fix_of_hook(const Finding& finding, const Recording& recording) {
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr || !holder->is_of_sources || !finding.kept_by.calls_a("register_hook")) return {};
+  return "register the hook once, or give remove_hook() the number that register_hook() returned";
+}
+
 // Of what leads back to itself: torch's own cycles first. The advice on gradients is that of torch's warning.
 std::string fix_of_cycle(const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
@@ -185,6 +192,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (auto fix = fix_of_context(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_group(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_capture(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_hook(finding, recording); !fix.empty()) return fix;
   switch (finding.kind) {
     case Kind::graph_retention:
       return fix_by_number(finding, recording);

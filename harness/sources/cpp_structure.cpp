@@ -14,6 +14,7 @@
 #include "harness/sources/cpp_numbers.hpp"
 #include "harness/sources/cpp_types.hpp"
 #include "harness/sources/cpp_uses.hpp"
+#include "harness/sources/cpp_values.hpp"
 #include "harness/sources/value_flow.hpp"
 
 namespace stepleak {
@@ -51,8 +52,7 @@ class Reader {
     if (unreached_.has_value()) return made(StructureType::uncalled, *unreached_);
     const bool has_keys = fill.type == CppFill::Type::entry && is_associative(container_, names_.project());
     const bool is_new = has_keys && is_new_each_time(fill);
-    if (uses.asked.has_value() && !is_new) return made(StructureType::keyed, *uses.asked);
-    if (has_keys && !is_new) return made(StructureType::keyed, fill.at);
+    if ((has_keys || !uses.asked.empty()) && !is_new) return made(StructureType::keyed, asked_before(fill, uses.asked));
     const auto guard = guard_of(fill.at, step_, names_);
     if (guard.has_value() && guard != passed_) return made(StructureType::conditional, *guard);
     const auto& project = names_.project();
@@ -75,6 +75,15 @@ class Reader {
       if (file.token(i).is("if") || file.token(i).is("while")) return {&file, i};
     }
     return test;
+  }
+
+  // The look-up in the function of a fill, which is for what is not there; that of another one may only read.
+  [[nodiscard]] static TokenAt asked_before(const CppFill& fill, const std::vector<TokenAt>& asked) {
+    const auto callable = fill.at.file->callable_of(fill.at.token);
+    const auto found = std::ranges::find_if(asked, [&](const TokenAt& at) {
+      return at.file == fill.at.file && at.file->callable_of(at.token) == callable;
+    });
+    return found == asked.end() ? fill.at : *found;
   }
 
   // Whether it gets a key that never comes again. One of several parts does where one of these does.
@@ -158,22 +167,43 @@ class Reader {
     const auto& file = *use.file;
     const auto& next = file.token(use.token + 1);
     const auto& method = file.token(use.token + 2);
+    const bool is_made_anew = method.is("emplace") && object.type.find("optional<") != std::string::npos;
     const bool is_dropping = next.is(".") && is_wrapped && file.token(use.token + 3).is("(") &&
-                             (is_emptying(method.text) || is_taking_out(method.text) || method.is("emplace"));
+                             (is_emptying(method.text) || is_taking_out(method.text) || is_made_anew);
     const bool is_moved =
         file.token(use.token - 1).is("(") && is_moving(file.token(use.token - 2).text) && !is_put_away(use, object);
     // One of many such objects goes now and then: "while (window.size() > most) window.pop_front()".
     const bool is_one_of_many = is_dropping && is_taking_out(method.text);
-    if (next.is("=") || is_dropping || is_moved) add_removal(use, !is_one_of_many);
+    const bool is_replaced = next.is("=") && !is_of_new_object(use);
+    if (is_replaced || is_dropping || is_moved) add_removal(use, !is_one_of_many);
   }
 
   // "children.push_back(std::move(child))" of what its function has made: it lives on there, and is not filled anew.
   [[nodiscard]] static bool is_put_away(const TokenAt& moved, const CppContainer& object) {
     if (object.scope != CppContainer::Scope::local) return false;
     const auto& file = *moved.file;
-    const auto move = moved.token - 2;
-    const auto first = file.token(move - 1).is("::") ? move - 2 : move;
-    return file.token(first - 1).is("(") && is_filling(file.token(first - 2).text);
+    auto open = moved.token - 2;
+    while (open > 0 && !file.token(open).is(";") &&
+           !(file.token(open).is("(") && file.partner(open) > moved.token + 1)) {
+      --open;
+    }
+    return file.token(open).is("(") && is_filling(file.token(open - 1).text);
+  }
+
+  // "child->parent = parent" of what its function has made: a member that had nothing.
+  [[nodiscard]] bool is_of_new_object(const TokenAt& member) const {
+    const auto& file = *member.file;
+    const auto first = begin_of_path(file, member.token);
+    if (first == member.token) return false;
+    const auto object = names_.resolve({&file, first});
+    const bool is_own = object.scope == CppContainer::Scope::local && object.declared.file == &file &&
+                        file.callable_of(object.declared.token) == file.callable_of(member.token);
+    if (!is_own) return false;
+    const auto source = CppNames::source_of(object.declared);
+    for (auto i = source.first; i < source.end; ++i) {
+      if (file.token(i).text.starts_with("make_") || file.token(i).is("new")) return true;
+    }
+    return false;
   }
 
   // What is put into a place of a vector takes that of what was there. How many there are, its declaration may say.

@@ -206,20 +206,29 @@ class UseReader {
     }
     if (is_filling(name.text)) {
       if (is_whole && name.is("insert_or_assign")) remove(method, true);  // another one takes its place
-      if (name.is("try_emplace") && !found_.asked) found_.asked = method;
+      if (name.is("try_emplace")) found_.asked.push_back(method);
     } else if (is_one_of(name.text, kTakingOut)) {
       remove(method, false);
+    } else if (name.is("resize")) {
+      read_resize(method, is_whole);
     } else if (is_one_of(name.text, kEmptying)) {
       remove(method, true);
     } else if (is_whole && is_iterator_of(method)) {
       return;
     } else if (is_one_of(name.text, kAsking) && !is_outer()) {
-      if (is_associative(container(), names_.project()) && !found_.asked) found_.asked = method;
+      if (is_associative(container(), names_.project())) found_.asked.push_back(method);
     } else if (is_one_of(name.text, kLengths)) {
       add_test(*method.file, use.token, method.file->partner(method.token + 1));
     } else if (!is_one_of(name.text, kReading) || (is_whole && !name.is("empty"))) {
       found_.escapes = true;
     }
+  }
+
+  // "kept.resize(0)" empties it; to another size what is in front stays, be it a container of its own that grows.
+  void read_resize(const TokenAt& method, bool is_whole) {
+    const auto size = arguments_of(*method.file, method.token + 1);
+    const bool is_none = size.end == size.first + 1 && method.file->token(size.first).is("0");
+    if (is_none || !is_whole) remove(method, is_none);
   }
 
   // An optimizer's groups, of which one may be taken out: "optimizer.param_groups().pop_back()".

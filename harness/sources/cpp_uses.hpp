@@ -21,7 +21,7 @@ struct CppRemoval {
 struct CppUses {
   std::vector<CppRemoval> removals;
   std::optional<LengthTest> test;  ///< of its length; one with a number where there is one
-  std::optional<TokenAt> asked;    ///< a map or a set: where it is looked up
+  std::vector<TokenAt> asked;      ///< a map or a set: where it is looked up
   bool escapes = false;            ///< it goes where it cannot be followed
 };
 

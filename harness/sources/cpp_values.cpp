@@ -188,6 +188,12 @@ std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left) {
   std::vector<std::string_view> names;
   if (left.end == left.first) return names;
   const auto last = left.end - 1;
+  if (file.token(last).is(")") && file.token(file.partner(last) - 1).is("tie")) {
+    for (const auto& part : file.parts(arguments_of(file, file.partner(last)), false)) {
+      if (part.end > part.first && file.token(part.end - 1).is_name()) names.push_back(file.token(part.end - 1).text);
+    }
+    return names;
+  }
   if (file.token(last).is("]")) {
     const auto open = file.partner(last);
     const bool is_binding = open > left.first && (file.token(open - 1).is("auto") || file.token(open - 1).is("&"));
@@ -241,7 +247,7 @@ bool is_made_of_itself(const TokenAt& name, bool is_whole) {
   if (lets_go(file, {name.token, end})) return false;
   if (file.token(name.token + 1).is("+=")) return true;
   const auto callable = file.callable_of(name.token);
-  const auto word = file.token(name.token).text;
+  const auto word = file.token(begin_of_path(file, name.token)).text;
   std::set<std::string_view> seen;
   return is_made_of(file, callable, {name.token + 2, end}, word, is_whole, seen);
 }

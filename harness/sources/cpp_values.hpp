@@ -37,7 +37,7 @@ namespace stepleak {
 [[nodiscard]] bool is_given_itself(const CppFile& file, std::size_t name, TokenRange given,
                                    const std::set<std::string_view>& values);
 
-/// What stands before the "=" of "auto [a, b] = f()" and of "const auto loss = f()".
+/// What stands before the "=" of "auto [a, b] = f()", of "std::tie(a, b) = f()" and of "const auto loss = f()".
 [[nodiscard]] std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left);
 
 /// Whether something in a range gives of a tensor what does not keep it: "loss.item()", "x.detach()".
@@ -54,8 +54,9 @@ namespace stepleak {
 [[nodiscard]] bool is_move_within(const CppFile& file, std::size_t method);
 
 /// Whether an assignment to a name keeps what it had: "sum = sum + x", but not "hidden = hidden.detach()". Through
-/// other variables of the function, too. `is_whole`: whether it has all of that in it, as "state = Belief{mean, state}"
-/// does, which keeps the states before also where no graph does.
+/// other variables of the function, too. Of a member of an object, "state.hidden", what that has. `is_whole`: whether
+/// it has all of that in it, as "state = Belief{mean, state}" does, which keeps the states before also where no graph
+/// does.
 [[nodiscard]] bool is_made_of_itself(const TokenAt& name, bool is_whole = false);
 
 }  // namespace stepleak

@@ -108,6 +108,16 @@ std::string type_of_parameter(const CppFile& file, TokenRange parameter) {
   return type;
 }
 
+// "rl::Node::Node(int)". One that the compiler makes has the line of its class, or that of a member that it begins.
+bool is_constructor(const Frame& frame) {
+  const auto name = std::string_view(frame.function).substr(0, frame.function.find('('));
+  const auto mark = name.rfind("::");
+  if (mark == std::string_view::npos) return false;
+  const auto before = name.substr(0, mark);
+  const auto outer = before.rfind("::");
+  return name.substr(mark + 2) == before.substr(outer == std::string_view::npos ? 0 : outer + 2);
+}
+
 // "TORCH_MODULE(Net);": the functions that a macro makes have its line, and hand on what they are given.
 bool is_of_macro(const CppFile& file, int line) {
   const auto& tokens = file.tokens();
@@ -132,7 +142,7 @@ std::vector<ValueFlow::Place> ValueFlow::places_of(const std::vector<Frame>& sta
     if (file == nullptr) break;
     auto index = file->callable_at(frame.line, is_lambda(frame));
     if (index < 0) index = file->callable_at(frame.line, !is_lambda(frame));
-    if (index < 0 && is_of_macro(*file, frame.line)) continue;
+    if (index < 0 && (is_of_macro(*file, frame.line) || is_constructor(frame))) continue;
     if (index < 0) break;
     places.push_back({{file, index}, frame.line});
   }
@@ -264,6 +274,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
       follow_call(file, i, values, is_origin, depth);
       if (const auto handed = handed_.find(callable); handed != handed_.end()) values.merge(handed->second);
     }
+    if (token.is_name() && is_method && file.token(i + 1).is("(")) follow_own(file, i, values, depth);
     if (token.is(":") && statement.first < i && file.token(statement.first).is("for") &&
         has_value({i + 1, statement.end})) {
       values.insert(file.token(i - 1).text);
@@ -346,6 +357,10 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
       values.insert(file.token(last).text);
     }
     return;
+  }
+  if (!is_plain && begin < name) {
+    add_place(callable, {&file, begin}, values);
+    if (is_made_of_itself({&file, name})) add_fill(CppFill::Type::sum, callable, {&file, mark}, name, values);
   }
   if (is_plain && !file.is_declaration(name)) {
     if (is_made_of_itself({&file, name})) {
@@ -444,16 +459,22 @@ std::optional<CppContainer> ValueFlow::lender_of(const CppContainer& parameter) 
   return parameter;
 }
 
-// "entry = x" after "auto& entry = kept[key];".
+// "entry = x" and "entry.last = x" after "auto& entry = kept[key];", "it->second = x" after "auto [it, is_new] =
+// kept.try_emplace(key);". `name`: of the variable.
 void ValueFlow::add_place(const CppBlockAt& callable, TokenAt name, std::set<std::string_view>& values) {
   const auto own = names_.resolve(name);
-  if (own.scope != Scope::local || !own.is_reference() || own.declared.file != name.file) return;
+  if (own.scope != Scope::local || own.declared.file != name.file) return;
+  const auto& file = *name.file;
   const auto close = CppNames::source_of(own.declared).end - 1;
-  const auto open = close < name.token ? name.file->partner(close) : close;
-  if (open == close || !name.file->token(close).is("]")) return;
-  const auto container = names_.referent_of({name.file, open - 1});
-  if (!is_associative(container, names_.project())) return;
-  add_fill(CppFill::Type::entry, callable, {name.file, open}, open - 1, values);
+  const auto open = close < name.token ? file.partner(close) : close;
+  if (open == close || open < 4) return;
+  const bool is_index = file.token(close).is("]") && own.is_reference();
+  const bool is_emplaced = file.token(open - 1).is("try_emplace") && file.token(open - 2).is(".");
+  if (!is_index && !is_emplaced) return;
+  const auto at = is_index ? open : open - 1;
+  const auto last = is_index ? open - 1 : open - 3;
+  if (!is_associative(names_.referent_of({&file, last}), names_.project())) return;
+  add_fill(CppFill::Type::entry, callable, {&file, at}, last, values);
 }
 
 // "context->saved_data["output"] = output;" in a function of autograd's, whose node has the context, and is had by its
@@ -479,6 +500,19 @@ void ValueFlow::add_capture(const CppFile& file, TokenRange place, std::string_v
   for (auto i = place.first; i < place.end; ++i) container.name += file.token(i).text;
   fills_.push_back(
       {.type = CppFill::Type::capture, .at = at, .receiver = {&file, place.first}, .container = container});
+}
+
+// "listener->attach(trainer)": the object may hand itself on there, by shared_from_this(). `method`: its name.
+void ValueFlow::follow_own(const CppFile& file, std::size_t method, const std::set<std::string_view>& values,
+                           int depth) {
+  constexpr std::string_view kItself = "shared_from_this";
+  const auto first = begin_of_path(file, method);
+  if (depth >= kMostCalls || !mentions(file, {first, first + 1}, values)) return;
+  for (const auto& function : names_.project().functions(file.token(method).text)) {
+    const bool does =
+        names_.may_call({&file, method}, function) && mentions(*function.file, function.block().body, {kItself});
+    if (does) follow(function, 0, {kItself}, depth + 1);
+  }
 }
 
 // `called`: the last token of what is called.

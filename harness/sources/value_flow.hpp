@@ -74,6 +74,7 @@ class ValueFlow {
                       std::set<std::string_view>& values);
   void follow_assignment(const CppBlockAt& callable, const CppFile& file, TokenRange statement, std::size_t mark,
                          std::set<std::string_view>& values);
+  void follow_own(const CppFile& file, std::size_t method, const std::set<std::string_view>& values, int depth);
   void follow_call(const CppFile& file, std::size_t called, const std::set<std::string_view>& values, bool is_origin,
                    int depth);
 

@@ -376,5 +376,52 @@ INSTANTIATE_TEST_SUITE_P(
         SourceCase{"beside another test", window_with("bool sealed_ = false;", "sealed_ || losses_.size() > 32", ""),
                    bounded, kOfWindow, 32}));
 
+// Layers that keep what they gave, each in a list of its own, with a statement before that.
+std::string layers_with(const std::string& before) {
+  return "class Layers {\n public:\n void step() {\n  " + before +
+         "\n  outputs_[0].push_back(at::rand(4));  // made, keeps\n }\n std::vector<std::vector<at::Tensor>> "
+         "outputs_;\n};\n";
+}
+
+const std::string kOutputs = "Layers::outputs_ (std::vector<std::vector<at::Tensor>>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfSizes, SourceHoldersTest,
+    testing::Values(SourceCase{"that the outer one has", layers_with("outputs_.resize(2);"), unbounded, kOutputs},
+                    SourceCase{"that are none", layers_with("outputs_.resize(0);"), reset, kOutputs},
+                    SourceCase{"that the inner one has", layers_with("outputs_[0].resize(20);"), conditional,
+                               kOutputs}));
+
+// A tree that a step grows, and the object that all of it leads back to.
+std::string tree_with(const std::string& before, const std::string& after) {
+  return "struct Node : std::enable_shared_from_this<Node> {\n at::Tensor value;\n std::shared_ptr<Node> parent;\n "
+         "std::vector<std::shared_ptr<Node>> children;\n void step() {\n  auto child = std::make_shared<Node>();\n  "
+         "child->value = at::rand(4);  // made\n  " +
+         before + "\n  children.push_back(child);  // keeps\n  " + after + "\n }\n};\n";
+}
+
+const std::string kChildren = "Node::children (std::vector<std::shared_ptr<Node>>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfTrees, SourceHoldersTest,
+    testing::Values(SourceCase{"that lead to their parents", tree_with("child->parent = shared_from_this();", ""),
+                               unbounded, kChildren},
+                    SourceCase{"that let go of their parents", tree_with("", "parent = nullptr;"), reset, kChildren}));
+
+// Sessions in a map, which a step opens and feeds.
+std::string sessions_with(const std::string& more) {
+  return "struct Session { std::vector<at::Tensor> keys; };\nclass Sessions {\n public:\n void open(long id) {\n  auto "
+         "session = std::make_unique<Session>();\n  sessions_.emplace(id, std::move(session));\n }\n void step() {\n  "
+         "open(1);\n  auto& session = *sessions_.at(1);\n  session.keys.push_back(at::rand(4));  // made, keeps\n  " +
+         more + "\n }\n std::map<long, std::unique_ptr<Session>> sessions_;\n};\n";
+}
+
+const std::string kSessionKeys = "Session::keys (std::vector<at::Tensor>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfSessions, SourceHoldersTest,
+    testing::Values(SourceCase{"that are put into a map", sessions_with(""), unbounded, kSessionKeys},
+                    SourceCase{"that are taken out", sessions_with("sessions_.erase(1);"), conditional, kSessionKeys}));
+
 }  // namespace
 }  // namespace stepleak

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stepleak {
@@ -28,7 +29,13 @@ int line_with(const std::string& source, const std::string& mark) {
 }
 
 Recording recording_of(const SourceCase& tried, const std::string& file) {
-  const std::string made = tried.is_lambda ? "Test::TestBody()::{lambda()#1}::operator()" : "make";
+  std::string made = tried.is_lambda ? "Test::TestBody()::{lambda()#1}::operator()" : "make";
+  constexpr std::string_view kByClass = "// made by ";
+  if (const auto at = tried.source.find(kByClass); at != std::string::npos) {
+    const auto first = at + kByClass.size();
+    const auto name = tried.source.substr(first, tried.source.find('\n', first) - first);
+    made = name + "::" + name;
+  }
   std::vector<Frame> stack{
       {.file = file, .line = line_with(tried.source, "// made"), .function = made, .owner = FrameOwner::user}};
   if (const auto line = line_with(tried.source, "// macro"); line > 0) {

@@ -11,8 +11,9 @@
 
 namespace stepleak {
 
-/// What the sources say of one step; the survivor is made at the line marked "// made", by a function that the macro in
-/// the line of "// macro" makes, by one in whose line "// call" stands.
+/// What the sources say of one step; the survivor is made at the line marked "// made", where "// made by Net" stands
+/// by a constructor of that class which the compiler makes, by a function that the macro in the line of "// macro"
+/// makes, by one in whose line "// call" stands.
 struct SourceCase {
   std::string name;
   std::string source;

@@ -367,5 +367,73 @@ INSTANTIATE_TEST_SUITE_P(
                         "std::vector<std::size_t> lengths_;"),
             bounded, kLive, 8}));
 
+// A store of clients by ever new or repeating names; a step opens one.
+std::string clients_with(const std::string& opening) {
+  return "struct Client { long id; at::Tensor history; };\nclass Clients {\n public:\n void open(long id, at::Tensor "
+         "x) "
+         "{\n  " +
+         opening +
+         "\n }\n void read(long id) { if (clients_.count(id)) total_ += 1; }\n long total_ = 0;\n long next_ = 0;\n" +
+         " std::map<long, Client> clients_;\n};\nstruct Trainer {\n void step() {\n  clients.open(step_ % 7, "
+         "at::rand(4));" +
+         "  // made\n  clients.read(3);\n }\n Clients clients;\n int step_ = 0;\n};\n";
+}
+
+const std::string kClients = "Clients::clients_ (std::map<long,Client>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfEntries, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"by a reference to one",
+                   clients_with("auto& client = clients_[id];  // keeps\n  client.history = x;"), keyed, kClients},
+        SourceCase{"by a reference to a new one",
+                   clients_with("auto& client = clients_[next_++];  // keeps\n  client.history = x;"), unbounded,
+                   kClients},
+        SourceCase{"by an iterator to a new one",
+                   clients_with("auto [it, is_new] = clients_.try_emplace(id);  // keeps\n  it->second.history = x;"),
+                   keyed, kClients},
+        SourceCase{"by an iterator to one that is there",
+                   clients_with("auto it = clients_.find(id);\n  it->second.history = x;"), unknown, ""}));
+
+// A listener that a step makes, whose tensor is made by a constructor that the compiler makes.
+std::string listener_with(const std::string& attaching, const std::string& more = "") {
+  return "struct Listener : std::enable_shared_from_this<Listener> {\n at::Tensor worst = at::zeros(4);  // made by "
+         "Listener\n "
+         "void "
+         "attach(Trainer& trainer) {\n  " +
+         attaching +
+         "\n }\n int calls = 0;\n};\nstruct Trainer {\n void step() {\n  auto listener = "
+         "std::make_shared<Listener>();  // call\n  listener->attach(*this);\n  " +
+         more + "\n }\n std::vector<std::shared_ptr<Listener>> listeners_;\n std::vector<int> calls_;\n};\n";
+}
+
+const std::string kListeners = "Trainer::listeners_ (std::vector<std::shared_ptr<Listener>>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfObjects, SourceHoldersTest,
+    testing::Values(SourceCase{"that hand themselves on",
+                               listener_with("trainer.listeners_.push_back(shared_from_this());  // keeps"), unbounded,
+                               kListeners},
+                    SourceCase{"that hand on a number", listener_with("trainer.calls_.push_back(calls);"), unknown, ""},
+                    SourceCase{"that are handed on",
+                               listener_with("calls += 1;", "listeners_.push_back(listener);  // keeps"), unbounded,
+                               kListeners}));
+
+// A cell whose state a step carries on.
+std::string cell_with(const std::string& carrying) {
+  return "struct Memory { at::Tensor hidden; at::Tensor cell; };\nclass Agent {\n public:\n void step() {\n  auto next "
+         "= "
+         "core_->forward(x, std::make_tuple(memory_.hidden, memory_.cell));  // made\n  " +
+         carrying + "\n }\n Memory memory_;\n at::Tensor h_, c_;\n};\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfStates, SourceHoldersTest,
+    testing::Values(SourceCase{"in a member of a member", cell_with("memory_.hidden = std::get<0>(next);  // keeps"),
+                               unbounded, "Memory::hidden (at::Tensor) -> Tensor"},
+                    SourceCase{"that is let go", cell_with("memory_.hidden = std::get<0>(next).detach();"), unknown,
+                               ""},
+                    SourceCase{"that is another's", cell_with("h_ = std::get<0>(next);"), unknown, ""}));
+
 }  // namespace
 }  // namespace stepleak
