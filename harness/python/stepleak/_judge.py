@@ -17,6 +17,7 @@ from stepleak._container_words import ADDING
 from stepleak._facts import Facts
 from stepleak._growth import Growth
 from stepleak._keys import AreKeysLost
+from stepleak._library_objects import of_library_object
 from stepleak._objects import container_kind, is_one_of
 from stepleak._own_removals import are_calls_over, is_of_own_call
 from stepleak._passing import is_passing
@@ -69,6 +70,19 @@ def judged(
         return Judged(by_type)
     while len(objects) > 1 and is_queue(owner_of(objects)):
         objects = objects[:-1]
+    found = _of_sources(objects, sources, variable, function, are_keys_lost, is_as_long)
+    if found.structure != UNKNOWN:
+        return found
+    try:
+        structure = of_library_object(objects, sources, variable, function)
+        return found if structure == UNKNOWN else replace(found, structure=structure, is_taken_from=True)
+    except Exception:
+        return found
+
+
+def _of_sources(
+    objects: list[Any], sources: UserCode, variable: str, function: str, are_keys_lost: AreKeysLost, is_as_long: bool
+) -> Judged:
     slots = Slots(sources, objects, variable, function).all()
     if not slots or slots[0] is None:
         return Judged()
