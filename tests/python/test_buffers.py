@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import math
+import sys
 import types
 from array import array
 from collections import deque
@@ -14,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from holder_search import as_text
 from stepleak._buffers import Buffers
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
@@ -127,6 +131,107 @@ def test_what_is_no_buffer_that_grew() -> None:
         owner.new = types.SimpleNamespace(text="x" * 2 * LARGE)  # an owner that was not there
 
     assert grown_in(change) == []
+
+
+def test_array_that_alone_shows_another_is_a_buffer() -> None:
+    owner = types.SimpleNamespace(view=np.zeros((2, LARGE)).T)
+
+    def change() -> None:
+        owner.view = np.zeros((2, LARGE + MORE)).T
+
+    assert grown_in(change) == [("ndarray", 16 * MORE)]
+
+
+class Block:
+    """Made anew where it grows, as the tables of pandas are."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+
+def longer(block: Block, count: int = MORE) -> Block:
+    return Block(np.append(block.values, np.zeros(count)))
+
+
+def found_around(root: Any, change: Callable[[], None], file: Any = None) -> list[dict[str, Any]]:
+    """Holders of buffers that grew, where what a change makes is told from what was there."""
+    search = HolderSearch(root, frame_locals)
+    search.begin()
+    gc.freeze()
+    try:
+        change()
+        search.end()
+    finally:
+        gc.unfreeze()
+    found = search.search([], {} if file is None else {str(file): set()}, STEPS)
+    return [holder | as_text(found, holder) for holder in found["holders"] if holder["buffer_growth"]]
+
+
+def test_owner_that_takes_the_place_of_one_with_a_smaller_buffer_has_grown(tmp_path: Any) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(SOURCE.format(statement="self.log = joined([self.log, rows])"), encoding="utf-8")
+    trainer = Trainer(log=Block(np.zeros(LARGE)), newest=Block(np.zeros(2 * LARGE)))
+
+    def change() -> None:
+        vars(trainer).update(newest=Block(np.zeros(2 * LARGE)), log=longer(trainer.log))
+
+    (holder,) = found_around(trainer, change, file)
+    assert holder["path"].startswith("Trainer (Trainer) .log (Block)")
+    assert (holder["buffer_growth"], holder["text"]) == (8 * MORE, "self.log = joined([self.log, rows])")
+
+
+def test_owners_that_took_no_others_place_have_not_grown() -> None:
+    trainer = Trainer(blocks=[Block(np.zeros(LARGE))], same=Block(np.zeros(LARGE)))
+
+    def change() -> None:
+        trainer.blocks.append(Block(np.zeros(LARGE + MORE)))  # one more, and no larger one
+        trainer.same = Block(trainer.same.values)
+
+    assert found_around(trainer, change) == []
+
+
+def test_owners_that_are_as_large_as_those_before_have_not_grown() -> None:
+    trainer = Trainer(first=Block(np.zeros(LARGE)), second=Block(np.zeros(2 * LARGE)))
+
+    def change() -> None:
+        trainer.first, trainer.second = Block(np.zeros(2 * LARGE)), Block(np.zeros(LARGE))
+
+    assert found_around(trainer, change) == []
+
+
+def test_parts_of_one_table_grow_together() -> None:
+    trainer = Trainer(log=types.SimpleNamespace(numbers=Block(np.zeros(LARGE)), names=Block(np.zeros(LARGE))))
+
+    def change() -> None:
+        old = trainer.log
+        vars(trainer)["log"] = types.SimpleNamespace(numbers=longer(old.numbers), names=longer(old.names))
+
+    (holder,) = found_around(trainer, change)
+    assert (holder["buffer_bytes"], holder["buffer_growth"]) == (2 * 8 * (LARGE + MORE), 2 * 8 * MORE)
+
+
+def test_table_of_a_library_is_named_and_not_its_part(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, block = types.new_class("Frame"), types.new_class("Part")
+    table.__module__ = block.__module__ = "tables.core"
+    monkeypatch.setitem(sys.modules, "tables.core", torch)
+
+    def part_of(count: int) -> Any:
+        part = block()
+        part.values = np.zeros(count)
+        return part
+
+    file = tmp_path / "train.py"
+    file.write_text(SOURCE.format(statement="self.log.loc[len(self.log)] = row"), encoding="utf-8")
+    trainer = Trainer(log=table())
+    trainer.log.part = part_of(LARGE)
+
+    def change() -> None:
+        trainer.log.part = part_of(LARGE + MORE)
+
+    (holder,) = found_around(trainer, change, file)
+    assert holder["path"].startswith("Trainer (Trainer) .log (Frame)")
+    assert ".part" not in holder["path"]
+    assert holder["text"] == "self.log.loc[len(self.log)] = row"
 
 
 def test_items_of_a_window_move_and_do_not_grow() -> None:

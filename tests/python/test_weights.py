@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import weakref
 from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -50,7 +51,7 @@ def suspended(payload: Any) -> Any:
 
 
 def closure(payload: Any) -> Any:
-    return lambda: payload
+    return lambda *_: payload
 
 
 def raised(payload: Any) -> Exception:
@@ -80,6 +81,19 @@ ENTRIES: dict[str, Callable[[], Any]] = {
     "defaultdict": lambda: defaultdict(list, {0: [bytes(LARGE)]}),
     "lock beside it": lambda: [threading.Lock(), bytes(LARGE)],
 }
+
+
+def test_weak_references_weigh_nothing_but_themselves() -> None:
+    kept = [Record(bytes(LARGE)) for _ in range(20)]
+    weight = weigh([weakref.ref(record) for record in kept])
+    assert weight.bytes < GAINED * SLACK
+    assert weight.is_complete
+
+
+def test_weak_reference_weighs_what_it_calls_back() -> None:
+    kept = [Record(1) for _ in range(20)]
+    weight = weigh([weakref.ref(record, closure(bytes(LARGE + at))) for at, record in enumerate(kept)])
+    assert weight.heap_bytes >= GAINED * LARGE
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -3,15 +3,18 @@
 """Finds buffers that grow: strings, byte arrays, arrays and files in memory, which hold bytes and no objects.
 
 Most of them the collector does not track, and one that takes the place of a smaller one (`log += text`) is a new object
-each time: what grows is what its owner holds.
+each time: what grows is what its owner holds. Where the owner is a new object each time as well (`frame =
+pd.concat([frame, rows])`), what grew is told by the owners of its type: as many are gone as came.
 """
 
 from __future__ import annotations
 
 import gc
 import io
+import sys
 from array import array
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +22,13 @@ from stepleak._frames import ReadLocals, running_frames
 from stepleak._heap import slots_holding
 from stepleak._limit import TimeLimit
 from stepleak._objects import class_namespace_of, container_kind, is_one_of, length_of, mro_of
-from stepleak._unseen import array_type, array_types, base_of, is_own_buffer
+from stepleak._unseen import array_type, array_types, base_of, is_array, is_own_buffer
 
 _LEAST_BYTES = 4096
 """Of a buffer that is looked at: what a step leaves is a multiple of this by the time a leak is recorded."""
+
+_REFERENCES_TO_BASE = 3
+"""To the array whose memory a single other one shows: that one's, and those of the variable and the question here."""
 
 _itemsize_of: Callable[[Any], int] = array.__dict__["itemsize"].__get__
 _SIZES: dict[type, Callable[[Any], int]] = {
@@ -37,6 +43,8 @@ _SIZES: dict[type, Callable[[Any], int]] = {
 
 _Slot = tuple[int, int | str]
 """What holds a buffer: the `id` of an object and which of its referents, or of a frame and the name of its variable."""
+_Kind = tuple[int, int]
+"""What slots of several objects have in common: the `id` of the objects' type, and which of the referents."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class Buffer:
     owner: Any = None
     """The owner, where the collector does not track it: a dict of plain values. Else None."""
     growth: int = 0
+    is_of_new: bool = False
+    """Whether its owner took the place of another one while steps were recorded."""
 
 
 class Buffers:
@@ -58,30 +68,59 @@ class Buffers:
     def __init__(self, read_locals: ReadLocals) -> None:
         self._read_locals = read_locals
         self._before: dict[_Slot, tuple[int, int]] = {}
+        self._kinds: dict[_Slot, _Kind] = {}
 
     def begin(self, limit: TimeLimit) -> None:
         """Remembers the size of every large buffer by its slot. Raises OutOfTimeError, and remembers none then."""
-        self._before = {}
-        self._before = {slot: (buffer.size, buffer.length) for slot, buffer in self._held(limit).items()}
+        self.forget()
+        kinds: dict[_Slot, _Kind] = {}
+        self._before = {slot: (buffer.size, buffer.length) for slot, buffer in self._held(limit, kinds).items()}
+        self._kinds = kinds
 
-    def grown(self, steps: int, limit: TimeLimit) -> list[Buffer]:
+    def grown(self, steps: int, limit: TimeLimit, born: Collection[int] = ()) -> list[Buffer]:
         """Buffers that are at least a byte a step larger than what their slot held before; what grew most first.
 
-        A slot that was not there before has not grown, and an owner with more entries than before has got another
-        buffer, and no larger one. Raises OutOfTimeError.
+        A slot that was not there before has not grown, unless its owner took the place of another one, and an owner
+        with more entries than before has got another buffer, and no larger one. `born`: the `id` of each object that
+        was made since. Raises OutOfTimeError.
         """
         found: dict[int, Buffer] = {}
-        for slot, buffer in self._held(limit).items():
+        kinds: dict[_Slot, _Kind] = {}
+        held = self._held(limit, kinds)
+        for slot, buffer in held.items():
             size, length = self._before.get(slot, (buffer.size, buffer.length))
-            if buffer.length == length and buffer.size - size >= steps:
+            if slot[0] not in born and buffer.length == length and buffer.size - size >= steps:
                 found.setdefault(id(buffer.item), replace(buffer, growth=buffer.size - size))
+        for buffer in self._larger_than_gone(held, kinds, born):
+            if buffer.growth >= steps:
+                found.setdefault(id(buffer.item), buffer)
         return sorted(found.values(), key=lambda buffer: -buffer.growth)
 
     def forget(self) -> None:
         """Drops what begin() remembered."""
-        self._before = {}
+        self._before, self._kinds = {}, {}
 
-    def _held(self, limit: TimeLimit) -> dict[_Slot, Buffer]:
+    def _larger_than_gone(
+        self, held: dict[_Slot, Buffer], kinds: dict[_Slot, _Kind], born: Collection[int]
+    ) -> Iterator[Buffer]:
+        """Of owners that were born, with what they hold more than those of their type that are gone: the largest took
+        the place of the largest. Of none where not as many came as went, since some of them then took no place."""
+        came: dict[_Kind, list[Buffer]] = defaultdict(list)
+        gone: dict[_Kind, list[int]] = defaultdict(list)
+        for slot, kind in kinds.items():
+            if slot[0] in born:
+                came[kind].append(held[slot])
+        for slot, kind in self._kinds.items():
+            if slot[0] in born or slot not in kinds:
+                gone[kind].append(self._before[slot][0])
+        for kind, buffers in came.items():
+            if len(buffers) == len(gone[kind]):
+                buffers.sort(key=lambda buffer: buffer.size)
+                for buffer, size in zip(buffers, sorted(gone[kind]), strict=True):
+                    yield replace(buffer, growth=buffer.size - size, is_of_new=True)
+
+    def _held(self, limit: TimeLimit, kinds: dict[_Slot, _Kind]) -> dict[_Slot, Buffer]:
+        """`kinds`: is given those of the slots of objects that are no containers."""
         found: dict[_Slot, Buffer] = {}
         for part in limit.parts(gc.get_objects()):
             for owner, place, item in slots_holding(part, (*_SIZES, *array_types()), _LEAST_BYTES):
@@ -91,6 +130,8 @@ class Buffers:
                     is_moving = container_kind(owner) not in (None, dict)
                     buffer = Buffer(item, size, length_of(owner), None if gc.is_tracked(owner) else owner)
                     _add(found, (id(owner), 0 if is_moving else place), buffer)
+                    if container_kind(owner) is None and gc.is_tracked(owner):
+                        kinds[id(owner), place] = (id(type(owner)), place)
         for frame in running_frames():
             for name, value in self._read_locals(frame):
                 sizer = _sizer_of(type(value))
@@ -114,7 +155,14 @@ def _sizer_of(kind: type) -> Callable[[Any], int] | None:
     if not is_one_of(of_numpy, bases):
         return None
     bytes_of = class_namespace_of(of_numpy)["nbytes"].__get__
-    return lambda item: -1 if base_of(item) is not None else bytes_of(item)  # a view owns nothing
+    # A view owns nothing, but for what it alone shows.
+    return lambda item: bytes_of(item) if _is_its_own(item) else -1
+
+
+def _is_its_own(array: Any) -> bool:
+    """Whether nothing but this array has its memory, or shows that of one to which nobody else refers."""
+    base = base_of(array)
+    return base is None or (is_array(base) and base_of(base) is None and sys.getrefcount(base) <= _REFERENCES_TO_BASE)
 
 
 def _size(sizer: Callable[[Any], int], item: Any) -> int:

@@ -32,6 +32,7 @@ from stepleak._objects import (
     attributes_of,
     container_kind,
     free_places_in,
+    full_type_name,
     items_of,
     namespace_of,
     type_name,
@@ -52,6 +53,8 @@ _MOST_TENSORS = 24
 """Survivors to search for: they are alike, one a group would do, and each costs some scans of all objects."""
 _MOST_SEARCHES = 4
 """Searches for tensors that share no holder with one found before."""
+_OF_ALL = frozenset({"builtins", "__main__"})
+"""Modules whose objects are no parts of one another for that."""
 _FEWEST_LINKS = 3
 """Of one type, on one way."""
 
@@ -368,14 +371,45 @@ class Found:
                 return item
         return None
 
-    def add_buffer(self, paths: Paths, buffer: Buffer) -> None:
+    def add_buffers(self, paths: Paths, buffers: list[Buffer]) -> None:
+        """Those of an object that took the place of another one together, as that object: a table has several."""
+        anew: dict[int, tuple[Search, Buffer]] = {}
+        for buffer in buffers:
+            search = self._way_to_buffer(paths, buffer)
+            at = self._place_taken(search) if buffer.is_of_new and search.end is End.FOUND else -1
+            if at < 0:
+                self.add(paths, search, buffer)
+                continue
+            item = search.objects[at]
+            search = dataclasses.replace(search, objects=search.objects[: at + 1])
+            _, before = anew.get(id(item), (search, Buffer(item, 0)))
+            both = dataclasses.replace(before, size=before.size + buffer.size, growth=before.growth + buffer.growth)
+            anew[id(item)] = search, both
+        for search, buffer in anew.values():
+            self.add(paths, search, buffer)
+
+    def _way_to_buffer(self, paths: Paths, buffer: Buffer) -> Search:
         """The way to what the collector does not track leads through its owner."""
         if buffer.owner is None:
-            search = paths.to(buffer.item)
-        else:
-            search = paths.to(buffer.owner)
-            search = dataclasses.replace(search, objects=[*search.objects, buffer.item])
-        self.add(paths, search, buffer)
+            return paths.to(buffer.item)
+        search = paths.to(buffer.owner)
+        return dataclasses.replace(search, objects=[*search.objects, buffer.item])
+
+    def _place_taken(self, search: Search) -> int:
+        """Where on a way the first object lies that was born while steps were recorded; where it is a part of another
+        one of its library's, that one, which the user's code knows: a table has a new block for each row. -1: nowhere.
+        """
+        objects = search.objects
+        at = next((at for at, item in enumerate(objects) if id(item) in self._births.all), -1)
+        while at > 0:
+            above = at - 2 if at > 1 and namespace_of(objects[at - 2]) is objects[at - 1] else at - 1
+            package = _package_of(objects[at])
+            if package in _OF_ALL or _package_of(objects[above]) != package:
+                break
+            if self._code.defines_class_of(objects[above]):
+                break
+            at = above
+        return at
 
     def add_gradient(self, paths: Paths, tensors: dict[int, Any]) -> None:
         """Of a leaf whose gradient has a graph, which leads back to it: of one with a way from a root, if there is."""
@@ -497,6 +531,10 @@ class Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
+
+
+def _package_of(item: Any) -> str:
+    return full_type_name(item).partition(".")[0]
 
 
 def _place_of_token(item: Any) -> Place | None:

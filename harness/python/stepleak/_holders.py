@@ -157,7 +157,7 @@ class HolderSearch:
         weights: dict[int, Weight] = {}
         callbacks: set[int] = set()
         with contextlib.suppress(OutOfTimeError):
-            buffers = self._buffers.grown(steps, limit)[:_MOST_BUFFERS]
+            buffers = self._buffers.grown(steps, limit, self._births.all)[:_MOST_BUFFERS]
             self._weigh(grown[:_MOST_WEIGHED], weights, callbacks, limit)
         any_grown = grown[:_MOST_ASKED]
         all_grown = frozenset(map(id, grown))
@@ -224,8 +224,7 @@ class HolderSearch:
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
             found.add_handed_on(paths, tensors, wanted[:1], [address for address in handed_on if address in tensors])
             found.add_grown(paths, grown, weights, all_grown - frozenset(map(id, grown)))
-            for buffer in buffers:
-                found.add_buffer(paths, buffer)
+            found.add_buffers(paths, buffers)
             found.add_lasting(paths, steps)
             if self._garbage is not None:
                 found.add_garbage(self._garbage)

@@ -41,6 +41,8 @@ _FILLED_BY_LIBRARIES = (
 begin."""
 
 _CONTAINERS = frozenset({"Counter", "OrderedDict", "defaultdict", "deque", "dict", "list", "set"})
+_BY_LABEL = frozenset({"loc", "iloc", "at"})
+"""By which pandas sets a row of a table, or adds one."""
 _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault", "put", "put_nowait"})
 _ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
 
@@ -103,6 +105,8 @@ def _match_part(node: ast.Assign, target: ast.expr, value: ast.expr, place: Plac
         return None
     if _is_part_of(value, place.way, owner):
         return None
+    if _is_row_of(target, place, owner):
+        return Match(is_proven=True, rank=1, node=node, value=None)
     return _match_assignment(node, target, value, place, owner, 3 if isinstance(value, ast.Call) else 2)
 
 
@@ -218,6 +222,13 @@ def makes_empty(value: ast.expr) -> bool:
 def _is_part_of(value: ast.expr, way: list[Access], owner: str) -> bool:
     """Whether it is a part of what is at a place, as of a buffer that is cut: `self.keys[kept]`."""
     return isinstance(value, ast.Subscript) and leads_to(value.value, way, owner)
+
+
+def _is_row_of(target: ast.expr, place: Place, owner: str) -> bool:
+    """Whether it is a row of a table that grew, as pandas writes one: `self.frame.loc[len(self.frame)]`."""
+    if place.buffer is None or not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Attribute):
+        return False
+    return target.value.attr in _BY_LABEL and leads_to(target.value.value, place.way, owner)
 
 
 def _takes_over(value: ast.expr, way: list[Access], owner: str) -> bool:

@@ -20,6 +20,7 @@ import itertools
 import sys
 import threading
 import types
+import weakref
 from array import array
 from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, replace
@@ -75,6 +76,7 @@ _PLAIN_TYPES = frozenset(
         *_SIZES,
         *(object, type(None), defaultdict, bool, float, complex, range, slice, BaseException),
         *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal),
+        weakref.ReferenceType,
         *(types.FunctionType, types.MethodType, types.CellType, types.TracebackType, _thread.LockType, _thread.RLock),
     )
 )
