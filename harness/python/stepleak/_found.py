@@ -26,7 +26,7 @@ from stepleak._judge import Judged, judged
 from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._loggers import is_table
+from stepleak._named_loggers import is_table
 from stepleak._objects import (
     all_class_names,
     attributes_of,

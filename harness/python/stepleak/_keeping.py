@@ -18,6 +18,8 @@ from stepleak._syntax import called_name, first_line, is_parameter
 
 _UNPROVEN = 5
 """By how much a statement ranks behind all those that lead to the very place, where two ways are written."""
+_UNDOING = {"addHandler": "removeHandler", "addFilter": "removeFilter", "new_group": "destroy_process_group"}
+"""What takes back what a library's function of the other name does."""
 _LAST_RANK = 99
 
 
@@ -134,11 +136,23 @@ def _is_sum_with(value: ast.expr, way: list[Access], owner: str) -> bool:
 
 def _is_taken_back(node: ast.AST, function: ast.AST) -> bool:
     """Whether a statement keeps a handle that its function removes, as of a hook for one evaluation, or puts it into a
-    list of which it removes each."""
+    list of which it removes each; or does what the function undoes with the same variable."""
     handle: ast.expr | None = node.targets[0] if isinstance(node, ast.Assign) else None
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called_name(node.value) == "append":
-        handle = node.value.func.value  # type: ignore[attr-defined]  # of what has a method
-    return isinstance(handle, ast.Name) and handle.id in _removed_in(function)
+    call = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
+    called = called_name(call) if isinstance(call, ast.Call) else ""
+    if isinstance(node, ast.Expr) and isinstance(call, ast.Call) and called == "append":
+        handle = call.func.value  # type: ignore[attr-defined]  # of what has a method
+    if isinstance(node, ast.Expr) and isinstance(call, ast.Call) and called in _UNDOING and call.args:
+        handle = call.args[0]
+    if not isinstance(handle, ast.Name):
+        return False
+    return handle.id in _removed_in(function) or handle.id in _handed_to(_UNDOING.get(called, ""), function)
+
+
+def _handed_to(called: str, function: ast.AST) -> set[str]:
+    """Variables that a function hands to whatever has this name."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call) and called_name(node) == called)
+    return {argument.id for call in calls for argument in call.args if isinstance(argument, ast.Name)}
 
 
 def _removed_in(function: ast.AST) -> set[str]:

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import ast
-import logging
 from typing import Any
 
 from stepleak._counters import Counters
 from stepleak._endings import Endings
-from stepleak._objects import is_a, namespace_of
+from stepleak._named_loggers import TABLE, is_table
 from stepleak._runs import Runs
 from stepleak._statement import no_statement, statement_of
 from stepleak._structure import UNKNOWN, Structure, at
@@ -19,7 +18,6 @@ from stepleak._use import Use
 from stepleak._user_code import UserCode
 
 _ASKING = ("getLogger", "getChild")
-_TABLE = "loggerDict"
 
 
 def of_loggers(objects: list[Any], code: UserCode) -> Structure | None:
@@ -29,7 +27,7 @@ def of_loggers(objects: list[Any], code: UserCode) -> Structure | None:
     """
     if not is_table(objects):
         return None
-    knowing, is_whole = code.mentioning(_TABLE)
+    knowing, is_whole = code.mentioning(TABLE)
     asking = _asking_anew(code)
     if knowing or not is_whole or not asking:
         return UNKNOWN
@@ -53,12 +51,6 @@ def statement_asking(objects: list[Any], code: UserCode) -> dict[str, Any]:
     statements = {(module, module.statement(call)): None for module, call in asking}
     module, statement = next(iter(statements)) if len(statements) == 1 else (None, None)
     return statement_of(module.file, statement) if module and isinstance(statement, ast.stmt) else no_statement()
-
-
-def is_table(objects: list[Any]) -> bool:
-    """Whether a chain of objects leads to logging's table of all loggers, which lives as long as the program."""
-    managers = (item for item in objects[-3:-1] if is_a(item, logging.Manager))
-    return any(dict.get(namespace_of(manager) or {}, _TABLE) is objects[-1] for manager in managers)
 
 
 def _asking_anew(code: UserCode) -> list[tuple[Module, ast.Call]]:

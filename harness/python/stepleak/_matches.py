@@ -36,9 +36,17 @@ _FILLED_BY_LIBRARIES = (
     ("_active", "start"),
     ("_waiters", "wait"),
     ("_waiters", "acquire"),
+    *(
+        (table, function)
+        for table in ("_tags_to_pg", "_pg_map", "_pg_names", "_pg_group_ranks", "_pg_backend_config", "_pg_to_tag")
+        for function in ("new_group", "new_subgroups")
+    ),
 )
 """Ends of the names of containers in objects of torch and of Python's own library, and how the functions that fill them
 begin."""
+
+_ONLY_THERE = frozenset({"addHandler", "addFilter", "add_param_group", "new_group", "new_subgroups"})
+"""Of these functions those whose name says all, in whatever file it stands."""
 
 _CONTAINERS = frozenset({"Counter", "OrderedDict", "defaultdict", "deque", "dict", "list", "set"})
 _BY_LABEL = frozenset({"loc", "iloc", "at"})
@@ -58,6 +66,11 @@ class Match:
     """The expression of what is held; None where the statement does not write it."""
     is_registering: bool = False
     """Whether it calls a function of a library that fills a container of its."""
+
+
+def functions_filling(label: str) -> list[str]:
+    """Those that fill a library's container of this name, and are told by their own name wherever that is."""
+    return [verb for end, verb in _FILLED_BY_LIBRARIES if label.endswith(end) and verb in _ONLY_THERE]
 
 
 def match_of(node: ast.AST, place: Place, owner: str) -> Match | None:

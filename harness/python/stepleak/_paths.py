@@ -34,6 +34,7 @@ from stepleak._frames import (
     running_frames,
 )
 from stepleak._limit import OutOfTimeError, TimeLimit
+from stepleak._named_loggers import asked_for
 from stepleak._objects import (
     callable_name,
     class_namespace_of,
@@ -155,6 +156,7 @@ class Paths:
         if search.end is not End.FOUND and self._is_held_unseen([target, *search.visited]):
             search = self._search(target)
         del target  # a variable of ours, and a reference that the count would not find
+        search = _by_name(search)
         if search.end is End.FOUND:
             self._known.append(search)
             self._ignored.add(id(search.objects))
@@ -347,6 +349,12 @@ class Paths:
         root_name = f"local of {frame.f_code.co_name}"
         scope, waits_at = beginning_of(frame.f_code), position_of(frame)
         return Search(End.FOUND, root_name, objects, variable=name, scope=scope, waits_at=waits_at)
+
+
+def _by_name(search: Search) -> Search:
+    """The same, from the logger on through which a way leads, where a program asks for that by its name."""
+    at, name = asked_for(search.objects)
+    return search if at < 0 else Search(End.FOUND, name, search.objects[at:])
 
 
 def _is_foreign(module: Any) -> bool:

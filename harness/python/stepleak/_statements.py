@@ -18,6 +18,7 @@ from stepleak._folders import UserFiles
 from stepleak._frames import Position
 from stepleak._library_calls import LibraryCalls
 from stepleak._loggers import statement_asking
+from stepleak._matches import functions_filling
 from stepleak._objects import (
     full_type_name,
     groups_of,
@@ -166,11 +167,14 @@ class Statements:
         named = next((access for access in reversed(place.way) if access.kind not in ("index", "key")), place.way[-1])
         # `_forward_hooks` is filled by `register_forward_hook()`, whatever the module is called there.
         is_of_hooks = named.label.endswith("_hooks")
-        modules, _ = self._code.mentioning(named.label.strip("_").removesuffix("s") if is_of_hooks else named.label)
+        functions = functions_filling(named.label)
+        words = functions or [named.label.strip("_").removesuffix("s") if is_of_hooks else named.label]
+        modules = {module: None for word in words for module in self._code.mentioning(word)[0]}
         others = [module for module in modules if not self._sources.has(module.file)]
         if len(others) > _MOST_FILES:
             return no_statement()
-        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=not is_of_hooks)
+        is_sure = not (is_of_hooks or functions)
+        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=is_sure)
 
     def _calling_library(self, place: Place, chain: list[Any]) -> dict[str, Any]:
         """What calls a method by which a library's object fills a container of its own, or a library's object around it
