@@ -12,6 +12,7 @@ from typing import Any
 from stepleak import _tensors
 from stepleak._access import Access, Place
 from stepleak._frames import ReadLocals, beginning_of, frame_of, name_in
+from stepleak._laggards import TEE
 from stepleak._objects import (
     attributes_of,
     bound_of,
@@ -100,7 +101,9 @@ class Graph:
     ) -> dict[str, Any]:
         node = self._node(objects[0], name)
         container, length, beyond, most = -1, len(way), 0, NEW
-        inside = -1  # of a tuple, which is made anew where it grows, and of an error, whose traceback keeps the rest
+        # Of a tuple, which is made anew where it grows, of an error, whose traceback keeps the rest, and of an iterator
+        # of tee, which no statement fills.
+        inside = -1
         is_sought = not is_whole
         for i, item in enumerate(objects):
             if i > 0:
@@ -111,7 +114,8 @@ class Graph:
                 if edge != HIDDEN:
                     way.append(_access(objects, i, edge))
             is_closure = i > 0 and _is_closure(objects[i - 1], item)
-            if inside < 0 and ((is_a(item, tuple) and not is_closure) or is_a(item, BaseException)):
+            is_own = is_a(item, BaseException) or type(item) is TEE
+            if inside < 0 and ((is_a(item, tuple) and not is_closure) or is_own):
                 inside = len(way)
             # The innermost container that was there before, but where one grew: what is put in is often one, too.
             if is_sought and self.nodes[node]["length"] >= 0 and (growth := self._growth(item)) >= most:

@@ -33,6 +33,7 @@ from stepleak._frames import (
     position_of,
     running_frames,
 )
+from stepleak._laggards import laggard_before, place_of_block
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._named_loggers import asked_for
 from stepleak._objects import (
@@ -156,7 +157,7 @@ class Paths:
         if search.end is not End.FOUND and self._is_held_unseen([target, *search.visited]):
             search = self._search(target)
         del target  # a variable of ours, and a reference that the count would not find
-        search = _by_name(search)
+        search = self._by_laggard(_by_name(search))
         if search.end is End.FOUND:
             self._known.append(search)
             self._ignored.add(id(search.objects))
@@ -176,6 +177,19 @@ class Paths:
             return Search(End.FOUND, AT_EXIT, _chain(called[0], search.came_from)) if called else Search(End.UNKNOWN)
         nearest = min(suspended, key=lambda pair: (pair[0].f_code.co_name, _types(pair[1], search.came_from)))
         return self._found_suspended(nearest[1], search.came_from)
+
+    def _by_laggard(self, search: Search) -> Search:
+        """The same, but from the iterator of `tee` that is behind, where another one is nearer and keeps the newest."""
+        at = place_of_block(search.objects)
+        if at < 0:
+            return search
+        above = search
+        with contextlib.suppress(OutOfTimeError):
+            laggard = laggard_before(search.objects[at], self._limit)
+            above = search if laggard is None or laggard is search.objects[at - 1] else self.to(laggard)
+        if above is search or above.end is not End.FOUND:
+            return search
+        return dataclasses.replace(above, objects=[*above.objects, *search.objects[at:]])
 
     def passed(self) -> list[Any]:
         """The objects on all ways that were found, from the innermost container on. What is before it, such as the
