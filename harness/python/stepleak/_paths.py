@@ -33,6 +33,7 @@ from stepleak._frames import (
     position_of,
     running_frames,
 )
+from stepleak._homes import homes_of
 from stepleak._laggards import laggard_before, place_of_block
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._named_loggers import asked_for
@@ -287,7 +288,8 @@ class Paths:
                 if id(referrer) not in self._roots:
                     following.append(referrer)
             if roots:
-                nearest = min(roots, key=lambda root: self._rank_of_root(root, came_from))
+                homes = homes_of([(root, came_from[id(root)]) for root in roots])
+                nearest = min(roots, key=lambda root: self._rank_of_root(root, came_from, homes))
                 if id(nearest) not in self._of_libraries:
                     return self._found(_chain(nearest, came_from))
                 library = nearest if library is None else library
@@ -331,10 +333,14 @@ class Paths:
             return False
         return True
 
-    def _rank_of_root(self, root: Any, came_from: dict[int, Any]) -> tuple[bool, bool, str, list[str]]:
-        """Of roots equally near the smallest is named: the step, else by name, in whatever order they were found."""
+    def _rank_of_root(
+        self, root: Any, came_from: dict[int, Any], homes: frozenset[int]
+    ) -> tuple[bool, bool, bool, str, list[str]]:
+        """Of roots equally near the smallest is named: the step, else the module that made what it leads to, else by
+        name, in whatever order they were found. `homes`: the `id` of each that made it."""
         is_library = id(root) in self._of_libraries
-        return is_library, root is not self._root, self._roots[id(root)], _types(root, came_from)
+        is_made_elsewhere = id(root) not in homes
+        return is_library, root is not self._root, is_made_elsewhere, self._roots[id(root)], _types(root, came_from)
 
     def _found(self, objects: list[Any]) -> Search:
         root = objects[0]
