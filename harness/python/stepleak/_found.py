@@ -22,6 +22,7 @@ from stepleak._cycles import Garbage, Ways, codes_of, statement_closing
 from stepleak._frames import Position, ReadLocals
 from stepleak._graph import NEW, Graph
 from stepleak._growth import ending_where
+from stepleak._hooked_again import table_of_hooks
 from stepleak._judge import Judged, judged
 from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
@@ -176,6 +177,8 @@ class Found:
             if structure == UNKNOWN_STRUCTURE:
                 # An optimizer's states are as many as the parameters that it was given.
                 structure = self._ending_of_groups(statement) or structure
+            if buffer is None and not is_link:
+                statement, holder["container"] = self._hooking(search, statement, holder["container"])
             if search.root_name == AT_EXIT:
                 # However few of them each call's own objects keep, there are ever more calls.
                 statement, structure, holder["container"] = *self._registering(), -1
@@ -216,6 +219,16 @@ class Found:
         if id(search.objects[entry]) not in self._births.all:
             return False
         return self._judged(search, chain, self._life_of(search), paths).structure.kind == "bounded"
+
+    def _hooking(self, search: Search, statement: dict[str, Any], container: int) -> tuple[dict[str, Any], int]:
+        """The statement that adds a hook in steps, and the table that has it, where the way leads through one: what the
+        hook gathers goes with it. Else those that are known."""
+        table = table_of_hooks(search.objects, self._code)
+        if table is None:
+            return statement, container
+        hooks = self._graph.add(search, within=table)
+        adding = self._statements.keeping(search, hooks["place"], hooks["chain"], ())
+        return (adding, hooks["container"]) if adding["file"] else (statement, container)
 
     def _registering(self) -> tuple[dict[str, Any], Structure]:
         """The only statement that registers a function to be called at exit, and what becomes of those."""
