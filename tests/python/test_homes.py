@@ -13,16 +13,16 @@ import pytest
 from holder_search import appended, holder_of_first, search
 
 
-def path_by(sources: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = "kept_of_homes") -> str:
-    """To a list that all of these modules have by a name, as their sources say."""
+def path_by(sources: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """To a list that all of these modules have by one name, as their sources say."""
     kept: list[Any] = []
     for module_name, text in sources.items():
         file = folder / f"{module_name}.py"
         file.write_text(text, encoding="utf-8")
         module = types.ModuleType(module_name)
-        vars(module).update({"__file__": str(file), name: kept})
+        vars(module).update(__file__=str(file), kept_of_homes=kept)
         monkeypatch.setitem(sys.modules, module_name, module)
-    path: str = holder_of_first(search(None, lambda: appended(vars(sys.modules[module_name])[name])()))["path"]
+    path: str = holder_of_first(search(None, appended(kept)))["path"]
     return path
 
 
