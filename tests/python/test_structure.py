@@ -26,6 +26,7 @@ from stepleak._user_code import UserCode
 from structure_programs import Case, appending, keeper, method
 from structure_programs.amounts import AMOUNTS
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
+from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
@@ -40,6 +41,7 @@ CASES = [
     *QUEUES,
     *BOUNDED_BY_SOURCE,
     *AMOUNTS,
+    *DRAWN,
     *EXPIRING,
     *RESET,
     *KEYED,

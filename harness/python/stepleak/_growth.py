@@ -51,7 +51,8 @@ class Growth:
 
         `filling`: what fills it still.
         """
-        tests = (use for use in [*self._rooms(), *self._facts.places.tested_lengths()] if not self._facts.is_idle(use))
+        lengths = (use for use in self._facts.places.tested_lengths() if not self._is_told_only(use))
+        tests = (use for use in [*self._rooms(), *lengths] if not self._facts.is_idle(use))
         if not taking and self._facts.uses.is_whole and not any(use.kind == "escape" for use in uses):
             tests = (use for use in tests if not self._is_passed(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
@@ -123,7 +124,11 @@ class Growth:
         return is_of_length(node.right) and not is_of_length(node.left) and not is_shown
 
     def _is_deciding(self, use: Use) -> bool:
-        return self._facts.places.is_deciding(use) and not (self._is_of_len(use) and self._is_len_only_read())
+        return self._facts.places.is_deciding(use) and not self._is_told_only(use)
+
+    def _is_told_only(self, use: Use) -> bool:
+        """Whether it is told to who asks by `len()`, and nobody decides by that what becomes of the container."""
+        return self._is_of_len(use) and self._is_len_only_read()
 
     def _is_of_len(self, use: Use) -> bool:
         """Whether it is what `__len__` returns: the length, or that up to a number. As a truth it says no more than

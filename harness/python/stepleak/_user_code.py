@@ -182,6 +182,16 @@ class UserCode:
         file = module_namespace(loaded).get("__file__")
         return type(file) is str and real(file) not in self._texts
 
+    def is_of_library(self, module: Module, call: ast.Call) -> bool:
+        """Whether what is called is an imported module's that is not the user's: `random.sample` is no `sample` of
+        theirs."""
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if not isinstance(owner, ast.Name) or module.resolve(owner, owner.id) is not module.tree:
+            return False
+        imported = dict.get(module.namespace, owner.id)
+        file = module_namespace(imported).get("__file__")
+        return is_a(imported, types.ModuleType) and (type(file) is not str or self.file(file) is None)
+
     def calls(self, name: str) -> list[tuple[Module, ast.Call]]:
         """Calls of whatever has this name."""
         modules, _ = self.mentioning(name)

@@ -440,7 +440,7 @@ class Uses:
     def _into_user_code(self, module: Module, call: ast.Call, node: ast.expr, keys: Keys, keyword: str) -> bool:
         """Follows it into the functions and classes of the user's that the call may mean."""
         name = last_name(call.func)
-        if not name:
+        if not name or self._code.is_of_library(module, call):
             return False
         functions = [(m, f, m.class_of_method(f) is not None) for m, f in self._code.functions(name)]
         classes = self._code.classes(name)
