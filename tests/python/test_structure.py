@@ -31,6 +31,7 @@ from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
 from structure_programs.refuted import REFUTED
+from structure_programs.requests import REQUESTS
 from structure_programs.unbounded import UNBOUNDED
 
 STEPS = 6
@@ -48,6 +49,7 @@ CASES = [
     *UNBOUNDED,
     *UNKNOWN,
     *REFUTED,
+    *REQUESTS,
 ]
 
 

@@ -16,7 +16,7 @@ from stepleak._assignments import (
     stores,
     variable_stores,
 )
-from stepleak._counting import comes_back_counted, is_capped, is_counted_up, keys_looped_over, yielded_to
+from stepleak._counting import comes_back_counted, is_capped, is_counted_up, keys_looped_over, returned_by, yielded_to
 from stepleak._handed import given_before, handed
 from stepleak._objects import all_class_names
 from stepleak._syntax import LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
@@ -68,7 +68,10 @@ class Counters:
             name = called_name(key)
             if name == "next" and key.args:
                 return self._is_count(key.args[0], is_once)
-            return (name in _FRESH) or (name in _KEEPING and len(key.args) == 1 and fresh(key.args[0]))
+            if name in _FRESH or (name in _KEEPING and len(key.args) == 1 and fresh(key.args[0])):
+                return True
+            home, returned = returned_by(self._code, module, key)
+            return self.never_repeats(home, returned, is_once, depth + 1)
         if isinstance(key, ast.JoinedStr):
             return any(isinstance(part, ast.FormattedValue) and fresh(part.value) for part in key.values)
         if isinstance(key, ast.Tuple):

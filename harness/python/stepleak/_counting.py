@@ -70,6 +70,19 @@ def comes_back_counted(code: UserCode, module: Module, target: ast.Name, call: a
     return False
 
 
+def returned_by(code: UserCode, module: Module, call: ast.Call) -> tuple[Module, ast.expr | None]:
+    """What the only function of the user's that a call may mean returns, each time that it is called. None where that
+    is not known: what decorates it may return what it did before."""
+    found = code.functions(called_name(call))
+    if len(found) != 1 or found[0][1].decorator_list or code.is_of_library(module, call):
+        return module, None
+    home, function = found[0]
+    nodes = [n for n in home.nodes if home.scope(n) is function]
+    returned = [n.value for n in nodes if isinstance(n, ast.Return)]
+    is_plain = len(returned) == 1 and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes)
+    return home, returned[0] if is_plain and isinstance(function, ast.FunctionDef) else None
+
+
 def _counts_up(module: Module, function: ast.AST, name: str) -> bool:
     """Whether a function only counts one of its parameters up."""
     stored = [(node, module.statement(node)) for node in variable_stores(module, function, name)]

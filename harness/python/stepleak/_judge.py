@@ -16,6 +16,7 @@ from stepleak._capacity import Capacity
 from stepleak._container_words import ADDING
 from stepleak._facts import Facts
 from stepleak._growth import Growth
+from stepleak._key_types import is_of_other_type
 from stepleak._keys import AreKeysLost
 from stepleak._library_objects import of_library_object
 from stepleak._objects import container_kind, is_one_of
@@ -135,6 +136,7 @@ class Judge:
     def _structure(self, resolved: list[Use]) -> Structure:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._facts.runs.is_at_end(u.module, u.node)]
+        uses = [u for u in uses if not is_of_other_type(u, self._facts)]
         uses = self._without_own_removals(uses)
         removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
         living = [u for u in uses if u.kind not in CHANGING or not self._facts.is_idle(u)]
@@ -223,6 +225,19 @@ class Judge:
         is_item = isinstance(parent, ast.Subscript) and self._facts.asks_itself()
         return is_item or (isinstance(parent, ast.Attribute) and parent.attr == "setdefault")
 
+    def _is_guarding(self, ask: Use, fills: list[Use]) -> bool:
+        """Whether something is put in or not by what is asked there, or in a function that does so: a mere look-up
+        says nothing of what fills it."""
+        function = ask.module.function(ask.node)
+        calls = [] if function is None else self._facts.code.calls(function.name)
+        answers = [ask, *(Use("ask", module, call) for module, call in calls)]
+        parent, _ = ask.module.parent(ask.node)
+        return isinstance(parent, ast.Subscript) or any(
+            self._facts.places.depends_on(module, guard.test, answers)
+            for fill in fills
+            for module, guard in self._facts.runs.guards(fill)
+        )
+
     def _is_in_vain(self, filling: list[Use]) -> bool:
         """Whether nothing that is asked for is there: each key is another one, or nobody has any of them any more."""
         if self._facts.is_sequence or not filling:
@@ -231,7 +246,9 @@ class Judge:
 
     def _asked(self, uses: list[Use], asks: list[Use], fills: list[Use]) -> Structure | None:
         if asks:
-            return self._facts.at("keyed", asks[0])
+            telling = [ask for ask in asks if self._is_filling(ask) or self._is_guarding(ask, fills)]
+            late = [fill for fill in fills if not self._facts.runs.is_set_up(fill)]
+            return self._facts.at("keyed", (telling or late or asks)[0])
         if self._facts.is_sequence or any(u.kind == "remove" for u in uses):
             return None
         for fill in fills:

@@ -72,7 +72,7 @@ def are_keys_old(container: Any, growth: int, born: frozenset[int]) -> bool:
     if not born or container_kind(container) is not dict:
         return False
     newest = _newest_keys(container, growth)
-    return bool(newest) and all(_equals_only_itself(key) and id(key) not in born for key in newest)
+    return bool(newest) and all(equals_only_itself(key) and id(key) not in born for key in newest)
 
 
 def are_keys_rising(container: Any) -> bool:
@@ -111,7 +111,7 @@ def _only_themselves(container: Any, key: Any) -> list[Any]:
     for part in _parts_of(key):
         if type(part) is int and container_kind(container) is dict:
             found += [item for item in _kept_for(container, key) if id(item) == part][:1]
-        elif _equals_only_itself(part):
+        elif equals_only_itself(part):
             found.append(part)
     return found
 
@@ -131,7 +131,7 @@ def _parts_of(key: Any, depth: int = 0) -> list[Any]:
     return [part for item in tuple.__iter__(key) for part in _parts_of(item, depth + 1)]
 
 
-def _equals_only_itself(item: Any) -> bool:
+def equals_only_itself(item: Any) -> bool:
     """Whether its class neither compares nor hashes by value; a tensor does not as a key of a dict."""
     if _tensors.is_tensor(item):
         return _tensors.is_hashed_by_address(item)

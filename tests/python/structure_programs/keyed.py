@@ -162,7 +162,7 @@ KEYED = [
         line="self.kept[self.end()]",
     ),
     *(
-        Case(name, jobs(**parts), "service.kept", "keyed", line="self.kept.get(number)")
+        Case(name, jobs(**parts), "service.kept", "keyed", line="self.kept[job.number] = job")
         for name, parts in [
             ("number of a job that is asked for again", {"made": "job = self.last or Job(next(self.numbers))"}),
             ("number of a job that is made now and then", {"made": "if x: job = Job(next(self.numbers))"}),
