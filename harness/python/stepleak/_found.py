@@ -39,6 +39,7 @@ from stepleak._objects import (
     type_name,
 )
 from stepleak._paths import AT_EXIT, End, Paths, Search
+from stepleak._profilers import endless_profiler
 from stepleak._runs import is_atexit
 from stepleak._sources import Sources
 from stepleak._statement import makes_of_itself, no_statement
@@ -107,6 +108,8 @@ class Found:
         self._cycle_of: dict[int, int] = {}
         self._gradient = -1
         self._keeping_nodes = -1
+        self._records_profile = False
+        self._profiler = -1
 
     def values(self) -> dict[str, Any]:
         return {
@@ -118,6 +121,8 @@ class Found:
             "gradient": self._gradient,
             "keeping_nodes": self._keeping_nodes,
             "records_collectives": is_recording_collectives(),
+            "records_profile": self._records_profile,
+            "profiler": self._profiler,
             "garbage": self._garbage,
         }
 
@@ -423,6 +428,25 @@ class Found:
                 break
             at = above
         return at
+
+    def add_profiler(self, paths: Paths) -> None:
+        """Of torch's that records until it is stopped: what it keeps is memory of torch's own. No variable of ours
+        may hold it."""
+        self._records_profile = endless_profiler() is not None
+        if not self._records_profile or (search := paths.to(endless_profiler())).end is not End.FOUND:
+            return
+        self._profiler = len(self._holders)
+        self.add(paths, search, is_link=True)
+        # Whatever it lies in, what grows is its own.
+        self._holders[self._profiler] |= {"container": -1, "structure": dataclasses.asdict(UNKNOWN_STRUCTURE)}
+        statement = self._only_call("profile")
+        if statement is not None:
+            self._holders[self._profiler] |= {"kept_by": statement}
+
+    def _only_call(self, name: str) -> dict[str, Any] | None:
+        """The statement of the only call of what has this name in the user's sources."""
+        calls = self._code.calls(name)
+        return self._sources.statement_at(calls[0][0].file, calls[0][1].lineno) if len(calls) == 1 else None
 
     def add_gradient(self, paths: Paths, tensors: dict[int, Any]) -> None:
         """Of a leaf whose gradient has a graph, which leads back to it: of one with a way from a root, if there is."""

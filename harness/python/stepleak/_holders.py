@@ -30,6 +30,7 @@ from stepleak._heap import free_places_of, instances_of, untracked_referents
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import CONTAINERS, code_of, holds_a, items_of, type_name
 from stepleak._paths import Paths
+from stepleak._profilers import is_profiling
 from stepleak._sources import Sources
 from stepleak._unseen import array_types, is_array_of_objects, length_of, lengths_of
 from stepleak._user_code import UserCode
@@ -125,7 +126,9 @@ class HolderSearch:
         Returns `nodes` and `edges` (dicts as `stepleak::ObjectNode` and `ObjectEdge`), `holders` (as
         `stepleak::HeldPath`), `holder_of` (address -> index), `unreachable` (addresses of tensors to which no root
         leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `keeping_nodes`
-        (that of one whose items are autograd nodes, or -1), `garbage` (that of what a collection of ours freed, or -1),
+        (that of one whose items are autograd nodes, or -1), `records_profile` (whether a profiler of torch's records
+        until it is stopped), `profiler` (that of it, or -1), `garbage` (that of what a collection of ours freed, or
+        -1),
         `held` (addresses of those that some Python object refers to) and `notes`; where it takes longer, what was
         found.
         `wanted`: the likeliest first. `blocks`: addresses of memory of which it is not known which tensors use it:
@@ -226,6 +229,8 @@ class HolderSearch:
             found.add_grown(paths, grown, weights, all_grown - frozenset(map(id, grown)))
             found.add_buffers(paths, buffers)
             found.add_lasting(paths, steps)
+            if is_profiling():
+                found.add_profiler(paths)
             if self._garbage is not None:
                 found.add_garbage(self._garbage)
             if are_graphs_cyclic:
