@@ -17,7 +17,7 @@ from stepleak._assignments import (
     variable_stores,
 )
 from stepleak._counting import comes_back_counted, is_capped, is_counted_up, keys_looped_over, returned_by, yielded_to
-from stepleak._handed import given_before, handed
+from stepleak._handed import given_before, handed, made_before
 from stepleak._objects import all_class_names
 from stepleak._syntax import LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
 from stepleak._user_code import UserCode
@@ -30,6 +30,9 @@ _UNIQUE = frozenset({"uuid1", "uuid4", "token_hex", "token_bytes", "token_urlsaf
 _FRESH = _CLOCKS | _UNIQUE | {"object", "create_task"}
 _SCHEDULED = frozenset({"lr", "momentum", "betas", "weight_decay"})
 """Items of an optimizer's groups that torch's schedulers, or the user's by the same habit, change."""
+_SEGMENT = "SharedMemory"
+_NAMING = frozenset({_SEGMENT, "NamedTemporaryFile", "TemporaryDirectory"})
+"""What gives its objects random names where it is given none."""
 _KEEPING = frozenset({"str", "repr", "int", "tuple", "hash"})
 
 IsOnce = Callable[[Module, ast.AST], bool]
@@ -88,7 +91,7 @@ class Counters:
         if isinstance(key, ast.Subscript) and isinstance(key.slice, ast.Slice):
             return _is_unique(key.value)  # by chance two of some millions share their first digits
         if isinstance(key, ast.Attribute):
-            if _is_unique(key) or self.counts_attribute(key.attr, is_once):
+            if _is_unique(key) or _is_of_unique(self._code, module, key) or self.counts_attribute(key.attr, is_once):
                 return True
             return fresh(handed(self._code, module, key)) or fresh(given_before(module, key))
         return isinstance(key, ast.Name) and self.counts(module, key, is_once, depth)
@@ -230,6 +233,16 @@ def _is_unique(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and called_name(node) in _KEEPING and len(node.args) == 1:
         node = node.args[0]
     return isinstance(node, ast.Call) and called_name(node) in _UNIQUE
+
+
+def _is_of_unique(code: UserCode, module: Module, key: ast.Attribute) -> bool:
+    """Whether it is the name of a segment or a file that the same function has made for it, and given none:
+    `SharedMemory(create=True)`, `NamedTemporaryFile()`."""
+    made = made_before(module, key) if key.attr == "name" else None
+    kind = "" if made is None else called_name(made)
+    if made is None or kind not in _NAMING or code.classes(kind):
+        return False
+    return kind != _SEGMENT or not (made.args or any(keyword.arg in (None, "name") for keyword in made.keywords))
 
 
 def _is_counting_loop(loop: ast.AST, target: ast.Name) -> bool:

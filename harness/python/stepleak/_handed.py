@@ -16,7 +16,7 @@ _MAKING = frozenset({"__new__", "__init__", "__setattr__", "__getattribute__"})
 def handed(code: UserCode, module: Module, key: ast.Attribute) -> ast.expr | None:
     """What the maker of an object that was made for the statement was handed, and the attribute has:
     `next(self.numbers)` of `job.number` below `job = Job(next(self.numbers))`. None where that is not sure."""
-    made = _made_before(module, key)
+    made = made_before(module, key)
     found = [] if made is None else code.classes(called_name(made))
     if made is None or len(found) != 1 or code.functions(key.attr):
         return None
@@ -66,7 +66,7 @@ def _handed_to(code: UserCode, home: Module, maker: Function, key: ast.Attribute
     return name if is_parameter(maker, name) and not is_given_anew else ""
 
 
-def _made_before(module: Module, key: ast.Attribute) -> ast.Call | None:
+def made_before(module: Module, key: ast.Attribute) -> ast.Call | None:
     """The call that makes the object whose attribute it is, each time before the attribute is asked for."""
     name = key.value
     if not isinstance(name, ast.Name):

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of what is kept for each request: by which number it gets, and under which key it is given up."""
 
-
-
 from __future__ import annotations
 
 from structure_programs import Case
 
 _COUNTED = "number = self.next\n        self.next += 1\n        return number"
+_MADE = "made = {}\n        return made.name"
 _POP = "self.kept.pop(number, None)"
 
 
@@ -19,7 +18,10 @@ def _served(name: str, kind: str, line: str = "", **parts: str) -> Case:
     says to release. `more`: beside the class.
     """
     source = f"""
-import functools, itertools, operator, random
+import functools, itertools, operator, random, tempfile, types
+SharedMemory = functools.partial(types.SimpleNamespace, name="segment")
+class TemporaryDirectory:
+    name = "one"
 class Table:
     def __init__(self):
         self.next = 0
@@ -74,6 +76,16 @@ REQUESTS = [
     _served("numbered anyhow", "keyed", "= x", number="return random.randrange(9 ** 9)", **_NOTHING),
     _served("numbered as one of two", "keyed", "= x", number="return next(self.ids) if self.next else 0", **_NOTHING),
     _served("numbered once", "keyed", "= x", cached="@functools.cache", number="return next(self.ids)", **_NOTHING),
+    _served(
+        "named by a segment made for it", "unbounded", number=_MADE.format("SharedMemory(create=True)"), **_NOTHING
+    ),
+    _served(
+        "named by a file made for it", "unbounded", number=_MADE.format("tempfile.NamedTemporaryFile('w')"), **_NOTHING
+    ),
+    _served(
+        "named by a segment with a name", "keyed", "= x", number=_MADE.format("SharedMemory(name='a')"), **_NOTHING
+    ),
+    _served("named by the user's own", "keyed", "= x", number=_MADE.format("TemporaryDirectory()"), **_NOTHING),
     # What is named is what fills it, or decides that.
     _served(
         "filled where it is not there",
