@@ -68,6 +68,33 @@ std::string fix_of_frame(const Finding& finding, const Recording& recording) {
   return "let what waits there end, or wait with a time limit: until then its function keeps its variables";
 }
 
+// Where a library has what was registered with it, or handed to it, under a name of its own.
+std::string fix_of_library(const Finding& finding, const Recording& recording) {
+  const auto* holder = holder_of(finding, recording);
+  if (holder == nullptr || holder->held < 0) return {};
+  const auto& objects = recording.objects;
+  const auto node_at = [&](int index) -> const ObjectNode& {
+    return objects.nodes.at(static_cast<std::size_t>(index));
+  };
+  const auto edge_at = [&](int index) -> const ObjectEdge& {
+    return objects.edges.at(static_cast<std::size_t>(index));
+  };
+  if (const auto& type = node_at(holder->held).type; type == "profile" || type == "_KinetoProfile")
+    return "a profiler records until it is stopped: give it a schedule, or stop it after some steps";
+  const auto& root = node_at(holder->path.empty() ? holder->held : edge_at(holder->path.front()).from);
+  if (root.name == "atexit")
+    return "register the function once, outside of the step, or take it back with atexit.unregister()";
+  if (root.name.starts_with("torch.distributed.distributed_c10d.") && finding.kept_by.calls_a("new_group"))
+    return "make the group once, or destroy it after its last use: destroy_process_group(group)";
+  if (holder->container < 0 || holder->path.empty()) return {};
+  // A key, which no attribute and no key leads to.
+  const auto& last = edge_at(holder->path.back());
+  const bool is_key = last.from == holder->container && last.type == EdgeType::other;
+  if (is_key && node_at(holder->container).type == "Counter" && node_at(last.to).type == "Tensor")
+    return "count numbers, as of tolist(): as a key no tensor is the same as another one";
+  return {};
+}
+
 // Where what grew is a library's table of what was registered, whatever that keeps.
 std::string fix_of_table(const Finding& finding, const Recording& recording) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTables{{
@@ -84,6 +111,10 @@ std::string fix_of_table(const Finding& finding, const Recording& recording) {
     if (edge.to != holder->container) continue;
     if (recording.objects.nodes.at(static_cast<std::size_t>(edge.from)).type == "_lru_cache_wrapper")
       return "give the cache a maxsize, or call its cache_clear() once its entries are of no more use";
+    if (recording.objects.nodes.at(static_cast<std::size_t>(edge.from)).type == "cycle")
+      return "begin a new iterator at the end of each pass: itertools.cycle keeps all that it has given";
+    if (edge.label == "_registry" && finding.kept_by.calls_a("finalize"))
+      return "let the finalizer watch what goes with the step, or detach() it: until then it keeps its arguments";
     for (const auto& [label, advice] : kTables) {
       const bool is_loggers = label != "handlers" || finding.kept_by.calls_a("addHandler");
       if (edge.label.ends_with(label) && is_loggers) return std::string(advice);
@@ -188,6 +219,7 @@ std::string fix_for(const Finding& finding, const Recording& recording) {
   if (finding.explained_steps > 0 && !is_borne_out && finding.kind == Kind::graph_retention) return {};
   if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
+  if (auto fix = fix_of_library(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_context(finding, recording); !fix.empty()) return fix;
   if (auto fix = fix_of_group(finding, recording); !fix.empty()) return fix;

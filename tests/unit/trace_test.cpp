@@ -471,6 +471,49 @@ TEST(FixTest, BoundsACacheByItsOwnSize) {
   };
   EXPECT_NE(fix_of("_lru_cache_wrapper").find("maxsize"), std::string::npos);
   EXPECT_EQ(fix_of("Cache").find("maxsize"), std::string::npos);
+  EXPECT_NE(fix_of("cycle").find("new iterator"), std::string::npos);
+  EXPECT_EQ(fix_of("Bicycle").find("new iterator"), std::string::npos);
+}
+
+// A root that leads to a container, and that to what is kept.
+Recording kept_under(const ObjectNode& root, const std::string& container, const std::string& held, EdgeType how) {
+  Recording recording;
+  recording.objects.nodes = {root, {.type = container}, {.type = held}};
+  recording.objects.edges = {{0, 1, EdgeType::attribute, "kept"}, {1, 2, how}};
+  recording.holders = {{.path = {0, 1}, .held = 2, .container = 1}};
+  return recording;
+}
+
+TEST(FixTest, UndoesWhatALibraryWasTold) {
+  const Finding finding{.kind = Kind::host_heap, .holder_index = 0};
+  const auto fix_of = [&](const ObjectNode& root, const std::string& container, const std::string& held, EdgeType how) {
+    return fix_for(finding, kept_under(root, container, held, how));
+  };
+  EXPECT_NE(fix_of({.name = "atexit"}, "list", "tuple", EdgeType::index).find("atexit.unregister()"),
+            std::string::npos);
+  EXPECT_EQ(fix_of({.name = "train.atexits"}, "list", "tuple", EdgeType::index).find("atexit"), std::string::npos);
+  EXPECT_NE(fix_of({.name = "train"}, "Counter", "Tensor", EdgeType::other).find("tolist()"), std::string::npos);
+  EXPECT_EQ(fix_of({.name = "train"}, "Counter", "str", EdgeType::other).find("tolist()"), std::string::npos);
+  EXPECT_NE(fix_of({.name = "train"}, "dict", "profile", EdgeType::index).find("schedule"), std::string::npos);
+  EXPECT_EQ(fix_of({.name = "train"}, "dict", "Profile", EdgeType::index).find("schedule"), std::string::npos);
+}
+
+TEST(FixTest, DestroysGroupsWhereAStepMakesThem) {
+  Finding finding{.kind = Kind::host_heap, .holder_index = 0};
+  const auto recording =
+      kept_under({.name = "torch.distributed.distributed_c10d._world"}, "dict", "list", EdgeType::index);
+  EXPECT_EQ(fix_for(finding, recording).find("destroy_process_group"), std::string::npos);
+  finding.kept_by = {.text = "group = dist.new_group([0])", .calls = {"new_group"}};
+  EXPECT_NE(fix_for(finding, recording).find("destroy_process_group(group)"), std::string::npos);
+}
+
+TEST(FixTest, TakesOffAHookThatATensorGetsInCpp) {
+  Finding finding{.kind = Kind::growth, .holder_index = 0};
+  finding.kept_by = {.text = "weight.register_hook(log);", .calls = {"register_hook"}};
+  auto recording = kept_under({.name = "Probe::weight"}, "torch::Tensor", "Tensor", EdgeType::hidden);
+  EXPECT_EQ(fix_for(finding, recording).find("remove_hook()"), std::string::npos);
+  recording.holders.front().is_of_sources = true;
+  EXPECT_NE(fix_for(finding, recording).find("remove_hook()"), std::string::npos);
 }
 
 TEST(FixTest, TakesBackWhatAContextVariableWasSetTo) {

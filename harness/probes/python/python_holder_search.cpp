@@ -295,9 +295,13 @@ void PythonHolderSearch::search(Recording& recording) {
   const auto gradient = found["gradient"].cast<int>();
   const auto keeping_nodes = found["keeping_nodes"].cast<int>();
   const auto garbage = found["garbage"].cast<int>();
+  const auto profiler = found["profiler"].cast<int>();
+  if (profiler < 0 && found["records_profile"].cast<bool>())
+    recording.notes.emplace_back("a profiler of torch's keeps all that it records until it is stopped");
   const auto records_collectives = found["records_collectives"].cast<bool>();
   for (auto& survivor : recording.survivors) {
     const bool is_of_torch = survivor.type == SurvivorType::heap && survivor.library.starts_with("libtorch");
+    if (profiler >= 0 && is_of_torch) survivor.holder = profiler;
     if (records_collectives && is_of_torch) survivor.library = kCollectiveRecorder;
     if (survivor.type == SurvivorType::node) {
       survivor.holder = survivor.is_in_cycle ? gradient : survivor.is_sink ? keeping_nodes : -1;

@@ -55,11 +55,12 @@ def _taken_from(facts: Facts) -> Structure | None:
     """By a call of one of its methods in the steps."""
     for module, node in _expressions(facts):
         method, _ = module.parent(node)
-        call = module.parent(method)[0] if isinstance(method, ast.Attribute) and method.value is node else None
-        if not isinstance(call, ast.Call) or call.func is not method or not _has_word(method.attr, _REMOVING_WORDS):  # type: ignore[union-attr]
+        if not isinstance(method, ast.Attribute) or not _has_word(method.attr, _REMOVING_WORDS):
             continue
+        call, field = module.parent(method)
         use = Use("remove", module, node)
-        if not facts.runs.is_at_end(module, node) and not facts.is_idle(use):
+        is_run = not facts.runs.is_at_end(module, node) and not facts.is_idle(use)
+        if isinstance(call, ast.Call) and field == "func" and is_run:
             return at("conditional", use)
     return None
 
