@@ -19,7 +19,7 @@
 namespace stepleak {
 namespace {
 
-// A view that needs this part of its storage or less: copying it would save as much as it costs.
+// Views that need this part of their storage or less: copying them would save as much as it costs.
 constexpr std::int64_t kPinnedFactor = 2;
 
 std::int64_t taken_bytes(const std::vector<const Survivor*>& survivors) {
@@ -28,13 +28,25 @@ std::int64_t taken_bytes(const std::vector<const Survivor*>& survivors) {
   return bytes;
 }
 
+// By storage, what the old tensors need of it together.
+std::map<std::uint64_t, std::int64_t> needed_bytes(const Recording& recording, Device device) {
+  std::map<std::uint64_t, std::int64_t> needed;
+  for (const auto& survivor : recording.survivors) {
+    const bool is_of_device = survivor.type == SurvivorType::tensor && survivor.device == device;
+    if (is_of_device && is_old(recording, survivor) && !survivor.is_view_base)
+      needed[survivor.storage] += survivor.bytes;
+  }
+  return needed;
+}
+
 void group_survivors(const Recording& recording, StorageGrowth& growth) {
   std::set<std::uint64_t> used;
+  const auto needed = needed_bytes(recording, growth.device);
   const auto storages = old_storages(recording, growth.device);
   for (const auto* tensor : storages) used.insert(tensor->storage);
   for (const auto* tensor : without_replacements(recording, storages)) {
     if (tensor->is_unreachable || tensor->is_in_cycle) growth.unreachable.push_back(tensor);
-    if (tensor->bytes * kPinnedFactor <= tensor->storage_bytes) {
+    if (needed.at(tensor->storage) * kPinnedFactor <= tensor->storage_bytes) {
       growth.views.push_back(tensor);
     } else if (tensor->is_computed) {
       growth.computed.push_back(tensor);

@@ -18,7 +18,7 @@ struct StorageGrowth {
   Trend blocks;
   bool is_shared = false;   ///< the bytes are shared memory, and `blocks` counts tensors
   bool are_shells = false;  ///< tensors without memory of their own, of which none was recorded; `blocks` counts them
-  std::vector<const Survivor*> views;        ///< old tensors that need half of their storage at most
+  std::vector<const Survivor*> views;        ///< of old tensors that need half of their storage together at most
   std::vector<const Survivor*> computed;     ///< old tensors that an operator computed, whole
   std::vector<const Survivor*> fresh;        ///< old tensors that no other tensor went into
   std::vector<const Survivor*> unknown;      ///< old blocks that no known tensor uses

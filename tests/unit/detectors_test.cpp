@@ -193,6 +193,17 @@ TEST(ViewPinsStorageDetectorTest, IgnoresAViewOfMostOfItsStorage) {
   EXPECT_EQ(kinds_of(builder), std::set{Kind::detached_activation});
 }
 
+// Images of a batch, each of which a pool keeps: a copy of each would be as much as the batch.
+TEST(ViewPinsStorageDetectorTest, IgnoresViewsThatNeedTheirStorageTogether) {
+  const auto kinds_with = [](int views) {
+    auto builder = leaking(1024, 1, 0);
+    for (int view = 0; view < views; ++view) keep(builder, {.bytes = 256});
+    return kinds_of(builder);
+  };
+  EXPECT_EQ(kinds_with(4), std::set{Kind::detached_activation});
+  EXPECT_EQ(kinds_with(2), std::set{Kind::view_pins_storage});
+}
+
 TEST(GrowthDetectorTest, DetectsFreshTensorsThatAreKept) {
   auto builder = leaking(1024, 1, 0);
   keep(builder, {.is_computed = false});
