@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from stepleak._assignments import assigned_beside, is_setting, stores
+from stepleak._assignments import SET_UP, assigned_beside, assigned_value, is_setting, named_value, stores
 from stepleak._counters import Counters, IsOnce
 from stepleak._guards import is_access_of_object, is_emptied_beside, is_of_parts, may_cease, parts_of, sides_where
 from stepleak._objects import bound_of, container_kind, mro_of, name_of
+from stepleak._reach import MOST_LEVELS
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._user_code import UserCode
 from stepleak._values import NOTHING, Values, named
@@ -34,7 +35,35 @@ class Endings:
 
     def may_end(self, module: Module, guard: Guard, is_once: IsOnce) -> bool:
         """Whether what a test guards may cease to run, for all that is known."""
-        return any(may_cease(part) and not self.is_lasting(module, part, is_once) for part in parts_of(guard))
+        return any(self._may_part_end(module, part, is_once) for part in parts_of(guard))
+
+    def _may_part_end(self, module: Module, part: Guard, is_once: IsOnce, depth: int = 0) -> bool:
+        """A variable of the function, and a function of the user's that returns one expression, stand for what they are
+        worth: `if self.train():`, which ends with `return self.steps % 7 == 0`."""
+        if not may_cease(part) or self.is_lasting(module, part, is_once) or self._is_toggled(module, part.test):
+            return False
+        home, value = named_value(self._code, module, part.test)
+        if value is part.test or depth == MOST_LEVELS:
+            return True
+        inner = parts_of(Guard(value, part.holds, part.is_loop))
+        return any(self._may_part_end(home, own, is_once, depth + 1) for own in inner)
+
+    def _is_toggled(self, module: Module, test: ast.expr) -> bool:
+        """Whether it is a flag that changes each time that a line comes by, and is set by nothing else once it is made:
+        `self.is_turn = not self.is_turn`."""
+        if not isinstance(test, (ast.Name, ast.Attribute)):
+            return False
+        is_any = False
+        for home, node in stores(self._code, module, test):
+            value = assigned_value(home, node)
+            is_turned = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
+            if is_turned and ast.unparse(value.operand) == ast.unparse(node):  # type: ignore[union-attr]
+                is_any = True
+                if any(True for _ in home.guards(node)):
+                    return False
+            elif getattr(home.function(node), "name", "") not in SET_UP or not isinstance(value, ast.Constant):
+                return False
+        return is_any
 
     def may_end_any(self, guards: Iterable[tuple[Module, Guard]], is_once: IsOnce) -> bool:
         """Whether one of several may, each with its module."""

@@ -9,9 +9,13 @@ from __future__ import annotations
 import textwrap
 
 from structure_programs import ORDERED, TASKS, Case, appending, keeper, method
-from structure_programs.unbounded import LOGGING, MOVING, PARTS, POOL
+from structure_programs.unbounded import CEASING, LOGGING, MOVING, PARTS, POOL
 
 UNKNOWN = [
+    *(
+        Case(f"below a test that may cease, {name}", keeper(methods, init), "keeper.kept", "unknown")
+        for name, (methods, init) in CEASING.items()
+    ),
     *(
         Case(
             f"emptied by a function that is handed on, {name}",

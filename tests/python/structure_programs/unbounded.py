@@ -34,6 +34,35 @@ def step():
     keeper.add()
 """
 
+
+def _tested(test: str, more: str = "") -> str:
+    """Methods that fill a container below a test."""
+    return f"def add(self, x):\n    self.count += 1\n    if {test}:\n        self.kept.append(x)\n" + more
+
+
+_OWN = "self.kept, self.is_turn = [], True"
+COMING_AGAIN = {
+    "of a flag that is turned": (_tested("self.is_turn", "    self.is_turn = not self.is_turn\n"), _OWN),
+    "of a function": (_tested("self.is_due()", "def is_due(self): return self.count % 1 == 0\n"), _OWN),
+    "of a function from a count on": (_tested("self.is_due()", "def is_due(self): return self.count > 1\n"), _OWN),
+}
+CEASING = {
+    "of a flag that is turned in another test": (
+        _tested("self.is_turn", "    if self.count > 90: self.is_turn = not self.is_turn\n"),
+        _OWN,
+    ),
+    "of a flag that is set": (
+        _tested("self.is_turn", "    self.is_turn = not self.is_turn\n    if self.count > 0: self.is_turn = True\n"),
+        _OWN,
+    ),
+    "of a function of two values": (
+        _tested(
+            "self.is_due()", "def is_due(self):\n    if self.count > 90: return False\n    return self.count % 1 == 0\n"
+        ),
+        _OWN,
+    ),
+}
+
 UNBOUNDED = [
     Case("objects of each step register themselves", REGISTRY + "def step(): Metric()\n", "kept", "unbounded"),
     Case(
@@ -564,5 +593,9 @@ def step():
             ("number that its object was just given", "self.number"),
             ("name with the number that its object was just given", "f'job {self.number}'"),
         ]
+    ),
+    *(
+        Case(f"below a test that comes again, {name}", keeper(methods, init), "keeper.kept", "unbounded")
+        for name, (methods, init) in COMING_AGAIN.items()
     ),
 ]
