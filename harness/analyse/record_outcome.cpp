@@ -87,12 +87,6 @@ bool has_memory_paused(const Evidence& evidence) {
   return is_below(Counter::heap_bytes, kHeapNoiseBytes) && is_below(Counter::python_blocks, kBlockNoise);
 }
 
-// Bytes of blocks that become more are told by these: where the sizes of what comes and goes vary, bytes never stand
-// still.
-bool is_told_by_blocks(const Evidence& evidence, const SeriesKey& key) {
-  return key.counter == Counter::live_bytes && evidence.trends.of({Counter::live_blocks, key.device}).is_growing();
-}
-
 // Whether all that grew stands still by now. Memory outside the allocator is not read at each boundary.
 bool has_stopped(const Evidence& evidence) {
   // Python's objects alone do not speak for what others take of the heap.
@@ -101,7 +95,7 @@ bool has_stopped(const Evidence& evidence) {
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
     if (key.moment == Moment::before_collection || is_following(key.counter)) continue;
-    if (!evidence.trends.of(key).is_growing() || is_told_by_blocks(evidence, key)) continue;
+    if (!evidence.trends.of(key).is_growing()) continue;
     if (key.counter == Counter::outside_bytes || !is_silent(evidence, key)) return false;
     (key.counter == Counter::python_objects ? have_objects_grown : has_grown) = true;
   }
@@ -117,13 +111,12 @@ bool has_slowed(const Evidence& evidence) {
   for (const auto& ledger : evidence.trace.ledgers()) {
     const auto& key = ledger.key();
     const auto& trend = evidence.trends.of(key);
-    const bool says_little =
-        is_following(key.counter) || key.counter == Counter::python_objects || is_told_by_blocks(evidence, key);
+    const bool says_little = is_following(key.counter) || key.counter == Counter::python_objects;
     if (key.moment == Moment::before_collection || says_little || !trend.is_growing()) continue;
     const bool is_of_events = key.counter == Counter::live_blocks || key.counter == Counter::live_nodes;
     const auto expected = trend.per_step * static_cast<double>(evidence.recording.steps);
     if (is_of_events && expected < kExpectedEvents) return false;
-    // Other bytes are told by nothing that is exact.
+    // Bytes of blocks are told by these.
     if (!is_of_events && !evidence.trends.of({Counter::live_blocks, key.device}).is_growing()) return false;
     const auto rise = rise_in(&ledger, recorded);
     if (!rise || *rise >= kSlowestPart * trend.per_step) return false;
