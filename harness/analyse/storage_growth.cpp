@@ -32,9 +32,7 @@ std::int64_t taken_bytes(const std::vector<const Survivor*>& survivors) {
 std::map<std::uint64_t, std::int64_t> needed_bytes(const Recording& recording, Device device) {
   std::map<std::uint64_t, std::int64_t> needed;
   for (const auto& survivor : recording.survivors) {
-    const bool is_of_device = survivor.type == SurvivorType::tensor && survivor.device == device;
-    if (is_of_device && is_old(recording, survivor) && !survivor.is_view_base)
-      needed[survivor.storage] += survivor.bytes;
+    if (needs_storage(recording, survivor, device)) needed[survivor.storage] += survivor.bytes;
   }
   return needed;
 }

@@ -48,13 +48,16 @@ std::vector<const Survivor*> survivors_where(const Recording& recording,
   return wanted;
 }
 
+bool needs_storage(const Recording& recording, const Survivor& survivor, Device device) {
+  if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) return false;
+  return is_old(recording, survivor) && !survivor.is_view_base;
+}
+
 std::vector<const Survivor*> old_storages(const Recording& recording, Device device) {
   std::map<std::uint64_t, std::size_t> place_of_storage;
   std::vector<const Survivor*> storages;
   for (const auto& survivor : recording.survivors) {
-    if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) continue;
-    // torch lets a view keep its base: the base needs the whole storage, whoever holds the view does not.
-    if (!is_old(recording, survivor) || survivor.is_view_base) continue;
+    if (!needs_storage(recording, survivor, device)) continue;
     const auto [known, is_new] = place_of_storage.try_emplace(survivor.storage, storages.size());
     if (is_new) {
       storages.push_back(&survivor);

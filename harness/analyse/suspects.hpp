@@ -28,6 +28,10 @@ namespace stepleak {
 [[nodiscard]] std::vector<const Survivor*> survivors_where(const Recording& recording,
                                                            const std::function<bool(const Survivor&)>& is_wanted);
 
+/// Whether it is an old tensor on a device that itself needs what it has of a storage. Not a base that only views keep:
+/// torch lets a view keep its base, which needs the whole storage; whoever holds the view does not.
+[[nodiscard]] bool needs_storage(const Recording& recording, const Survivor& survivor, Device device);
+
 /// Old survivors that are tensors on a device and own memory there, one a storage: the largest view of it, and of equal
 /// ones one that took nothing's place.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);

@@ -198,12 +198,7 @@ class Reader {
     const auto object = names_.resolve({&file, first});
     const bool is_own = object.scope == CppContainer::Scope::local && object.declared.file == &file &&
                         file.callable_of(object.declared.token) == file.callable_of(member.token);
-    if (!is_own) return false;
-    const auto source = CppNames::source_of(object.declared);
-    for (auto i = source.first; i < source.end; ++i) {
-      if (file.token(i).text.starts_with("make_") || file.token(i).is("new")) return true;
-    }
-    return false;
+    return is_own && makes_object(file, CppNames::source_of(object.declared));
   }
 
   // What is put into a place of a vector takes that of what was there. How many there are, its declaration may say.

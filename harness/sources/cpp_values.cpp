@@ -184,16 +184,27 @@ bool is_given_itself(const CppFile& file, std::size_t name, TokenRange given,
   return false;
 }
 
+std::vector<std::size_t> tied_by(const CppFile& file, std::size_t close) {
+  std::vector<std::size_t> tied;
+  if (!file.token(close).is(")") || !file.token(file.partner(close) - 1).is("tie")) return tied;
+  for (const auto& part : file.parts(arguments_of(file, file.partner(close)), false)) {
+    if (part.end > part.first && file.token(part.end - 1).is_name()) tied.push_back(part.end - 1);
+  }
+  return tied;
+}
+
+bool makes_object(const CppFile& file, TokenRange range) {
+  for (auto i = range.first; i < range.end; ++i) {
+    if (file.token(i).is("new") || file.token(i).text.starts_with("make_")) return true;
+  }
+  return false;
+}
+
 std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left) {
   std::vector<std::string_view> names;
   if (left.end == left.first) return names;
   const auto last = left.end - 1;
-  if (file.token(last).is(")") && file.token(file.partner(last) - 1).is("tie")) {
-    for (const auto& part : file.parts(arguments_of(file, file.partner(last)), false)) {
-      if (part.end > part.first && file.token(part.end - 1).is_name()) names.push_back(file.token(part.end - 1).text);
-    }
-    return names;
-  }
+  for (const auto name : tied_by(file, last)) names.push_back(file.token(name).text);
   if (file.token(last).is("]")) {
     const auto open = file.partner(last);
     const bool is_binding = open > left.first && (file.token(open - 1).is("auto") || file.token(open - 1).is("&"));

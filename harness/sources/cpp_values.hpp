@@ -37,6 +37,12 @@ namespace stepleak {
 [[nodiscard]] bool is_given_itself(const CppFile& file, std::size_t name, TokenRange given,
                                    const std::set<std::string_view>& values);
 
+/// The last tokens of what "std::tie(a, state.b)" ties, by the parenthesis that closes it; empty where it is none.
+[[nodiscard]] std::vector<std::size_t> tied_by(const CppFile& file, std::size_t close);
+
+/// Whether something in a range makes an object that a pointer leads to: "new Node", "std::make_shared<Node>()".
+[[nodiscard]] bool makes_object(const CppFile& file, TokenRange range);
+
 /// What stands before the "=" of "auto [a, b] = f()", of "std::tie(a, b) = f()" and of "const auto loss = f()".
 [[nodiscard]] std::vector<std::string_view> targets_of(const CppFile& file, TokenRange left);
 

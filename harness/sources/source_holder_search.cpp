@@ -196,7 +196,9 @@ class Search {
       std::optional<Kept> next;
       for (auto& further : flow_.fills_from(named, fill.container)) {
         auto structure = structure_of(further, step_, names_, test);
-        if (!next.has_value() && never_ends(structure)) next = Kept{std::move(further), std::move(structure)};
+        if (!never_ends(structure)) continue;
+        next = Kept{std::move(further), std::move(structure)};
+        break;
       }
       if (!next.has_value()) return std::nullopt;
       found = std::move(next);

@@ -349,10 +349,8 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
     add_capture(file, {begin, mark}, kCapturingType);
   }
   // "std::tie(output, state) = cell(x, state);"
-  if (file.token(name).is(")") && file.token(file.partner(name) - 1).is("tie")) {
-    for (const auto& part : file.parts(arguments_of(file, file.partner(name)), false)) {
-      const auto last = part.end - 1;
-      if (part.end <= part.first || !file.token(last).is_name()) continue;
+  if (const auto tied = tied_by(file, name); !tied.empty()) {
+    for (const auto last : tied) {
       if (is_made_of_itself({&file, last})) add_fill(CppFill::Type::sum, callable, {&file, mark}, last, values);
       values.insert(file.token(last).text);
     }
@@ -427,10 +425,9 @@ TokenAt ValueFlow::object_made_here(const CppBlockAt& callable, const TokenAt& u
     return is_constructed ? at : TokenAt{};
   }
   if (!ends_with_the_call(object, use, callable)) return {};
-  for (auto i = object.declared.token; i < file.tokens().size() && !file.token(i).is(";"); ++i) {
-    if (file.token(i).is("new") || file.token(i).text.starts_with("make_")) return at;
-  }
-  return {};
+  auto end = object.declared.token;
+  while (end < file.tokens().size() && !file.token(end).is(";")) ++end;
+  return makes_object(file, {object.declared.token, end}) ? at : TokenAt{};
 }
 
 // What a caller has that it lends a function to fill. None where that ends with the caller, which is followed then.

@@ -59,7 +59,7 @@ class Endings:
             is_turned = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
             if is_turned and ast.unparse(value.operand) == ast.unparse(node):  # type: ignore[union-attr]
                 is_any = True
-                if any(True for _ in home.guards(node)):
+                if home.guards(node):
                     return False
             elif getattr(home.function(node), "name", "") not in SET_UP or not isinstance(value, ast.Constant):
                 return False

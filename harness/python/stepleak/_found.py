@@ -33,9 +33,9 @@ from stepleak._objects import (
     attributes_of,
     container_kind,
     free_places_in,
-    full_type_name,
     items_of,
     namespace_of,
+    package_of,
     type_name,
 )
 from stepleak._paths import AT_EXIT, End, Paths, Search
@@ -421,8 +421,8 @@ class Found:
         at = next((at for at, item in enumerate(objects) if id(item) in self._births.all), -1)
         while at > 0:
             above = at - 2 if at > 1 and namespace_of(objects[at - 2]) is objects[at - 1] else at - 1
-            package = _package_of(objects[at])
-            if package in _OF_ALL or _package_of(objects[above]) != package:
+            package = package_of(objects[at])
+            if package in _OF_ALL or package_of(objects[above]) != package:
                 break
             if self._code.defines_class_of(objects[above]):
                 break
@@ -568,10 +568,6 @@ class Found:
         # Siblings that were not searched share their neighbour's fate only where all agree.
         if self._unreachable and not self._holder_of and End.UNKNOWN not in ends.values():
             self._unreachable = [address for address in addresses if ends.get(address) is not End.NOT_HELD]
-
-
-def _package_of(item: Any) -> str:
-    return full_type_name(item).partition(".")[0]
 
 
 def _place_of_token(item: Any) -> Place | None:

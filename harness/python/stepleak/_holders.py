@@ -128,9 +128,8 @@ class HolderSearch:
         leads), `gradient` (the index of a holder of graphs that lead back to themselves, or -1), `keeping_nodes`
         (that of one whose items are autograd nodes, or -1), `records_profile` (whether a profiler of torch's records
         until it is stopped), `profiler` (that of it, or -1), `garbage` (that of what a collection of ours freed, or
-        -1),
-        `held` (addresses of those that some Python object refers to) and `notes`; where it takes longer, what was
-        found.
+        -1), `held` (addresses of those that some Python object refers to) and `notes`; where it takes longer, what
+        was found.
         `wanted`: the likeliest first. `blocks`: addresses of memory of which it is not known which tensors use it:
         where some do, these are searched for after the others, and are in `holder_of` by this address. `lines`: source
         files to search for the keeping statement, with the lines that the survivors' stacks name in them. `born`: those

@@ -15,7 +15,7 @@ from typing import Any
 
 from stepleak._container_words import REMOVING
 from stepleak._facts import Facts
-from stepleak._objects import attributes_of, is_one_of, length_of
+from stepleak._objects import attributes_of, is_one_of, length_of, package_of
 from stepleak._slots import Slots
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import Module, last_name
@@ -47,7 +47,7 @@ def of_library_object(objects: list[Any], code: UserCode, variable: str, functio
 
 
 def _is_of_library(item: Any, code: UserCode) -> bool:
-    is_plain = getattr(type(item), "__module__", "builtins") in ("builtins", "collections")
+    is_plain = package_of(item) in ("builtins", "collections")
     return not is_plain and not is_one_of(type(item), _OF_PYTHON) and not code.defines_class_of(item)
 
 

@@ -76,6 +76,11 @@ def full_type_name(item: Any) -> str:
     return f"{_module_of(type(item))}.{_qualname_of(type(item))}"
 
 
+def package_of(item: Any) -> str:
+    """The outermost package, or the module, of its type: "pandas"."""
+    return full_type_name(item).partition(".")[0]
+
+
 def class_names(item: Any) -> frozenset[str]:
     """The names of all classes that an object is of."""
     return frozenset(name_of(base) for base in mro_of(type(item)))
