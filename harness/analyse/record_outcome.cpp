@@ -336,6 +336,15 @@ bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, con
   return may_go_on && is_wait_over(outcome, steps, policy);
 }
 
+// Of what lies in the only place that there is for it, as the gradient of an older parameter does, there is never more,
+// unless it is larger each time.
+bool is_alone_in_its_place(const Evidence& evidence, const Finding& finding) {
+  const auto* container = container_of(evidence.recording, finding);
+  const bool is_one = container != nullptr && container->length == 1 && bound_of(*container, finding.structure) == 1;
+  return is_one && holder_of(finding, evidence.recording)->gained_entries == 0 &&
+         !are_sizes_growing(evidence.trends, finding.device);
+}
+
 bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
 // What takes the place of a smaller one is none that stays; but where the graph of each step is larger than the last
@@ -344,6 +353,7 @@ bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 &
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
   const bool is_unseen = finding.holder_index < 0 && finding.where.empty();
   if (finding.kind == Kind::host_heap && is_unseen && are_tensors_rising(evidence)) return true;
+  if (is_alone_in_its_place(evidence, finding)) return true;
   const bool is_of_a_graph = finding.counted == Counted::autograd_nodes || finding.count_per_step <= 0;
   if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;
   const bool are_blocks = finding.counted == Counted::blocks && finding.kind != Kind::growing_buffer;

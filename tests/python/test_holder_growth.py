@@ -20,6 +20,7 @@ import torch
 from holder_search import STEPS, Keeper, appended, search
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
+from torch import nn
 
 
 def test_container_that_gained_most_comes_first() -> None:
@@ -203,6 +204,24 @@ def test_entry_that_leads_to_the_one_before_it_keeps_all_of_them() -> None:
 
     found = search(root, keep)
     assert ".before (SimpleNamespace)" in found["holders"][found["holder_of"][found["addresses"][0]]]["path"]
+
+
+@pytest.mark.parametrize("are_leaves_new", [False, True])
+def test_gradients_of_older_leaves_lie_in_their_only_places(are_leaves_new: bool) -> None:
+    root: Any = types.SimpleNamespace(experts=[nn.Parameter(torch.zeros(4)) for _ in range(STEPS)])
+
+    def keep() -> list[int]:
+        if are_leaves_new:
+            root.experts = [nn.Parameter(torch.zeros(4)) for _ in range(STEPS)]
+        for expert in root.experts:
+            expert.sum().backward()
+        return [expert.grad._cdata for expert in root.experts]
+
+    found = search(root, keep)
+    holders = [found["holders"][index] for index in found["holder_of"].values()]
+    assert len(holders) == (0 if are_leaves_new else STEPS)
+    assert all(holder["path"].endswith("(Parameter, len 1) .grad -> Tensor") for holder in holders)
+    assert all((holder["container_type"], holder["container_length"]) == ("Parameter", 1) for holder in holders)
 
 
 def test_what_hangs_on_entries_of_before_may_grow() -> None:

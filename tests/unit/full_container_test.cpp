@@ -250,6 +250,32 @@ TEST(FullContainerTest, HasStoppedWhereObjectsTakeThePlaceOfOthers) {
   EXPECT_EQ(outcome_of_entries(274), RecordOutcome::Type::open);
 }
 
+// What the recorded steps left lies where one was before: what has grown so far is something else, unless it is larger
+// each time.
+TEST(FullContainerTest, IsRefutedWhereThereIsOnePlaceOnly) {
+  const auto outcome_of_places = [](std::int64_t places, bool is_larger) {
+    TraceBuilder builder(274);
+    builder.with({Counter::live_bytes}, [](auto step) { return 512 * step; })
+        .with({Counter::live_blocks}, [=](auto step) { return is_larger ? 1 : step; })
+        .with_object({.type = "Parameter", .length = places})
+        .with_holder({.held = 0, .container = 0, .structure = {.type = StructureType::bounded, .bound = places}})
+        .recorded(18);
+    for (std::int64_t step = 257; step <= 262; ++step) {
+      Survivor kept{.type = SurvivorType::tensor, .birth_step = step};
+      kept.storage = static_cast<std::uint64_t>(step);
+      kept.bytes = kept.storage_bytes = 512;
+      kept.holder = 0;
+      builder.with_survivor(kept);
+      kept.type = SurvivorType::block;
+      builder.with_survivor(kept);
+    }
+    return Analysed(builder.build()).outcome(GrowthDetector()).type;
+  };
+  EXPECT_EQ(outcome_of_places(1, false), RecordOutcome::Type::contradicted);
+  EXPECT_NE(outcome_of_places(1, true), RecordOutcome::Type::contradicted);
+  EXPECT_NE(outcome_of_places(24, false), RecordOutcome::Type::contradicted);
+}
+
 // A table that is full, beside a list that takes four numbers a step, both weighed over 18 recorded steps.
 TEST(FullContainerTest, IsOutweighedByOneThatTakesEntries) {
   const auto is_outweighed_by = [](std::int64_t own_entries, Holder list, bool has_gained) {

@@ -477,6 +477,24 @@ class Found:
                 self._share_parts(paths.to(tensors[address]).objects, self._holder_of[address])
         self._conclude(addresses, ends)
 
+    def add_gradients(self, paths: Paths, tensors: dict[int, Any], addresses: Collection[int]) -> None:
+        """Of those that are gradients of leaves which are older than the pass: each took the place of what its leaf had
+        before, or of none, and there are never more of them than leaves. C++ keeps them, where no way is seen.
+        """
+        searches = 0
+        for leaf in tensors.values():
+            if id(leaf) in self._births.all or (gradient := _tensors.gradient_of(leaf)) is None:
+                continue
+            address = _tensors.address_of(gradient)
+            if address not in addresses or address in self._holder_of or _tensors.graph_of(gradient) is not None:
+                continue
+            if searches < _MOST_SEARCHES and (search := paths.to(leaf)).end is End.FOUND:
+                searches += 1
+                search = dataclasses.replace(search, objects=[*search.objects, gradient])
+                self._append(self._graph.add_place(search), no_statement(), Structure("bounded", 1))
+            if searches > 0:
+                self._holder_of[address] = len(self._holders) - 1
+
     def add_handed_on(self, paths: Paths, tensors: dict[int, Any], likeliest: list[int], addresses: list[int]) -> None:
         """The first that has a holder, where the likeliest of all has none: a call that is not over holds that."""
         if any(address in self._holder_of for address in likeliest):
@@ -537,17 +555,17 @@ class Found:
 
     def _add_cycle(self, objects: list[Any], structure: str) -> None:
         holder, way = self._graph.add_cycle(objects)
-        self._append_cycle(holder, statement_closing(codes_of(objects), way, self._sources), structure)
+        self._append(holder, statement_closing(codes_of(objects), way, self._sources), Structure(structure))
 
     def add_garbage(self, garbage: Garbage) -> None:
         """The cycle of what a collection of ours freed, where the program has no other."""
         if garbage.holder is not None:
             self._garbage = len(self._holders)
-            self._append_cycle(garbage.holder, garbage.statement(self._sources), "unknown")
+            self._append(garbage.holder, garbage.statement(self._sources), UNKNOWN_STRUCTURE)
 
-    def _append_cycle(self, holder: dict[str, Any], statement: dict[str, Any], structure: str) -> None:
-        holder |= {"kept_by": statement}
-        holder |= {"structure": dataclasses.asdict(Structure(structure))}
+    def _append(self, holder: dict[str, Any], statement: dict[str, Any], structure: Structure) -> None:
+        """One of no container that gained."""
+        holder |= {"kept_by": statement, "structure": dataclasses.asdict(structure)}
         holder |= {"buffer_bytes": 0, "buffer_growth": 0, "gained_entries": 0, "free_entries": 0}
         holder |= {"gains_callbacks": False, "is_waiting": False, "are_items_used": False}
         holder |= {"has_new_keys_only": False}

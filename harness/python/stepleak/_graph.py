@@ -83,6 +83,14 @@ class Graph:
         chain = search.objects[: len(search.objects) - beyond] if found["container"] >= 0 else []
         return found | {"chain": chain}
 
+    def add_place(self, search: Search) -> dict[str, Any]:
+        """Adds a path to what lies in the only place for it, as a gradient does of a leaf: a container of one. Returns it
+        as a `stepleak::HeldPath`."""
+        found = self.add(search, is_whole=True)
+        container = self._node(search.objects[-2])
+        self.nodes[container]["length"] = 1
+        return {"path": found["path"], "held": found["held"], "container": container, "graph": -1}
+
     def begin_with(self, other: Graph) -> None:
         """Takes over the nodes and edges of another one, of objects that are gone: one that is made later may have the
         `id` of one of them. Before anything is added."""

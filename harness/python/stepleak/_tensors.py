@@ -93,13 +93,18 @@ def is_autograd_node(item: Any) -> bool:
     return issubclass(kind, torch._C._FunctionBase) or _NODES.get(kind.__name__) is kind
 
 
-def gradient_with_graph(tensor: Any) -> Any:
-    """The gradient of a leaf, where it has a graph of its own, as of `backward(create_graph=True)`; else None."""
+def gradient_of(tensor: Any) -> Any:
+    """The gradient of a leaf; None where it has none, and of what is no leaf."""
     try:
         with DisableTorchFunction():
-            gradient = _gradient_of(tensor) if _is_leaf(tensor) else None
+            return _gradient_of(tensor) if _is_leaf(tensor) else None
     except RuntimeError:
         return None
+
+
+def gradient_with_graph(tensor: Any) -> Any:
+    """The gradient of a leaf, where it has a graph of its own, as of `backward(create_graph=True)`; else None."""
+    gradient = gradient_of(tensor)
     return None if gradient is None or graph_of(gradient) is None else gradient
 
 
