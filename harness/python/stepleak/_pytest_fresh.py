@@ -19,14 +19,20 @@ import pytest
 from stepleak import _pytest_judge, _pytest_known
 
 HELP = "where a fresh process of --stepleak writes its reports: not for users"
+HELP_PLACE = "the test that it runs: not for users"
 
 
 class ReportWriter:
-    """In the fresh process: writes each report as a line of JSON."""
+    """In the fresh process: runs one test, whatever else the ini file names; writes each report as a line of JSON."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._file = Path(config.getoption("--stepleak-reports"))
+        self._place = config.getoption("--stepleak-place")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if _place_of(item) == self._place][:1]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
@@ -34,12 +40,16 @@ class ReportWriter:
             file.write(json.dumps(data) + "\n")
 
 
-def run(item: pytest.Item) -> None:
-    """With all that pytest says of a test to other plugins."""
+def run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """With all that pytest says of a test to other plugins. What the test before it left set up for this one, and the
+    next one does not need, is torn down."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in _reports_of(item):
         hook.pytest_runtest_logreport(report=report)
+    torn_down = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")
+    if torn_down.excinfo is not None:
+        hook.pytest_runtest_logreport(report=pytest.TestReport.from_item_and_call(item, torn_down))
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
@@ -60,7 +70,7 @@ def _judged(item: pytest.Item, effort: str) -> list[pytest.TestReport]:
         file = Path(folder) / "reports"
         file.touch()
         done = subprocess.run(
-            _command(item.config, item.nodeid, file, effort),
+            _command(item.config, _place_of(item), file, effort, Path(folder) / "cache"),
             cwd=item.config.rootpath,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -75,7 +85,14 @@ def _judged(item: pytest.Item, effort: str) -> list[pytest.TestReport]:
     return reports
 
 
+def _place_of(item: pytest.Item) -> str:
+    """Its id with the whole path: what an id begins with depends on where pytest was called and on what."""
+    _, separator, within = item.nodeid.partition("::")
+    return f"{item.path}{separator}{within}"
+
+
 def _report_from(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
+    data["nodeid"] = item.nodeid
     # JSON has no tuples, which pytest insists on for the reason of a skip.
     for name in ("location", "longrepr"):
         if isinstance(data[name], list):
@@ -84,11 +101,12 @@ def _report_from(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
     return report
 
 
-def _command(config: pytest.Config, nodeid: str, file: Path, effort: str) -> list[str]:
-    command = [sys.executable, "-m", "pytest", nodeid, "--stepleak", f"--stepleak-reports={file}"]
+def _command(config: pytest.Config, place: str, file: Path, effort: str, cache: Path) -> list[str]:
+    command = [sys.executable, "-m", "pytest", place, "--stepleak", f"--stepleak-reports={file}"]
+    command.append(f"--stepleak-place={place}")
     command += [f"--stepleak-effort={effort}", f"--rootdir={config.rootpath}"]
     command += _pytest_known.arguments(config)
-    command += ["-p", "no:cacheprovider", f"--import-mode={config.getoption('importmode')}"]
+    command.append(f"--import-mode={config.getoption('importmode')}")
     if config.pluginmanager.hasplugin("xdist"):
         command += ["-n", "0"]  # whatever the ini file says: this is one test
     if config.inipath is not None:
@@ -97,6 +115,9 @@ def _command(config: pytest.Config, nodeid: str, file: Path, effort: str) -> lis
         command += ["-p", plugin]
     for setting in config.getoption("override_ini") or []:
         command += ["-o", setting]
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        # Tests and the ini file (`--ff`) may use it; what failed last is for the outer pytest to remember.
+        command += ["-o", f"cache_dir={cache}"]
     return command
 
 

@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--stepleak-known", metavar="FILE", help=_pytest_known.HELP)
     group.addoption("--stepleak-reports", metavar="FILE", help=_pytest_fresh.HELP)
+    group.addoption("--stepleak-place", metavar="TEST", help=_pytest_fresh.HELP_PLACE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,10 +85,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     return (yield from _pytest_steps.judge_function(pyfuncitem))
 
 
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     if not _is_judged_afresh(item) or _is_fresh(item):
         return None
-    _pytest_fresh.run(item)
+    _pytest_fresh.run(item, nextitem)
     return True
 
 

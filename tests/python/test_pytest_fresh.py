@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that --stepleak judges in processes of their own, beside what the user's suite says and does."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+STEP = "import torch\ndef test_step(): torch.ones(3)\n"
+
+
+def judged(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return pytester.runpytest_subprocess("-p", "stepleak.pytest_plugin", "--stepleak", "-v", *arguments, timeout=400)
+
+
+def test_what_a_test_left_for_a_judged_one_is_torn_down_before_the_next_module(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_a="""
+            import pytest, torch
+
+            @pytest.fixture(scope="module")
+            def server():
+                yield
+                print("the server has ended")
+
+            def test_plain(server): pass
+            def test_judged(): torch.ones(3)
+        """,
+        test_b="def test_other(): pass",
+    )
+    result = judged(pytester, "-s", "--stepleak-select=*judged*")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*test_judged*the server has ended*", "*test_other*"])
+
+
+def test_what_raises_in_a_tear_down_after_a_judged_test_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_a="""
+            import pytest, torch
+
+            @pytest.fixture(scope="module")
+            def server():
+                yield
+                raise OSError("the server had died")
+
+            def test_plain(server): pass
+            def test_judged(): torch.ones(3)
+        """,
+        test_b="def test_other(): pass",
+    )
+    result = judged(pytester, "--stepleak-select=*judged*")
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*the server had died*"])
+
+
+@pytest.mark.parametrize("option", ["--ff", "tests", "--strict-config"])
+def test_options_of_the_ini_file_are_for_a_fresh_process_as_well(pytester: pytest.Pytester, option: str) -> None:
+    pytester.makeini(f"[pytest]\naddopts = {option}\ncache_dir = .kept")
+    folder = pytester.mkdir("tests")
+    (folder / "test_a.py").write_text(STEP)
+    (folder / "test_b.py").write_text("import torch\ndef test_cache(cache): cache.set('a/b', 1)\n")
+    result = judged(pytester)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*test_step PASSED (no leak)*", "*test_cache PASSED (no leak)*"])
+
+
+def test_tests_may_lie_outside_of_the_folder_of_the_ini_file(pytester: pytest.Pytester) -> None:
+    (pytester.mkdir("settings") / "pytest.ini").write_text("[pytest]\n")
+    (pytester.mkdir("tests") / "test_a.py").write_text(STEP)
+    result = judged(pytester, "-c", "settings/pytest.ini", "tests")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*test_step PASSED (no leak)*"])
