@@ -17,6 +17,7 @@
 #include "harness/api/python_peers.hpp"
 #include "harness/api/python_returns.hpp"
 #include "harness/api/result_of.hpp"
+#include "harness/probes/python/program_errors.hpp"
 #include "harness/probes/python/python_collector.hpp"
 #include "harness/probes/python/python_holder_search.hpp"
 #include "harness/probes/python/python_probe.hpp"
@@ -43,6 +44,9 @@ class PythonStep {
     const py::gil_scoped_acquire gil;
     callable_ = py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable));
     returns_ = std::make_unique<PythonReturns>();
+    const auto errors = py::module_::import("stepleak._signal_errors");
+    held_errors_ = errors.attr("held_errors");
+    raise_held_ = errors.attr("raise_held");
   }
   PythonStep(const PythonStep&) = delete;
   PythonStep& operator=(const PythonStep&) = delete;
@@ -50,6 +54,8 @@ class PythonStep {
     const py::gil_scoped_acquire gil;
     returns_.reset();
     callable_ = {};
+    held_errors_ = {};
+    raise_held_ = {};
   }
 
   /// Lives no longer than this.
@@ -66,6 +72,8 @@ class PythonStep {
   void run(std::int64_t index) {
     const py::gil_scoped_acquire to_call;
     try {
+      // What a handler raised in our own code is the step's, as if the signal had come now.
+      if (PyList_GET_SIZE(held_errors_.ptr()) > 0) raise_held_();
       returns_->take((takes_index_ ? callable_(index) : callable_()).ptr());
     } catch (py::error_already_set& error) {
       if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
@@ -76,6 +84,8 @@ class PythonStep {
   bool takes_index_;
   py::object callable_;
   std::unique_ptr<PythonReturns> returns_;
+  py::object held_errors_;
+  py::object raise_held_;
 };
 
 // Where the interpreter keeps what is not the user's, and where the step's own package is installed.
@@ -119,7 +129,7 @@ std::vector<DeclaredBound> declared_bounds(const py::object& told) {
       declared.push_back({type, length, {.type = kind, .bound = bound, .file = file, .line = line, .text = text}});
     }
   } catch (py::error_already_set& error) {
-    error.discard_as_unraisable("looking at declared bounds");
+    discard(&error, "looking at declared bounds");
   }
   return declared;
 }
@@ -196,7 +206,7 @@ std::vector<std::string> PythonSurroundings::notes() const {
     return note.empty() ? std::vector<std::string>() : std::vector{note};
   } catch (py::error_already_set& error) {
     // A step that breaks Python itself costs its notes, and not its result.
-    error.discard_as_unraisable("looking at torch's default device");
+    discard(&error, "looking at torch's default device");
     return {};
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/probes/python/collector_functions.hpp"
+#include "harness/probes/python/program_errors.hpp"
 
 namespace py = pybind11;
 
@@ -165,7 +166,7 @@ void PythonCollector::collect_and_show(const SeeGarbage& see) {
   try {
     see(found.ptr());
   } catch (py::error_already_set& error) {
-    error.discard_as_unraisable("looking at garbage");
+    discard(&error, "looking at garbage");
   }
   PyList_SetSlice(gc().garbage.ptr(), before, PY_SSIZE_T_MAX, nullptr);
 }

@@ -18,7 +18,8 @@ from stepleak._folders import runtime_folders
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_held: list[Exception] = []
+held_errors: list[BaseException] = []
+"""None, or one."""
 
 
 def is_of_handler(error: Exception) -> bool:
@@ -33,6 +34,14 @@ def is_of_handler(error: Exception) -> bool:
     return not file.startswith("<") and not file.startswith(tuple(own))
 
 
+def keep(error: BaseException) -> bool:
+    """Whether it is the program's, as what is no Exception (Ctrl-C) always is; if so, it is kept for raise_held()."""
+    is_program_s = not isinstance(error, Exception) or is_of_handler(error)
+    if is_program_s and not held_errors:
+        held_errors.append(error)
+    return is_program_s
+
+
 def held(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Of a function whose errors are but noted: keeps what a handler raises in it for raise_held()."""
 
@@ -40,9 +49,8 @@ def held(function: Callable[_P, _T]) -> Callable[_P, _T]:
     def calling(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return function(*args, **kwargs)
-        except Exception as error:
-            if not _held and is_of_handler(error):
-                _held.append(error)
+        except BaseException as error:
+            keep(error)
             raise
 
     return calling
@@ -50,14 +58,14 @@ def held(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 def forget() -> None:
     """Of a run before."""
-    _held.clear()
+    held_errors.clear()
 
 
 def raise_held() -> None:
     """Hands it to the program, without our frames, which hold what was looked at."""
-    if not _held:
+    if not held_errors:
         return
-    error = _held.pop()
+    error = held_errors.pop()
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
