@@ -30,7 +30,7 @@ struct Options {
   std::int64_t minimum_steps = 0;     ///< no verdict before these; 0: the effort's minimum
   std::int64_t period = 0;            ///< the step repeats after so many calls (accumulation, evaluation); 0: found
   double budget_seconds = 0;          ///< the most time to run, in all passes; 0: unlimited
-  std::uint64_t seed = 0;             ///< of torch, Python and NumPy
+  std::uint64_t seed = 0;             ///< of torch, Python and NumPy; a watch leaves all generators alone
   bool seeds = true;                  ///< false: all generators stay as the user left them
   int threads = 0;                    ///< torch's intra-op threads; 0: as they are
   double peer_timeout_seconds = 300;  ///< of several ranks: how long one waits for another

@@ -116,7 +116,9 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, Loo
   own_ = std::make_unique<Parts>(device_of(options.device), options.threads, owner);
   auto& own = *own_;
   const bool is_on_gpu = own.device.type == DeviceType::cuda;
-  if (options.seeds) {
+  // A loop that is not ours draws what it would draw without us.
+  const bool seeds = options.seeds && owner == LoopOwner::stepleak;
+  if (seeds) {
     apply_torch_conditions({.seed = options.seed, .with_gpus = is_on_gpu});
   }
   // A Python step's frames are Python's; to unwind C++ below them as well costs twenty times as much.
@@ -148,7 +150,7 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, Loo
   if (is_on_gpu) own.session.conditions.merge(cuda_conditions(own.device));
   own.session.conditions.insert(surroundings.conditions.begin(), surroundings.conditions.end());
   own.session.conditions["malloc"] = own.host.heap().allocator();
-  own.session.conditions["seed"] = options.seeds ? std::to_string(options.seed) : "the user's";
+  own.session.conditions["seed"] = seeds ? std::to_string(options.seed) : "the user's";
   own.session.conditions["effort"] = options.effort;
 }
 

@@ -60,7 +60,6 @@ stepleak::Options options_of(const py::dict& given) {
   read("period", options.period);
   read("budget", options.budget_seconds);
   read("seed", options.seed);
-  read("seeds", options.seeds);
   read("min_steps", options.minimum_steps);
   read("threads", options.threads);
   read("with_cuda_objects", options.with_cuda_objects);

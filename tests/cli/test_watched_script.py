@@ -683,6 +683,40 @@ def test_one_optimizer_after_the_other_ends_steps_of_the_same_loop(folder: Comma
     assert "each ended by Adam.step (phases.py:9) or SGD.step (phases.py:9)" in result["conditions"]["steps found by"]
 
 
+FOR_EACH_PARAMETER = """
+import random
+import torch
+from torch import nn
+
+class Compared(torch.optim.SGD):
+    def __eq__(self, other):
+        return isinstance(other, Compared)
+
+net = nn.Sequential(*(nn.Linear(4, 4) for _ in range(8)))
+optimizers = {}
+for _ in range(100):
+    chosen = random.sample(list(net), 3)
+    used = [parameter for layer in chosen for parameter in layer.parameters()]
+    for parameter in used:
+        if parameter not in optimizers:
+            optimizers[parameter] = Compared([parameter], lr=0.1)
+    nn.Sequential(*chosen)(torch.randn(2, 4)).square().mean().backward()
+    for parameter in used:
+        optimizers[parameter].step()
+        parameter.grad = None
+"""
+
+
+def test_optimizers_of_each_parameter_end_a_step_together(folder: CommandLine) -> None:
+    folder.write("each.py", FOR_EACH_PARAMETER)
+    watched = folder("watch", "--json", "out.json", "each.py")
+    result = folder.results("out.json")["each.py"]
+    assert result["verdict"] == "clean", watched.text
+    assert 64 <= result["steps"] <= 100
+    folder.write("each.py", FOR_EACH_PARAMETER.replace("range(100)", "range(60)"))
+    assert "let it run 64" in folder("watch", "each.py").text
+
+
 BUFFERS = """
 import random
 import torch

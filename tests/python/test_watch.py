@@ -8,12 +8,14 @@ import copy
 import gc
 import inspect
 import json
+import random
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import stepleak
 import torch
@@ -56,6 +58,23 @@ def test_finds_the_leak_of_a_loop_its_line_and_its_holder(loop: Loop) -> None:
     assert finding["where"][0]["file"].endswith("test_watch.py")
     assert "losses_of_this_loop" in finding["holder"]
     assert w.result.report.startswith("my loop leaks ")
+
+
+def test_random_numbers_stay_the_loops_unless_a_seed_is_given() -> None:
+    def drawn(**options: Any) -> list[float]:
+        torch.manual_seed(5)
+        random.seed(6)
+        np.random.seed(7)  # the generator that programs share
+        with stepleak.watch(on_leak=lambda _: None, **options) as w:
+            w.step()
+            return [torch.rand(()).item(), random.random(), np.random.rand()]
+
+    torch.manual_seed(5)
+    random.seed(6)
+    np.random.seed(7)
+    plain = [torch.rand(()).item(), random.random(), np.random.rand()]
+    assert drawn() == plain
+    assert drawn(seed=3) == drawn(seed=3) != plain
 
 
 def test_a_copy_of_what_holds_a_watch_does_not_end_it(loop: Loop) -> None:

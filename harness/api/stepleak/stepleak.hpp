@@ -38,7 +38,7 @@ struct Options {
   std::int64_t minimum_steps = 0;   ///< no verdict before these; 0: the effort's minimum
   std::int64_t period = 0;          ///< the step repeats after so many calls (accumulation, evaluation); 0: found
   double budget_seconds = 0;        ///< the most time to run, in all passes; 0: unlimited
-  std::uint64_t seed = 0;           ///< of torch
+  std::uint64_t seed = 0;           ///< of torch; a Watch leaves all generators alone
   int threads = 0;                  ///< torch's intra-op threads; 0: as they are
   bool with_cuda_objects = false;   ///< count and name raw CUDA memory, streams, events ...; a torch.profiler that
                                     ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)

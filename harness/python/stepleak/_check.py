@@ -106,24 +106,26 @@ def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpac
 
     target = name or str(getattr(step, "__qualname__", type(step).__name__))
     wants_index = _load.takes_index(step, target)
-    checked = _begun(_options.checked("check", target, options))
+    checked = _options.checked("check", target, options)
+    _begin_seeded(checked)
     with _one_judge():
         *found, unwritten = _core.check(step, wants_index, checked.core)
     result, is_interrupted = _result(checked.ignored, *found)
     _on_leak.say_unwritten(unwritten)
-    _signal_errors.raise_held()
+    try:
+        _signal_errors.raise_held()
+    except KeyboardInterrupt:
+        is_interrupted = True
     if is_interrupted:
         raise Interrupted(result)
     return result
 
 
-def _begun(options: _options.Checked) -> _options.Checked:
-    """The same, once the generators are seeded."""
+def _begin_seeded(options: _options.Checked) -> None:
     from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
     if not _core.attachments()["is_observing"]:  # else it is refused, and the run that is on keeps its own
         _load.seed_everything(options.seed)
-    return options
 
 
 @contextlib.contextmanager
@@ -182,9 +184,9 @@ class Watch:
     def step(self) -> bool:
         """The end of a step. False once a verdict stands or the budget is used up; later calls do nothing."""
         goes_on = self._result is None and self._core.step()
-        _signal_errors.raise_held()
         if self._result is None and not goes_on:
             self._finish()
+        _signal_errors.raise_held()
         return self._result is None
 
     def mark(self, what: Literal["epoch", "evaluation"]) -> None:
@@ -297,6 +299,8 @@ class Watch:
             if self._on_leak == "raise":
                 self._on_leak = "warn"  # the loop's own error is on its way
         self._finish()  # detaches
+        if error is None:
+            _signal_errors.raise_held()
 
 
 @_options.with_options
@@ -335,7 +339,9 @@ def watch(
 
     from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
-    checked = _begun(_options.checked("watch", name, options))
+    checked = _options.checked("watch", name, options)
+    if "seed" in options:
+        _begin_seeded(checked)
     with _one_judge():
         made = Watch(_core.Watch(checked.core), loader, on_leak, code, ignored=checked.ignored)
     return made if loader is None else _epochs.keep(made)  # type: ignore[no-any-return]

@@ -84,8 +84,8 @@ class Graph:
         return found | {"chain": chain}
 
     def add_place(self, search: Search) -> dict[str, Any]:
-        """Adds a path to what lies in the only place for it, as a gradient does of a leaf: a container of one. Returns it
-        as a `stepleak::HeldPath`."""
+        """Adds a path to what lies in the only place for it, as a leaf's gradient does: the leaf is a container of one.
+        Returns it as a `stepleak::HeldPath`."""
         found = self.add(search, is_whole=True)
         container = self._node(search.objects[-2])
         self.nodes[container]["length"] = 1

@@ -44,10 +44,12 @@ class ScriptEvents:
         """Whether the script has made one."""
         self._on_event = on_event
         self._on_mark = on_mark
-        self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
+        """Of each optimizer, by its `id`: a class of the user's need not be hashable."""
         self._calls_in_line: dict[tuple[str, int], list[_Way]] = {}
         """By file and line where optimizers are made, each way to a call there."""
         self._calls = threading.local()
+        self._updates = threading.local()
         self._call_hooks: list[Any] = []
         self._undo_reading: list[Callable[[], None]] = []
         self._undo: list[Callable[[], None]] = []
@@ -120,10 +122,15 @@ class ScriptEvents:
             patch(optimizer)
             self.has_optimizer = True
             # Called again where a state is loaded; it keeps the name that it was made with.
-            if self._undo and optimizer not in self._names:
-                self._names[optimizer] = f"{type(optimizer).__name__}.step ({self._place()})"
+            if self._undo and self._name_of(optimizer) is None:
+                name = f"{type(optimizer).__name__}.step ({self._place()})"
+                self._names[id(optimizer)] = weakref.ref(optimizer), name
 
         return _patch_step_function
+
+    def _name_of(self, optimizer: Any) -> str | None:
+        made, name = self._names.get(id(optimizer), (None, None))
+        return name if made is not None and made() is optimizer else None
 
     def _place(self) -> str:
         """Where the user made an optimizer: "train.py:41", or "train.py:41, call 2" of the second one in that line, or
@@ -143,7 +150,21 @@ class ScriptEvents:
         # Who optimises needs no calls to be found by: those hooks cost something at each submodule. Who has only made
         # an optimizer may do no more than ask the model.
         self.drop_calls()
-        self._tell(Source.OPTIMIZER, self._names.get(optimizer) or f"{type(optimizer).__name__}.step")
+        name = self._name_of(optimizer) or f"{type(optimizer).__name__}.step"
+        if not self._is_of_same_update(optimizer, name):
+            self._tell(Source.OPTIMIZER, name)
+
+    def _is_of_same_update(self, optimizer: Any, name: str) -> bool:
+        """Whether one for each parameter, all made at one place, steps one after the other with what one call of
+        `backward()` came to: another one has stepped, and no autograd node was made since."""
+        import torch
+
+        update = name, torch.autograd._get_sequence_nr()
+        stepped: set[int] = getattr(self._updates, "stepped", set())
+        is_same = update == getattr(self._updates, "last", None) and id(optimizer) not in stepped
+        self._updates.last = update
+        self._updates.stepped = {*stepped, id(optimizer)} if is_same else {id(optimizer)}
+        return is_same
 
     def _before_call(self, _module: Any, _args: Any) -> None:
         if not _is_compiling():

@@ -262,9 +262,7 @@ class ScriptWatch:
 
     def _step(self) -> bool:
         self._steps += 1
-        goes_on = bool(self._guarded(self._core.step))
-        _signal_errors.raise_held()
-        return goes_on
+        return bool(self._guarded(self._core.step))
 
     def _rest(self, verdict: str | None) -> None:
         """After a verdict: takes away the hooks that nothing needs any more."""
@@ -283,7 +281,7 @@ class ScriptWatch:
     def _guarded(self, action: Callable[[], Any]) -> Any:
         # What goes wrong in watching is none of the script's business.
         try:
-            return action()
+            done = action()
         except Exception as error:
             if _signal_errors.is_of_handler(error):
                 if self._core is not None:  # else it may begin at a later step
@@ -291,6 +289,8 @@ class ScriptWatch:
                 raise
             self.drop(f"stepleak itself failed: {error}")
             return None
+        _signal_errors.raise_held()
+        return done
 
     def _begin(self) -> Any:
         torch = _torch.require()
@@ -303,7 +303,7 @@ class ScriptWatch:
             is_on_gpu = torch.cuda.is_initialized()
             options["device"] = f"cuda:{torch.cuda.current_device()}" if is_on_gpu else "cpu"
         recorder = self._request.recorder.descriptor
-        return _core.Watch({**options, "seeds": False}, memory_file=-1 if recorder is None else recorder)
+        return _core.Watch(options, memory_file=-1 if recorder is None else recorder)
 
     def _how(self) -> str:
         if self._again_since > 0:
