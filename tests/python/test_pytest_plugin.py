@@ -303,6 +303,37 @@ def test_what_pytest_keeps_of_logging_is_no_leak_and_what_a_handler_keeps_is_one
     result.stdout.fnmatch_lines(["*LeakError: test_kept leaks*", "*.kept (list, len*"])
 
 
+def test_what_pytest_keeps_of_output_is_no_leak_and_what_a_step_keeps_of_it_is_one(pytester: pytest.Pytester) -> None:
+    result = session(
+        pytester,
+        """
+        import pytest, torch
+        kept = []
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_said():
+            print("x" * 1000, torch.ones(3))
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_not_read(capsys):
+            print("x" * 1000, torch.ones(3))
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_read_in_each_step(capsys):
+            print("loss", torch.ones(1).item())
+            assert capsys.readouterr().out == "loss 1.0\\n"
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_kept(capsys):
+            print("x" * 5000, torch.ones(3))
+            kept.append(capsys.readouterr())
+        """,
+        "--capture=sys",
+    )
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*LeakError: test_kept leaks*"])
+
+
 def test_a_gpu_is_judged_by_one_process_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(_pytest_gpu, "_gpu_of", lambda device: "" if device == "cpu" else f"GPU-{device}")

@@ -246,6 +246,37 @@ PATCHES = """
 """
 
 
+def test_subtests_are_not_reported_anew_in_every_step(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("_pytest.subtests")
+    result = session(
+        pytester,
+        """
+        import pytest, torch
+        kept = []
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_of_three(subtests):
+            for i in range(3):
+                with subtests.test(i=i):
+                    torch.ones(2)
+                    if i == 1:
+                        pytest.skip("not this one")
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_that_fails(subtests):
+            with subtests.test("wrong"):
+                assert torch.ones(1).item() == 2
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_that_keeps(subtests):
+            with subtests.test():
+                kept.append(torch.ones(2))
+        """,
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*assert 1.0 == 2*", "*LeakError: test_that_keeps leaks*"])
+
+
 def test_what_a_step_patches_is_undone_after_it(pytester: pytest.Pytester) -> None:
     result = session(pytester, PATCHES)
     result.stdout.fnmatch_lines_random(["*::test_patches PASSED*", "*::test_patches_and_leaks LEAK*"])

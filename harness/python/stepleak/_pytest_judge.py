@@ -14,6 +14,7 @@ import pytest
 from stepleak import _options, _pytest_gpu, _pytest_known
 from stepleak._load import UsageError, is_of_another_run
 from stepleak._pytest_logs import StepLogs
+from stepleak._pytest_output import StepOutput
 
 PROPERTY = "stepleak"
 """Of a test's report: what was said of it."""
@@ -65,11 +66,12 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
 
 
 def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
-    logs = StepLogs()
+    logs, output = StepLogs(), StepOutput()
 
     def test() -> Any:
         __tracebackhide__ = True
         logs.forget()
+        output.forget()
         try:
             return step()
         # pytest's own outcomes (skip, fail) are no Exceptions.

@@ -60,6 +60,8 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
     # A holder's text begins with these names.
     function, fixtures = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
     function = _set_up_anew(item.instance, function)
+    if "subtests" in fixtures:
+        fixtures["subtests"] = _Subtests()
     patches = [StepPatches(fixture) for fixture in fixtures.values() if isinstance(fixture, pytest.MonkeyPatch)]
     if not patches:
         return lambda: function(**fixtures)
@@ -124,6 +126,16 @@ def _case_step(item: pytest.Function) -> Callable[[], None]:
             raise errors[0].value
 
     return step
+
+
+class _Subtests:
+    """In the place of pytest's fixture, which would report anew in every step: what one raises fails the step."""
+
+    @contextlib.contextmanager
+    def test(self, msg: str | None = None, **kwargs: Any) -> Iterator[None]:
+        __tracebackhide__ = True
+        with contextlib.suppress(pytest.skip.Exception, pytest.xfail.Exception):
+            yield
 
 
 class _CaseResult:
