@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import signal
 import subprocess
 import sys
@@ -120,6 +121,44 @@ def test_an_exception_that_refuses_to_tell_is_shown_as_without_us_and_named(kind
     failure = folder.results("out.json")["refusing.py"]["failure"]
     assert kind in failure["what"]
     assert ("a message" in failure["what"]) is (kind == "ValueError")
+
+
+HOOKED = """
+import sys, traceback, torch
+
+def hook(kind, error, trace):
+    print("hooked", kind.__name__)
+    END
+
+sys.excepthook = hook
+weights = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([weights], lr=0.1)
+for _ in range(20):
+    (weights * 2).sum().backward()
+    optimizer.step()
+raise ValueError("a message")
+"""
+
+
+@pytest.mark.parametrize("end", ["traceback.print_last()", "raise OSError('no mail')", "sys.exit(5)"])
+def test_a_hook_of_the_scripts_shows_its_exception_once(end: str, folder: CommandLine) -> None:
+    folder.write("hooked.py", HOOKED.replace("END", end))
+    native = natively(folder, "hooked.py")
+    watched = folder("watch", "hooked.py")
+    assert watched.code == native.returncode
+    assert watched.out == native.stdout
+    assert watched.err.startswith(native.stderr)
+    assert "_script_run" not in watched.err
+
+
+def test_a_compiled_script_runs_as_well(folder: CommandLine) -> None:
+    source = folder.write("compiled.py", REFUSING.replace("KIND", "SystemExit"))
+    py_compile.compile(str(source), cfile=str(source.with_suffix(".pyc")), doraise=True)
+    source.unlink()
+    native = natively(folder, "compiled.pyc")
+    watched = folder("watch", "compiled.pyc")
+    assert watched.code == native.returncode == 1
+    assert watched.err.startswith(native.stderr)
 
 
 @pytest.mark.parametrize(("end", "code"), [("7", 7), ("SIGKILL", -9), ("SIGTERM", -15), ("_exit", 9), ("", 0)])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stepleak import _epochs, _known, _load, _on_leak, _options, _signal_errors, _torch
 from stepleak._frames import Call
 from stepleak._load import UsageError
+from stepleak._objects import type_name
 from stepleak._on_leak import OnLeak
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ class Watch:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None and self._result is None:
-            self._core.fail(f"the loop raised {type(error).__name__}")
+            self._core.fail(f"the loop raised {type_name(error)}")
             if self._on_leak == "raise":
                 self._on_leak = "warn"  # the loop's own error is on its way
         self._finish()  # detaches

@@ -73,16 +73,21 @@ def _run_file(command: list[str]) -> None:
         return
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    loader: type = importlib.machinery.SourcelessFileLoader
+    with io.open_code(path) as source:
+        code = pkgutil.read_code(source)  # type: ignore[attr-defined]  # of a .pyc, as runpy reads it
+        if code is None:
+            source.seek(0)
+            code = compile(source.read(), path, "exec", dont_inherit=True)
+            loader = importlib.machinery.SourceFileLoader
     main = _fresh_main()
     vars(main).update(
         __file__=path,
         __cached__=None,
-        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+        __loader__=loader("__main__", path),
         __builtins__=sys.modules["builtins"],
         __annotations__={},
     )
-    with io.open_code(path) as source:
-        code = compile(source.read(), path, "exec", dont_inherit=True)
     exec(code, vars(main))
 
 
@@ -111,8 +116,23 @@ def _failure_of(error: BaseException) -> str:
 def _show(error: BaseException) -> None:
     """As Python shows it, without our frames; nothing is left for Python to show."""
     _drop_our_frames(error, set())
-    sys.excepthook(type(error), error, error.__traceback__)
-    sys.excepthook = lambda *_: None
+    hook, sys.excepthook = sys.excepthook, lambda *_: None
+    # What a hook may ask for, as `traceback.print_last()` does.
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+    try:
+        hook(type(error), error, error.__traceback__)
+    except SystemExit:
+        raise
+    except BaseException as raised:
+        if raised.__context__ is error:
+            raised.__context__ = None  # Python calls a hook when nothing is being handled
+        _drop_our_frames(raised, set())
+        print("Error in sys.excepthook:", file=sys.stderr)
+        sys.__excepthook__(type(raised), raised, raised.__traceback__)
+        print("\nOriginal exception was:", file=sys.stderr)
+        sys.__excepthook__(type(error), error, error.__traceback__)
 
 
 def _drop_our_frames(error: BaseException | None, seen: set[int]) -> None:
