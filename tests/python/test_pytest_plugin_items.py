@@ -211,6 +211,37 @@ def test_what_is_expected_to_fail_is_what_pytest_calls_so(pytester: pytest.Pytes
     assert 'failures="1" skipped="1"' in (pytester.path / "out.xml").read_text()
 
 
+def test_subtests_are_not_reported_anew_in_every_step(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("_pytest.subtests")
+    result = session(
+        pytester,
+        """
+        import pytest, torch
+        kept = []
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_of_three(subtests):
+            for i in range(3):
+                with subtests.test(i=i):
+                    torch.ones(2)
+                    if i == 1:
+                        pytest.skip("not this one")
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_that_fails(subtests):
+            with subtests.test("wrong"):
+                assert torch.ones(1).item() == 2
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_that_keeps(subtests):
+            with subtests.test():
+                kept.append(torch.ones(2))
+        """,
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*assert 1.0 == 2*", "*LeakError: test_that_keeps leaks*"])
+
+
 PATCHES = """
     import asyncio, os
     import pytest, torch
@@ -244,37 +275,6 @@ PATCHES = """
     def test_is_left_as_it_was():
         assert SETTINGS == {"lr": 1.0} and "STEPLEAK_TEST_DEBUG" not in os.environ and os.getcwd() != "/"
 """
-
-
-def test_subtests_are_not_reported_anew_in_every_step(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("_pytest.subtests")
-    result = session(
-        pytester,
-        """
-        import pytest, torch
-        kept = []
-
-        @pytest.mark.no_leak(effort="quick")
-        def test_of_three(subtests):
-            for i in range(3):
-                with subtests.test(i=i):
-                    torch.ones(2)
-                    if i == 1:
-                        pytest.skip("not this one")
-
-        @pytest.mark.no_leak(effort="quick")
-        def test_that_fails(subtests):
-            with subtests.test("wrong"):
-                assert torch.ones(1).item() == 2
-
-        @pytest.mark.no_leak(effort="quick")
-        def test_that_keeps(subtests):
-            with subtests.test():
-                kept.append(torch.ones(2))
-        """,
-    )
-    result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*assert 1.0 == 2*", "*LeakError: test_that_keeps leaks*"])
 
 
 def test_what_a_step_patches_is_undone_after_it(pytester: pytest.Pytester) -> None:

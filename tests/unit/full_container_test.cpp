@@ -153,6 +153,17 @@ TEST(FullContainerTest, IsALeakWhereTheMachineIsFullBefore) {
   EXPECT_EQ(run_on(0).verdict, Verdict::inconclusive);
 }
 
+// Half a KiB with its block, which the first holder has.
+void keep_tensor(TraceBuilder& builder, std::int64_t step) {
+  Survivor kept{.type = SurvivorType::tensor, .birth_step = step};
+  kept.storage = static_cast<std::uint64_t>(step);
+  kept.bytes = kept.storage_bytes = 512;
+  kept.holder = 0;
+  builder.with_survivor(kept);
+  kept.type = SurvivorType::block;
+  builder.with_survivor(kept);
+}
+
 // However many entries a step has, the bound is one of entries.
 TEST(FullContainerTest, HoldsAsManyEntriesAsItsBoundWhereItIsFull) {
   for (const std::int64_t entries : {1, 4}) {
@@ -164,15 +175,7 @@ TEST(FullContainerTest, HoldsAsManyEntriesAsItsBoundWhereItIsFull) {
                       .container = 0,
                       .structure = {.type = StructureType::bounded, .bound = 100'000},
                       .gained_entries = 18 * entries});
-    for (std::int64_t step = 257; step <= 274; ++step) {
-      Survivor kept{.type = SurvivorType::tensor, .birth_step = step};
-      kept.storage = static_cast<std::uint64_t>(step);
-      kept.bytes = kept.storage_bytes = 512;
-      kept.holder = 0;
-      builder.with_survivor(kept);
-      kept.type = SurvivorType::block;
-      builder.with_survivor(kept);
-    }
+    for (std::int64_t step = 257; step <= 274; ++step) keep_tensor(builder, step);
     const auto outcome = Analysed(builder.recorded(18).build()).outcome(GrowthDetector());
     EXPECT_EQ(outcome.type, RecordOutcome::Type::bounded);
     EXPECT_NEAR(outcome.bytes_when_full, 512.0 * 100'000, 512.0 * 1'000) << entries;
@@ -260,15 +263,7 @@ TEST(FullContainerTest, IsRefutedWhereThereIsOnePlaceOnly) {
         .with_object({.type = "Parameter", .length = places})
         .with_holder({.held = 0, .container = 0, .structure = {.type = StructureType::bounded, .bound = places}})
         .recorded(18);
-    for (std::int64_t step = 257; step <= 262; ++step) {
-      Survivor kept{.type = SurvivorType::tensor, .birth_step = step};
-      kept.storage = static_cast<std::uint64_t>(step);
-      kept.bytes = kept.storage_bytes = 512;
-      kept.holder = 0;
-      builder.with_survivor(kept);
-      kept.type = SurvivorType::block;
-      builder.with_survivor(kept);
-    }
+    for (std::int64_t step = 257; step <= 262; ++step) keep_tensor(builder, step);
     return Analysed(builder.build()).outcome(GrowthDetector()).type;
   };
   EXPECT_EQ(outcome_of_places(1, false), RecordOutcome::Type::contradicted);

@@ -481,12 +481,13 @@ class Found:
         """Of those that are gradients of leaves which are older than the pass: each took the place of what its leaf had
         before, or of none, and there are never more of them than leaves. C++ keeps them, where no way is seen.
         """
+        missing = set(addresses) - self._holder_of.keys()
         searches = 0
-        for leaf in tensors.values():
+        for leaf in tensors.values() if missing else ():
             if id(leaf) in self._births.all or (gradient := _tensors.gradient_of(leaf)) is None:
                 continue
             address = _tensors.address_of(gradient)
-            if address not in addresses or address in self._holder_of or _tensors.graph_of(gradient) is not None:
+            if address not in missing or _tensors.graph_of(gradient) is not None:
                 continue
             if searches < _MOST_SEARCHES and (search := paths.to(leaf)).end is End.FOUND:
                 searches += 1

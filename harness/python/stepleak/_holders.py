@@ -224,7 +224,7 @@ class HolderSearch:
         held = {a for a in wanted if (_tensors.is_held(tensors, a) if a in tensors else not was_seen)}
         with contextlib.suppress(OutOfTimeError):
             found.add_tensors(paths, tensors, [address for address in wanted if address in tensors])
-            found.add_gradients(paths, tensors, set(wanted))
+            found.add_gradients(paths, tensors, wanted)
             found.add_handed_on(paths, tensors, wanted[:1], [address for address in handed_on if address in tensors])
             found.add_grown(paths, grown, weights, all_grown - frozenset(map(id, grown)))
             found.add_buffers(paths, buffers)

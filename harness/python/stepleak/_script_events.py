@@ -160,10 +160,10 @@ class ScriptEvents:
         import torch
 
         update = name, torch.autograd._get_sequence_nr()
-        stepped: set[int] = getattr(self._updates, "stepped", set())
-        is_same = update == getattr(self._updates, "last", None) and id(optimizer) not in stepped
-        self._updates.last = update
-        self._updates.stepped = {*stepped, id(optimizer)} if is_same else {id(optimizer)}
+        is_same = update == getattr(self._updates, "last", None) and id(optimizer) not in self._updates.stepped
+        if not is_same:
+            self._updates.last, self._updates.stepped = update, set()
+        self._updates.stepped.add(id(optimizer))
         return is_same
 
     def _before_call(self, _module: Any, _args: Any) -> None:
