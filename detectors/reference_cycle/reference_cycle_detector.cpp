@@ -23,8 +23,9 @@ std::vector<Finding> uncollected(const Evidence& evidence) {
     Finding finding{.kind = Kind::reference_cycle, .device = device};
     finding.bytes_per_step = trend.per_step;
     finding.since_step = trend.since_step;
-    finding.what = fmt::format("{} of tensors die in reference cycles every step, and the collector is switched off",
-                               format_bytes(trend.per_step));
+    finding.what = fmt::format(
+        "{} of tensors die in reference cycles every step, and the collector is kept from them (off, or gc.freeze)",
+        format_bytes(trend.per_step));
     finding.accounts_for = {{Counter::live_bytes, device, Moment::before_collection}};
     add_suspects(evidence.recording,
                  survivors_where(evidence.recording, [](const Survivor& s) { return s.is_collected; }), finding);

@@ -6,8 +6,8 @@
 
 namespace stepleak {
 
-/// Memory that only a collection would free while the user's code turned the collector off, or that nothing
-/// can free: survivors whose own graph leads back to them, or to which no root of the program leads.
+/// Memory that only a collection would free while the user's code keeps it from the collector, or that nothing can
+/// free: survivors whose own graph leads back to them, or to which no root of the program leads.
 /// The rule with its thresholds and known errors: reference_cycle_detector.md.
 class ReferenceCycleDetector final : public Detector {
  public:

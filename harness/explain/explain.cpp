@@ -156,7 +156,7 @@ std::string fix_of_cycle(const Finding& finding, const Recording& recording) {
       return "set .grad to None in each step, or use torch.autograd.grad: a gradient with a graph leads back to its "
              "leaf";
   }
-  return finding.where.empty() ? "break the cycle with a weak reference, or switch the collector on again"
+  return finding.where.empty() ? "break the cycle with a weak reference, or let the collector have it"
                                : "break the cycle: hold one side weakly, or do not store an output on what made it";
 }
 

@@ -25,7 +25,7 @@ class Collector {
   /// At the end of a run, and of one that failed: what is frozen is what was before the first freeze(). May be called
   /// twice.
   virtual void restore() noexcept = 0;
-  /// False where the user's code has turned the collector off, and does not call it by itself now and then.
+  /// False where the user's code keeps garbage from it: off and not called now and then, or by gc.freeze() in steps.
   [[nodiscard]] virtual bool is_enabled() const = 0;
 };
 

@@ -77,7 +77,7 @@ class Trace {
   /// none has any, an empty one where there is none. Where a script's end cut it short, and no holder was found any
   /// more, since its variables had gone: the newest one before it that has some.
   [[nodiscard]] const Recording& recording() const;
-  /// False where the user's code has turned Python's collector off, and has not called it by itself so far.
+  /// False where the user's code keeps garbage from Python's collector: off and never called, or by gc.freeze().
   [[nodiscard]] bool is_collector_enabled() const;
 
  private:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -93,6 +94,34 @@ def test_garbage_is_a_note_where_the_collector_is_on() -> None:
 def test_garbage_is_a_note_where_the_users_code_collects_now_and_then(steps: int) -> None:
     gc.disable()
     result = stepleak.check(collecting_every(steps), device="cpu")
+    assert result.is_clean, result.report
+    assert "is freed by Python's cycle collector only" in result.report
+
+
+def freeze_with_garbage() -> None:
+    gc.freeze()
+    make_garbage()
+
+
+def freeze_without_garbage() -> None:
+    gc.collect()
+    gc.freeze()
+    make_garbage()
+
+
+def freezing_at_first(steps: int) -> Callable[[], None]:
+    counter = itertools.count()
+    return lambda: freeze_with_garbage() if next(counter) < steps else make_garbage()
+
+
+def test_garbage_that_each_step_sets_apart_is_a_leak() -> None:
+    result = stepleak.check(freeze_with_garbage, device="cpu")
+    assert [finding["kind"] for finding in result.findings] == ["reference_cycle"], result.report
+
+
+@pytest.mark.parametrize("step", [freeze_without_garbage, freezing_at_first(4)])
+def test_garbage_is_a_note_where_it_is_not_set_apart(step: Callable[[], None]) -> None:
+    result = stepleak.check(step, device="cpu")
     assert result.is_clean, result.report
     assert "is freed by Python's cycle collector only" in result.report
 

@@ -104,7 +104,7 @@ void PythonCollector::freeze() {
   if (undo_ == Undo::restore && !frozen_before_) frozen_before_.emplace();
   collect_now();
   if (is_frozen_) set_apart_ += tracked_objects();
-  gc().freeze();
+  freeze_all();
   // What came while nothing was set apart is the harness's own.
   if (!is_frozen_) base_ += all_objects() - thawed_;
   is_frozen_ = is_ours_in_force = true;
@@ -122,9 +122,12 @@ bool PythonCollector::collect(bool is_settled) {
   note_collections_of_user();
   has_collected_ = is_settled || is_due(start);
   if (!has_collected_) return false;
-  if (see_garbage_ && !is_on()) collect_and_show(std::exchange(see_garbage_, {}));
+  freezes_of_user_.before_collection();
+  if (see_garbage_ && !is_enabled()) collect_and_show(std::exchange(see_garbage_, {}));
   const bool has_freed = collect_now();
-  objects_ = count_objects();
+  const auto objects = gc().objects();
+  objects_ = count_objects(PyList_GET_SIZE(objects.ptr()));
+  freezes_of_user_.after_collection(objects.ptr());
   are_deaths_new_ = std::exchange(are_deaths_counted_, false);
   collected_at_ = Clock::now();
   // On a busy machine one may wait for a core, which two in turn hardly ever do.
@@ -132,7 +135,7 @@ bool PythonCollector::collect(bool is_settled) {
   collection_time_ = std::min(taken, std::exchange(newest_time_, taken));
   if (is_frozen_ && is_warming_up(++collections_) && tracked_objects() >= kMany) {
     set_apart_ += tracked_objects();
-    gc().freeze();
+    freeze_all();
   }
   if (is_settled && is_frozen_ && objects_ > objects_at_count_) {
     count_deaths();
@@ -141,8 +144,13 @@ bool PythonCollector::collect(bool is_settled) {
   return has_freed;
 }
 
+void PythonCollector::freeze_all() {
+  gc().freeze();
+  freezes_of_user_.begin_anew();
+}
+
 void PythonCollector::count_deaths() {
-  objects_at_count_ = count_objects();
+  objects_at_count_ = count_objects(tracked_objects());
   frozen_deaths_ = objects_at_count_ - (all_objects() - base_);
   are_deaths_counted_ = true;
 }
@@ -180,7 +188,7 @@ void PythonCollector::note_collections_of_user() {
 void PythonCollector::unfreeze() {
   if (!is_frozen_) return;
   const py::gil_scoped_acquire gil;
-  set_apart_ = count_objects();
+  set_apart_ = count_objects(tracked_objects());
   thawed_ = all_objects();
   gc().unfreeze();
   is_frozen_ = is_ours_in_force = false;
@@ -211,7 +219,7 @@ void PythonCollector::stop_freezing() {
   counted_from_ = tracked_objects();
 }
 
-bool PythonCollector::is_enabled() const { return is_on() || collects_itself_; }
+bool PythonCollector::is_enabled() const { return (is_on() || collects_itself_) && !freezes_of_user_.keep_garbage(); }
 
 bool PythonCollector::is_on() const {
   const py::gil_scoped_acquire gil;
@@ -220,9 +228,9 @@ bool PythonCollector::is_on() const {
   return gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>() > 0;
 }
 
-std::int64_t PythonCollector::count_objects() const {
-  if (counted_from_) return set_apart_ + tracked_objects() - *counted_from_;
-  return set_apart_ + (is_frozen_ ? tracked_objects() : 0);
+std::int64_t PythonCollector::count_objects(std::int64_t tracked) const {
+  if (counted_from_) return set_apart_ + tracked - *counted_from_;
+  return set_apart_ + (is_frozen_ ? tracked : 0);
 }
 
 }  // namespace stepleak

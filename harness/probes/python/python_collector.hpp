@@ -10,6 +10,7 @@
 
 #include "harness/probes/collector.hpp"
 #include "harness/probes/python/frozen_objects.hpp"
+#include "harness/probes/python/user_freezes.hpp"
 
 namespace stepleak {
 
@@ -30,8 +31,8 @@ class PythonCollector final : public Collector {
   enum class Pace : std::uint8_t {
     every_boundary,
     /// Where collections take long, at so few that they cost a 400th of the time, and where the run is judged: a loop
-    /// of the user's is not to wait for them. At every one while the user's code has the collector off, since then
-    /// nothing else collects.
+    /// of the user's is not to wait for them. At every one where is_enabled() is false, since then nothing else
+    /// collects.
     sampled,
   };
 
@@ -54,7 +55,7 @@ class PythonCollector final : public Collector {
   /// Gets the list of what a collection found unreachable, as a `PyObject*`, before that is freed. Keeps none of it.
   using SeeGarbage = std::function<void(void* garbage)>;
 
-  /// Hands what the next collect() finds to `see`, where the user's code has the collector off: else it is no leak.
+  /// Hands what the next collect() finds to `see`, where nothing else would free it: else it is no leak.
   /// Nothing is told where that is null. What `see` throws costs what it sees, and nothing else.
   void show_next_garbage(SeeGarbage see) { see_garbage_ = std::move(see); }
 
@@ -78,10 +79,11 @@ class PythonCollector final : public Collector {
   static constexpr std::int64_t kNotSeen = -1;
 
   bool collect_now();
+  void freeze_all();
   void count_deaths();
   void collect_and_show(const SeeGarbage& see);
   void note_collections_of_user();
-  [[nodiscard]] std::int64_t count_objects() const;  // with the GIL
+  [[nodiscard]] std::int64_t count_objects(std::int64_t tracked) const;
   [[nodiscard]] bool is_on() const;
   [[nodiscard]] bool is_due(Clock::time_point now) const;
 
@@ -89,6 +91,7 @@ class PythonCollector final : public Collector {
   const Pace pace_;
   std::optional<FrozenObjects> frozen_before_;  ///< by the user's code; none where that is left as it comes
   bool is_frozen_ = false;                      ///< we have, and not unfrozen since
+  UserFreezes freezes_of_user_;
   bool has_collected_ = false;
   SeeGarbage see_garbage_;
   std::int64_t collections_ = 0;
