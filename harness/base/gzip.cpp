@@ -69,6 +69,9 @@ Unfolded gunzipped_so_far(std::string_view bytes) {
   inflateEnd(&stream);
   if (unfolded.text.size() > kMostBytes) throw failure_error("it unfolds to more than a gibibyte");
   unfolded.is_cut = answer != Z_STREAM_END;
+  if (!unfolded.is_cut && !is_used_up) {
+    throw failure_error("something follows its end: give each trace as a file of its own");
+  }
   const bool is_damaged = answer != Z_OK && answer != Z_BUF_ERROR;
   if (unfolded.is_cut && (is_damaged || !is_used_up || unfolded.text.empty())) throw cut_or_none();
   return unfolded;

@@ -10,7 +10,7 @@ namespace stepleak {
 /// A text as a gzip file (RFC 1952) without name and time: the same text gives the same bytes.
 [[nodiscard]] std::string gzipped(std::string_view text);
 
-/// The text of a gzip file. Throws a failure error where the bytes are none, or are cut short.
+/// The text of a gzip file. Throws a failure error where the bytes are none, are cut short, or go on behind its end.
 [[nodiscard]] std::string gunzipped(std::string_view bytes);
 
 struct Unfolded {

@@ -141,3 +141,14 @@ def test_steps_bound_every_pass(cli: CommandLine) -> None:
     assert result["verdict"] == "leak"
     assert result["steps"] <= 64
     assert result["explained_steps"] == 18
+
+
+@pytest.mark.parametrize("behind", ["another trace", "something else"])
+def test_what_follows_a_trace_in_its_file_is_not_passed_over(behind: str, cli: CommandLine) -> None:
+    cli("run", "train.py:clean", "--trace", "t.gz", "--device", "cpu")
+    trace = (cli.folder / "t.gz").read_bytes()
+    (cli.folder / "t.gz").write_bytes(trace + (trace if behind == "another trace" else b"x"))
+    again = cli("analyze", "t.gz")
+    assert again.code == 3, again.text
+    assert "t.gz cannot be read as a trace: something follows its end" in again.err
+    assert "give each trace as a file of its own" in again.text

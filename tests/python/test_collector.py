@@ -42,7 +42,7 @@ def collecting_every(steps: int) -> Callable[[int], None]:
 # --- switched off -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("switch_off", [gc.disable, lambda: gc.set_threshold(0)])
+@pytest.mark.parametrize("switch_off", [gc.disable, lambda: gc.set_threshold(0), lambda: gc.set_threshold(10**9)])
 def test_garbage_is_a_leak_where_nobody_collects_it(switch_off: Callable[[], None]) -> None:
     switch_off()
     result = stepleak.check(make_garbage, device="cpu")
@@ -109,17 +109,34 @@ def freeze_without_garbage() -> None:
     make_garbage()
 
 
+def freezing_every(steps: int) -> Callable[[int], None]:
+    return lambda index: freeze_with_garbage() if index % steps == 0 else make_garbage()
+
+
+def freezing_seldom() -> Callable[[int], None]:
+    """Python collects in between."""
+
+    def step(index: int) -> None:
+        [[] for _ in range(2 * gc.get_threshold()[0])]
+        make_garbage()
+        if index % 16 == 0:
+            gc.freeze()
+
+    return step
+
+
 def freezing_at_first(steps: int) -> Callable[[], None]:
     counter = itertools.count()
     return lambda: freeze_with_garbage() if next(counter) < steps else make_garbage()
 
 
-def test_garbage_that_each_step_sets_apart_is_a_leak() -> None:
-    result = stepleak.check(freeze_with_garbage, device="cpu")
+@pytest.mark.parametrize("step", [freeze_with_garbage, freezing_every(4), freezing_every(16)])
+def test_garbage_that_steps_set_apart_is_a_leak(step: Callable[[], None]) -> None:
+    result = stepleak.check(step, device="cpu")
     assert [finding["kind"] for finding in result.findings] == ["reference_cycle"], result.report
 
 
-@pytest.mark.parametrize("step", [freeze_without_garbage, freezing_at_first(4)])
+@pytest.mark.parametrize("step", [freeze_without_garbage, freezing_at_first(4), freezing_seldom()])
 def test_garbage_is_a_note_where_it_is_not_set_apart(step: Callable[[], None]) -> None:
     result = stepleak.check(step, device="cpu")
     assert result.is_clean, result.report

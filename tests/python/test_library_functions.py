@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from holder_search import STEPS, search
+from stepleak._named_loggers import registered
 
 ADDING = "logger.add" + "Handler({})"
 """As one word this file would be one of those that do so: tests are read beside their programs."""
@@ -108,3 +109,11 @@ def test_logger_of_an_object_is_told_as_its_attribute() -> None:
 
     (holder,) = search(root, keep)["holders"]
     assert holder["path"].startswith("SimpleNamespace (SimpleNamespace) .log (Logger) .handlers")
+
+
+def test_a_logger_that_has_a_name_lives_on_whatever_takes_its_place() -> None:
+    named, own = logging.getLogger("stepleak.tests.of_its_name"), logging.Logger("of no table")
+    assert registered([{"logger": named}, named]) == 1
+    assert registered([{"logger": own}, own]) == -1
+    assert registered([named, own]) == -1
+    assert registered([]) == -1

@@ -19,6 +19,7 @@ for count in range(90):
     TAKING
     program_step()
 """
+ADDED = "attr_dict = self._node[node_for_adding] = self.node_attr_dict_factory()"
 TAKEN = "if program_graph.number_of_nodes() > 350: program_graph.remove_nodes_from([count - 350])"
 
 
@@ -34,9 +35,9 @@ def structures_of(source: str, folder: Path, word: str) -> set[tuple[str, str]]:
     ("taking", "later", "expected"),
     [
         (TAKEN, "", ("conditional", TAKEN)),
-        ("program_graph.number_of_nodes()", "", ("unknown", "")),
+        ("program_graph.number_of_nodes()", "", ("keyed", ADDED)),
         # Of what no step calls.
-        ("pass", f"def program_trim(count):\n    {TAKEN}", ("unknown", "")),
+        ("pass", f"def program_trim(count):\n    {TAKEN}", ("keyed", ADDED)),
     ],
 )
 def test_a_method_that_takes_something_out_may_keep_it_small(

@@ -15,6 +15,7 @@ struct CollectorFunctions {
   pybind11::object freeze_count = pybind11::module_::import("gc").attr("get_freeze_count");
   pybind11::object objects = pybind11::module_::import("gc").attr("get_objects");
   pybind11::object threshold = pybind11::module_::import("gc").attr("get_threshold");
+  pybind11::object count = pybind11::module_::import("gc").attr("get_count");
   pybind11::object stats = pybind11::module_::import("gc").attr("get_stats");
   pybind11::object get_debug = pybind11::module_::import("gc").attr("get_debug");
   pybind11::object set_debug = pybind11::module_::import("gc").attr("set_debug");

@@ -37,6 +37,10 @@ std::vector<const void*> tracked_addresses() {
   return addresses;
 }
 
+// A threshold of zero switches the collector off as well, and so does one that no training comes to: with 100 objects
+// in cycles a step, in a million of them.
+constexpr std::int64_t kNever = 100'000'000;
+
 // Since the process began, of all generations, whoever asked for them.
 std::int64_t collections_in_process() {
   std::int64_t count = 0;
@@ -224,8 +228,8 @@ bool PythonCollector::is_enabled() const { return (is_on() || collects_itself_) 
 bool PythonCollector::is_on() const {
   const py::gil_scoped_acquire gil;
   if (PyGC_IsEnabled() == 0) return false;
-  // A threshold of zero switches it off as well.
-  return gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>() > 0;
+  const auto threshold = gc().threshold().cast<py::tuple>()[0].cast<std::int64_t>();
+  return threshold > 0 && threshold < kNever;
 }
 
 std::int64_t PythonCollector::count_objects(std::int64_t tracked) const {

@@ -5,6 +5,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "harness/probes/python/collector_functions.hpp"
 
 namespace py = pybind11;
@@ -12,10 +15,19 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
-// Those of the oldest generation: of all that is not set apart.
-std::int64_t full_collections_in_process() {
-  const auto generations = py::list(gc().stats());
-  return generations[generations.size() - 1]["collections"].cast<std::int64_t>();
+// In this process so far, whoever asked for them.
+struct Collections {
+  std::int64_t full = 0;  ///< of the oldest generation: of all that is not set apart
+  std::int64_t all = 0;
+};
+
+Collections counted_collections() {
+  Collections counted;
+  for (const auto& generation : gc().stats()) {
+    counted.full = generation["collections"].cast<std::int64_t>();
+    counted.all += counted.full;
+  }
+  return counted;
 }
 
 bool has(PyObject* objects, const void* object) {
@@ -35,15 +47,31 @@ UserFreezes::~UserFreezes() {
 }
 
 void UserFreezes::before_collection() {
-  has_collected_ = has_frozen_ && full_collections_in_process() > full_collections_;
+  if (!has_frozen_) return;
+  const auto counted = counted_collections();
+  has_collected_ = counted.full > full_seen_;
+  // What waited goes with the first of several.
+  collections_ += counted.all > all_seen_ ? 1 : 0;
+  allocations_ += py::tuple(gc().count())[0].cast<std::int64_t>();
+  threshold_ = py::tuple(gc().threshold())[0].cast<std::int64_t>();
 }
 
 void UserFreezes::after_collection(void* objects) {
   const bool has_frozen = newborn_ != nullptr && !has(static_cast<PyObject*>(objects), newborn_);
   // Before the first of them the user's collections were not counted.
-  if (has_frozen_) ++(has_frozen && !has_collected_ ? with_ : without_);
+  if (has_frozen_) {
+    ++since_newest_;
+    if (has_frozen && !has_collected_) {
+      ++freezes_;
+      longest_gap_ = std::max(longest_gap_, std::exchange(since_newest_, 0));
+    }
+  }
   has_frozen_ = has_frozen_ || has_frozen;
-  if (has_frozen_) full_collections_ = full_collections_in_process();
+  if (has_frozen_) {
+    const auto counted = counted_collections();
+    full_seen_ = counted.full;
+    all_seen_ = counted.all;
+  }
   if (has_frozen) begin_anew();
 }
 

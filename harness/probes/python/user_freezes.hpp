@@ -22,18 +22,25 @@ class UserFreezes {
   /// After a freeze of ours, and before the first step.
   void begin_anew();
 
-  /// Whether what only our collections freed would have stayed: such calls came before at least half of the
-  /// collections since the first, so that a rate of what was freed is one of what stays.
-  [[nodiscard]] bool keep_garbage() const { return with_ > 1 && with_ >= without_; }
+  /// Whether what only our collections freed would have stayed: such calls go on, and come sooner than a collection
+  /// of Python's own would.
+  [[nodiscard]] bool keep_garbage() const {
+    return freezes_ > 1 && since_newest_ <= 2 * longest_gap_ && allocations_ <= (freezes_ - collections_) * threshold_;
+  }
 
  private:
   /// A tracked object that is younger than our newest freeze: what sets it apart is a freeze of the user's.
   void* newborn_ = nullptr;
-  std::int64_t with_ = 0;     ///< collections of ours before which the user's code froze, and had not collected
-  std::int64_t without_ = 0;  ///< the others since the first that it froze before
   bool has_frozen_ = false;
-  bool has_collected_ = false;          ///< the user's code, all objects, since our newest collection
-  std::int64_t full_collections_ = -1;  ///< in this process up to our newest one, once the user's code has frozen
+  std::int64_t freezes_ = 0;       ///< behind the first, of those before which the user's code had not collected
+  std::int64_t since_newest_ = 0;  ///< collections of ours, from the newest of these on
+  std::int64_t longest_gap_ = 0;   ///< from one of these to the next
+  std::int64_t collections_ = 0;   ///< of ours since the first, before which there were others
+  std::int64_t allocations_ = 0;   ///< of tracked objects since the first, less those freed, as ours found them
+  std::int64_t threshold_ = 0;     ///< at how many of these Python collects
+  bool has_collected_ = false;     ///< the user's code, all objects, since our newest collection
+  std::int64_t full_seen_ = 0;     ///< collections of all objects in this process up to our newest one
+  std::int64_t all_seen_ = 0;      ///< and all collections
 };
 
 }  // namespace stepleak

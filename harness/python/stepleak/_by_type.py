@@ -46,6 +46,11 @@ _LIBRARY_CACHES = (("re", "_cache", "_MAXCACHE"), ("re", "_cache2", "_MAXCACHE2"
 _WEAK = frozenset({"WeakValueDictionary", "WeakKeyDictionary", "WeakSet"})
 
 
+def is_kept_weakly(objects: list[Any]) -> bool:
+    """Whether the last one of a chain is kept by an entry that goes with its key, or by a call of the library's."""
+    return any(all_class_names(item) & _WEAK for item in objects[:-1])
+
+
 def of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -> Structure | None:
     """Of the last one of a chain of objects; None where its type says nothing."""
     container, owner, cache = objects[-1], owner_of(objects), _cache_of(objects)

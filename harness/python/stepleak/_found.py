@@ -27,7 +27,7 @@ from stepleak._judge import Judged, judged
 from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
-from stepleak._named_loggers import is_table
+from stepleak._named_loggers import is_table, registered
 from stepleak._objects import (
     all_class_names,
     attributes_of,
@@ -216,6 +216,8 @@ class Found:
         if 0 < search.shared < len(chain):
             # What leads there besides keeps it, whatever takes the place of what is before that.
             whole, variable, function = chain[min(search.shared, len(chain) - 2) :], "", ""
+        if (at := registered(whole[:-1])) >= 0:
+            whole, variable, function = whole[at:], "", ""
         is_as_long = bool(chain) and self._is_as_long(chain[-1])
         return judged(whole, self._code, variable, function, are_lost, is_as_long=is_as_long)
 

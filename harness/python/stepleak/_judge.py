@@ -11,13 +11,14 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stepleak._by_type import CACHES, is_queue, of_cache, of_type, owner_of
+from stepleak._by_type import CACHES, is_kept_weakly, is_queue, of_cache, of_type, owner_of
 from stepleak._capacity import Capacity
 from stepleak._container_words import ADDING
 from stepleak._facts import Facts
 from stepleak._growth import Growth
 from stepleak._key_types import is_of_other_type
 from stepleak._keys import AreKeysLost
+from stepleak._library_code import filled_once_a_key
 from stepleak._library_objects import of_library_object
 from stepleak._objects import container_kind, is_one_of
 from stepleak._own_removals import are_calls_over, is_of_own_call
@@ -72,13 +73,26 @@ def judged(
     while len(objects) > 1 and is_queue(owner_of(objects)):
         objects = objects[:-1]
     found = _of_sources(objects, sources, variable, function, are_keys_lost, is_as_long)
+    if found.structure.kind == "unbounded" and is_kept_weakly(objects):
+        return replace(found, structure=UNKNOWN)
     if found.structure != UNKNOWN:
         return found
     try:
         structure = of_library_object(objects, sources, variable, function)
-        return found if structure == UNKNOWN else replace(found, structure=structure, is_taken_from=True)
+        if structure != UNKNOWN:
+            return replace(found, structure=structure, is_taken_from=True)
+        keyed = _filled_once_a_key(objects, sources, are_keys_lost)
+        return found if keyed is None else replace(found, structure=keyed)
     except Exception:
         return found
+
+
+def _filled_once_a_key(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -> Structure | None:
+    """Of a library's table, where somebody may ask again for what came."""
+    owner = owner_of(objects)
+    is_of_library = owner is not None and not sources.defines_class_of(owner)
+    keyed = filled_once_a_key(owner, objects[-1]) if is_of_library else None
+    return None if keyed is None or are_keys_lost(objects[-1]) else keyed
 
 
 def _of_sources(

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the source of a library's class says of a container of its objects: of a buffer that it empties when full."""
+"""What the source of a library's class says of a container of its objects: of a buffer that it empties when full, and
+of a table that it fills once a key."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ import ast
 import functools
 import linecache
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeGuard
 
 from stepleak._objects import (
     all_classes_of,
     attributes_of,
     class_namespace_of,
+    container_kind,
     length_of,
     module_namespace,
     name_of,
@@ -31,25 +34,53 @@ def of_library_class(owner: Any, container: Any) -> Structure | None:
     Which method does when is not followed: a container that has more entries than that number is not bounded by it.
     """
     attributes = attributes_of(owner)
-    names = [name for name, value in attributes if value is container]
-    if not names:
+    name = _name_of_part(owner, container)
+    if name is None:
         return None
-    numbers = {name: value for name, value in attributes if type(value) is int and value >= length_of(container)}
+    numbers = {number: value for number, value in attributes if type(value) is int and value >= length_of(container)}
     is_emptied = False
     tests: list[tuple[str, int, str]] = []
-    for kind in all_classes_of(owner):
-        file, definition = _definition_of(class_namespace_of(kind).get("__module__"), name_of(kind))
-        for method in definition.body if definition is not None else ():
-            if not isinstance(method, ast.FunctionDef) or method.name in _MAKING:
-                continue
-            nodes = list(ast.walk(method))
-            is_emptied = is_emptied or any(_is_emptying(node, names[0]) for node in nodes)
-            asked = [(compare, name) for compare in nodes for name in _numbers_asked(compare, names[0])]
-            tests += [(file, getattr(compare, "lineno", 0), name) for compare, name in asked if name in numbers]
+    for file, method in _methods_of(owner):
+        nodes = list(ast.walk(method))
+        is_emptied = is_emptied or any(_is_emptying(node, name) for node in nodes)
+        asked = [(compare, number) for compare in nodes for number in _numbers_asked(compare, name)]
+        tests += [(file, getattr(compare, "lineno", 0), number) for compare, number in asked if number in numbers]
     if not is_emptied or not tests:
         return None
     file, line, number = tests[0]
-    return Structure("bounded", max(1, numbers[number]), file, line, linecache.getline(file, line).strip())
+    return _at("bounded", file, line, max(1, numbers[number]))
+
+
+def filled_once_a_key(owner: Any, container: Any) -> Structure | None:
+    """Of a dict that is an attribute of an object: "keyed" where a method of its class makes an entry only for a key
+    that it looked for and did not find (`if key not in self.made: self.made[key] = ...`)."""
+    name = _name_of_part(owner, container) if container_kind(container) is dict else None
+    if name is None:
+        return None
+    for file, method in _methods_of(owner):
+        for node in ast.walk(method):
+            for statement in _where_missing(node, name):
+                line = next((n.lineno for n in ast.walk(statement) if _is_store(n, name)), 0)
+                if line > 0:
+                    return _at("keyed", file, line)
+    return None
+
+
+def _at(kind: str, file: str, line: int, bound: int = -1) -> Structure:
+    return Structure(kind, bound, file, line, linecache.getline(file, line).strip())
+
+
+def _name_of_part(owner: Any, container: Any) -> str | None:
+    return next((name for name, value in attributes_of(owner) if value is container), None)
+
+
+def _methods_of(owner: Any) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Of its classes, but for those that make it; each with its file."""
+    for kind in all_classes_of(owner):
+        file, definition = _definition_of(class_namespace_of(kind).get("__module__"), name_of(kind))
+        for method in definition.body if definition is not None else ():
+            if isinstance(method, ast.FunctionDef) and method.name not in _MAKING:
+                yield file, method
 
 
 @functools.lru_cache(maxsize=64)
@@ -78,6 +109,30 @@ def _is_emptying(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Delete):
         return any(isinstance(t, ast.Subscript) and _is_own(t.value, name) for t in node.targets)
     return isinstance(node, ast.Assign) and any(_is_own(target, name) for target in node.targets)
+
+
+def _where_missing(node: ast.AST, name: str) -> list[ast.stmt]:
+    """The statements that run where a key is not in it: those that a test guards, or that handle a failed look-up."""
+    if isinstance(node, ast.If):
+        test, is_negated = node.test, False
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, is_negated = test.operand, True
+        if isinstance(test, ast.Compare) and _is_own(test.comparators[0], name):
+            if isinstance(test.ops[0], ast.NotIn):
+                return node.orelse if is_negated else node.body
+            if isinstance(test.ops[0], ast.In):
+                return node.body if is_negated else node.orelse
+    if isinstance(node, ast.Try) and any(_is_look_up(n, name) for s in node.body for n in ast.walk(s)):
+        return [s for h in node.handlers if getattr(h.type, "id", "") == "KeyError" for s in h.body]
+    return []
+
+
+def _is_look_up(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_own(node.value, name)
+
+
+def _is_store(node: ast.AST, name: str) -> TypeGuard[ast.Subscript]:
+    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _is_own(node.value, name)
 
 
 def _numbers_asked(node: ast.AST, name: str) -> list[str]:

@@ -25,6 +25,16 @@ def asked_for(objects: list[Any]) -> tuple[int, str]:
     return -1, ""
 
 
+def registered(objects: list[Any]) -> int:
+    """Where in a chain of objects the last logger lies that logging's table has, which keeps it whatever takes its place
+    in a variable. -1 where there is none."""
+    for at in range(len(objects) - 1, -1, -1):
+        if is_a(objects[at], logging.Logger):
+            known = dict.values(logging.Logger.manager.loggerDict)
+            return at if any(logger is objects[at] for logger in list(known)) else -1
+    return -1
+
+
 def is_table(objects: list[Any]) -> bool:
     """Whether a chain of objects leads to logging's table of all loggers, which lives as long as the program."""
     managers = (item for item in objects[-3:-1] if is_a(item, logging.Manager))

@@ -420,6 +420,44 @@ def step():
     Case(
         "in an object that the one before it makes", owned("self.epoch.following()"), "keeper.epoch.kept", "unbounded"
     ),
+    *(
+        Case(
+            f"in an object that takes the place of one by {following}",
+            "import copy, dataclasses\n" + owned(following) + more,
+            "keeper.epoch.kept",
+            kind,
+            line=following if kind in ("reset", "conditional") else "",
+        )
+        for following, more, kind in (
+            ("type(self.epoch)(1)", "", "reset"),
+            ("after(self.epoch)", "def after(old): return Epoch(old.number + 1)", "reset"),
+            ("after(old=self.epoch)", "def after(old): return Epoch(old.number + 1)", "reset"),
+            ("after(self.epoch)", "def after(old): return Epoch(old.number + 1, old)", "conditional"),
+            ("after(self.epoch)", "def after(old): return old", "unbounded"),
+            ("after(self.epoch)", "def after(old): return copy.copy(old)", "unbounded"),
+            ("self.epoch.another()", "Epoch.another = lambda old: Epoch(1)", "conditional"),
+            ("copy.copy(self.epoch)", "", "unbounded"),
+            ("dataclasses.replace(self.epoch, number=1)", "", "unbounded"),
+            ("dataclasses.replace(self.epoch, kept=[])", "", "reset"),
+            ("dataclasses.replace(self.epoch, kept=self.epoch.kept)", "", "unknown"),
+            ("dataclasses.replace(self.epoch, kept=self.epoch.kept[-9:])", "", "conditional"),
+            ("Epoch(len(self.epoch.kept))", "", "reset"),
+        )
+    ),
+    *(
+        Case(
+            f"in an object that is kept {how}",
+            "import weakref\nclass Key: pass\nclass Part:\n    def __init__(self): self.kept = []\n"
+            f"key, parts = Key(), {table}\nparts[key] = Part()\n"
+            "def step(): parts[key].kept.append([1])\n",
+            "parts[key].kept",
+            kind,
+        )
+        for how, table, kind in (
+            ("by a key", "{}", "unbounded"),
+            ("for as long as its key", "weakref.WeakKeyDictionary()", "unknown"),
+        )
+    ),
     Case(
         "set of tasks",
         TASKS.replace("DROPPED", ""),
