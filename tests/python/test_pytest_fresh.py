@@ -72,3 +72,40 @@ def test_tests_may_lie_outside_of_the_folder_of_the_ini_file(pytester: pytest.Py
     result = judged(pytester, "-c", "settings/pytest.ini", "tests")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*test_step PASSED (no leak)*"])
+
+
+WARNING = """
+import warnings, torch
+
+class Odd(Warning):
+    def __init__(self, text, number):
+        super().__init__(text)
+
+def test_step(record_property):
+    record_property("loss", 1.5)
+    warnings.warn("it goes in 2.0", DeprecationWarning)
+    warnings.warn(Odd("it is odd", 3))
+    torch.ones(3)
+"""
+
+
+def test_warnings_of_a_judged_test_are_told_once(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_a=WARNING)
+    result = judged(pytester, "--stepleak-effort=quick")
+    result.assert_outcomes(passed=1, warnings=2)
+    result.stdout.fnmatch_lines(["*test_a.py:*: DeprecationWarning: it goes in 2.0", "*UserWarning: Odd: it is odd"])
+
+
+def test_warnings_are_errors_where_pytest_is_told_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_a=WARNING)
+    result = judged(pytester, "--stepleak-effort=quick", "-W", "error::DeprecationWarning")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*DeprecationWarning: it goes in 2.0"])
+
+
+def test_properties_of_the_newest_step_are_kept(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_a=WARNING)
+    judged(pytester, "--stepleak-effort=quick", "--junitxml=suite.xml")
+    told = (pytester.path / "suite.xml").read_text()
+    assert told.count('<property name="loss" value="1.5" />') == 1
+    assert '<property name="stepleak" value="clean" />' in told

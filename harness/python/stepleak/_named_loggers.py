@@ -26,8 +26,8 @@ def asked_for(objects: list[Any]) -> tuple[int, str]:
 
 
 def registered(objects: list[Any]) -> int:
-    """Where in a chain of objects the last logger lies that logging's table has, which keeps it whatever takes its place
-    in a variable. -1 where there is none."""
+    """Where in a chain of objects the last logger lies that logging's table has: this keeps it, whatever takes its
+    place in a variable. -1 where there is none."""
     for at in range(len(objects) - 1, -1, -1):
         if is_a(objects[at], logging.Logger):
             known = dict.values(logging.Logger.manager.loggerDict)

@@ -7,10 +7,12 @@ What a quick look leaves undecided is judged again in another process, at length
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +24,43 @@ HELP = "where a fresh process of --stepleak writes its reports: not for users"
 HELP_PLACE = "the test that it runs: not for users"
 
 
+_WARNING = "stepleak.warning"
+
+
 class ReportWriter:
-    """In the fresh process: runs one test, whatever else the ini file names; writes each report as a line of JSON."""
+    """In the fresh process: runs one test, whatever else the ini file names; writes each report, and each warning of
+    the test's that differs, as a line of JSON."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._file = Path(config.getoption("--stepleak-reports"))
         self._place = config.getoption("--stepleak-place")
+        self._warned: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if _place_of(item) == self._place][:1]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._write(json.dumps(self._config.hook.pytest_report_to_serializable(config=self._config, report=report)))
+
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage, when: str) -> None:
+        """Each step warns anew. What the import of its file warns of, the outer pytest has seen."""
+        category = warning_message.category
+        data = {
+            "category": [category.__module__, category.__name__],
+            "message": str(warning_message.message),
+            "filename": warning_message.filename,
+            "lineno": warning_message.lineno,
+        }
+        line = json.dumps({_WARNING: data})
+        if when == "runtest" and line not in self._warned:
+            self._warned.add(line)
+            self._write(line)
+
+    def _write(self, line: str) -> None:
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(data) + "\n")
+            file.write(line + "\n")
 
 
 def run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -45,27 +68,34 @@ def run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     next one does not need, is torn down."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in _reports_of(item):
+    reports, warned = _reports_of(item)
+    for report in reports:
         hook.pytest_runtest_logreport(report=report)
+    for message in warned:
+        told = {"warning_message": message, "when": "runtest", "nodeid": item.nodeid, "location": None}
+        hook.pytest_warning_recorded.call_historic(kwargs=told)
     torn_down = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")
     if torn_down.excinfo is not None:
         hook.pytest_runtest_logreport(report=pytest.TestReport.from_item_and_call(item, torn_down))
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
-def _reports_of(item: pytest.Item) -> list[pytest.TestReport]:
+_Told = tuple[list[pytest.TestReport], list[warnings.WarningMessage]]
+
+
+def _reports_of(item: pytest.Item) -> _Told:
     effort = item.config.getoption("--stepleak-effort")
     if effort is not None:
         return _judged(item, effort)
-    reports = _judged(item, "quick")
-    return _judged(item, "standard") if any(map(_is_undecided, reports)) else reports
+    told = _judged(item, "quick")
+    return _judged(item, "standard") if any(map(_is_undecided, told[0])) else told
 
 
 def _is_undecided(report: pytest.TestReport) -> bool:
     return dict(report.user_properties).get(_pytest_judge.PROPERTY) == "inconclusive"
 
 
-def _judged(item: pytest.Item, effort: str) -> list[pytest.TestReport]:
+def _judged(item: pytest.Item, effort: str) -> _Told:
     with tempfile.TemporaryDirectory(prefix="stepleak-") as folder:
         file = Path(folder) / "reports"
         file.touch()
@@ -79,10 +109,11 @@ def _judged(item: pytest.Item, effort: str) -> list[pytest.TestReport]:
             check=False,
         )
         lines = file.read_text(encoding="utf-8").splitlines()
-    reports = [_report_from(item, json.loads(line)) for line in lines]
+    told = [json.loads(line) for line in lines]
+    reports = [_report_from(item, data) for data in told if _WARNING not in data]
     if not any(report.when == "teardown" for report in reports):
         reports.append(_died(item, done))
-    return reports
+    return reports, [_warning_from(data[_WARNING]) for data in told if _WARNING in data]
 
 
 def _place_of(item: pytest.Item) -> str:
@@ -101,11 +132,23 @@ def _report_from(item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
     return report
 
 
+def _warning_from(data: dict[str, Any]) -> warnings.WarningMessage:
+    module, name = data["category"]
+    try:
+        category: Any = getattr(importlib.import_module(module), name)
+        message = category(data["message"])
+    except Exception:  # of a class within a function, or one that is made of something else
+        category, message = UserWarning, UserWarning(f"{name}: {data['message']}")
+    return warnings.WarningMessage(message, category, data["filename"], data["lineno"])
+
+
 def _command(config: pytest.Config, place: str, file: Path, effort: str, cache: Path) -> list[str]:
     command = [sys.executable, "-m", "pytest", place, "--stepleak", f"--stepleak-reports={file}"]
     command.append(f"--stepleak-place={place}")
     command += [f"--stepleak-effort={effort}", f"--rootdir={config.rootpath}"]
     command += _pytest_known.arguments(config)
+    for filtered in config.getoption("pythonwarnings") or []:
+        command += ["-W", filtered]
     command.append(f"--import-mode={config.getoption('importmode')}")
     if config.pluginmanager.hasplugin("xdist"):
         command += ["-n", "0"]  # whatever the ini file says: this is one test

@@ -35,7 +35,7 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     raised: list[BaseException] = []
     try:
         with _pytest_gpu.alone_on(str(options.get("device", "auto"))):
-            result = stepleak.check(_keeping(step, raised), **options)
+            result = stepleak.check(_keeping(item, step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
     except (UsageError, TypeError) as error:
@@ -65,13 +65,15 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     item.add_report_section("call", "stepleak", result.report)  # shown by -rP
 
 
-def _keeping(step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
-    logs, output = StepLogs(), StepOutput()
+def _keeping(item: pytest.Item, step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
+    """The step, of which pytest keeps what the newest one logged, wrote and recorded (`record_property`)."""
+    logs, output, recorded = StepLogs(), StepOutput(), len(item.user_properties)
 
     def test() -> Any:
         __tracebackhide__ = True
         logs.forget()
         output.forget()
+        del item.user_properties[recorded:]
         try:
             return step()
         # pytest's own outcomes (skip, fail) are no Exceptions.
