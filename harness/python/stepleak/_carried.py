@@ -43,12 +43,11 @@ def _answers(use: Use, denoting: set[ast.AST], code: UserCode, names: set[str]) 
 
 
 def _of_part(module: Module, node: ast.expr) -> str:
-    """Of the container itself: it goes on where it is handed on as it is, and not cut."""
+    """Of the container itself: what is made of it goes on, unless it is cut."""
     parent, _ = module.parent(node)
-    is_whole = isinstance(parent, (ast.Call, ast.keyword, ast.Return, ast.Assign, ast.AnnAssign))
     if isinstance(parent, ast.Call) and called_name(parent) in _ASKING:
         return "no"
-    return "yes" if is_whole else "perhaps"
+    return "perhaps" if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Slice) else "yes"
 
 
 def _of_owner(module: Module, node: ast.AST, code: UserCode, names: set[str]) -> str:
@@ -61,7 +60,7 @@ def _of_owner(module: Module, node: ast.AST, code: UserCode, names: set[str]) ->
     call, _ = module.parent(parent) if isinstance(parent, ast.keyword) else (parent, field)
     if isinstance(call, ast.Call) and field != "func":
         return _of_call(call, node, code, names)
-    return "yes" if isinstance(parent, (ast.Return, ast.Assign, ast.AnnAssign)) else "perhaps"
+    return "perhaps" if isinstance(parent, (ast.Call, ast.Subscript)) else "yes"
 
 
 def _of_call(call: ast.Call, argument: ast.AST | None, code: UserCode, names: set[str]) -> str:
