@@ -129,9 +129,12 @@ bool PythonCollector::collect(bool is_settled) {
   freezes_of_user_.before_collection();
   if (see_garbage_ && !is_enabled()) collect_and_show(std::exchange(see_garbage_, {}));
   const bool has_freed = collect_now();
-  const auto objects = gc().objects();
-  objects_ = count_objects(PyList_GET_SIZE(objects.ptr()));
-  freezes_of_user_.after_collection(objects.ptr());
+  {
+    // No longer than that: it would count as one of them itself.
+    const auto objects = gc().objects();
+    objects_ = count_objects(PyList_GET_SIZE(objects.ptr()));
+    freezes_of_user_.after_collection(objects.ptr());
+  }
   are_deaths_new_ = std::exchange(are_deaths_counted_, false);
   collected_at_ = Clock::now();
   // On a busy machine one may wait for a core, which two in turn hardly ever do.

@@ -41,7 +41,7 @@ bool has(PyObject* objects, const void* object) {
 }  // namespace
 
 UserFreezes::~UserFreezes() {
-  if (newborn_ == nullptr) return;
+  if (newborn_ == nullptr || Py_IsInitialized() == 0) return;
   const py::gil_scoped_acquire gil;
   Py_DECREF(static_cast<PyObject*>(newborn_));
 }
