@@ -108,9 +108,10 @@ void PythonCollector::freeze() {
   if (undo_ == Undo::restore && !frozen_before_) frozen_before_.emplace();
   collect_now();
   if (is_frozen_) set_apart_ += tracked_objects();
-  freeze_all();
+  gc().freeze();
   // What came while nothing was set apart is the harness's own.
   if (!is_frozen_) base_ += all_objects() - thawed_;
+  freezes_of_user_.begin_anew();
   is_frozen_ = is_ours_in_force = true;
   count_deaths();
 }
@@ -142,18 +143,14 @@ bool PythonCollector::collect(bool is_settled) {
   collection_time_ = std::min(taken, std::exchange(newest_time_, taken));
   if (is_frozen_ && is_warming_up(++collections_) && tracked_objects() >= kMany) {
     set_apart_ += tracked_objects();
-    freeze_all();
+    gc().freeze();
+    freezes_of_user_.begin_anew();
   }
   if (is_settled && is_frozen_ && objects_ > objects_at_count_) {
     count_deaths();
     are_deaths_new_ = std::exchange(are_deaths_counted_, false);
   }
   return has_freed;
-}
-
-void PythonCollector::freeze_all() {
-  gc().freeze();
-  freezes_of_user_.begin_anew();
 }
 
 void PythonCollector::count_deaths() {

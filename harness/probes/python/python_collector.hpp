@@ -79,7 +79,6 @@ class PythonCollector final : public Collector {
   static constexpr std::int64_t kNotSeen = -1;
 
   bool collect_now();
-  void freeze_all();
   void count_deaths();
   void collect_and_show(const SeeGarbage& see);
   void note_collections_of_user();
