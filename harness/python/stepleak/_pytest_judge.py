@@ -35,7 +35,7 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     raised: list[BaseException] = []
     try:
         with _pytest_gpu.alone_on(str(options.get("device", "auto"))):
-            result = stepleak.check(_keeping(item, step, raised), **options)
+            result = stepleak.check(_keeping(item.user_properties, step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
     except (UsageError, TypeError) as error:
@@ -65,15 +65,20 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     item.add_report_section("call", "stepleak", result.report)  # shown by -rP
 
 
-def _keeping(item: pytest.Item, step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
-    """The step, of which pytest keeps what the newest one logged, wrote and recorded (`record_property`)."""
-    logs, output, recorded = StepLogs(), StepOutput(), len(item.user_properties)
+def _keeping(
+    properties: list[tuple[str, object]], step: Callable[..., Any], raised: list[BaseException]
+) -> Callable[[], Any]:
+    """The step, of which pytest keeps what the newest one logged, wrote and recorded (`record_property`).
+
+    It does not hold the item, which would be who keeps what the test does.
+    """
+    logs, output, recorded = StepLogs(), StepOutput(), len(properties)
 
     def test() -> Any:
         __tracebackhide__ = True
         logs.forget()
         output.forget()
-        del item.user_properties[recorded:]
+        del properties[recorded:]
         try:
             return step()
         # pytest's own outcomes (skip, fail) are no Exceptions.
