@@ -81,7 +81,16 @@ def test_an_exception_looks_and_ends_as_without_us(command: list[str], folder: C
     assert watched.code == native.returncode
 
 
-REFUSING = """
+TWENTY_STEPS = """
+weights = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([weights], lr=0.1)
+for _ in range(20):
+    (weights * 2).sum().backward()
+    optimizer.step()
+"""
+
+REFUSING = (
+    """
 import torch
 
 class Loud(type):
@@ -101,13 +110,10 @@ class Counting(Exception):
     def __str__(self):
         return 5
 
-weights = torch.ones(2, requires_grad=True)
-optimizer = torch.optim.SGD([weights], lr=0.1)
-for _ in range(20):
-    (weights * 2).sum().backward()
-    optimizer.step()
-raise KIND("a message")
 """
+    + TWENTY_STEPS
+    + 'raise KIND("a message")\n'
+)
 
 
 @pytest.mark.parametrize("kind", ["Raising", "Counting", "Nameless", "ValueError"])
@@ -123,7 +129,8 @@ def test_an_exception_that_refuses_to_tell_is_shown_as_without_us_and_named(kind
     assert ("a message" in failure["what"]) is (kind == "ValueError")
 
 
-HOOKED = """
+HOOKED = (
+    """
 import sys, traceback, torch
 
 def hook(kind, error, trace):
@@ -131,13 +138,10 @@ def hook(kind, error, trace):
     END
 
 sys.excepthook = hook
-weights = torch.ones(2, requires_grad=True)
-optimizer = torch.optim.SGD([weights], lr=0.1)
-for _ in range(20):
-    (weights * 2).sum().backward()
-    optimizer.step()
-raise ValueError("a message")
 """
+    + TWENTY_STEPS
+    + 'raise ValueError("a message")\n'
+)
 
 
 @pytest.mark.parametrize("end", ["traceback.print_last()", "raise OSError('no mail')", "sys.exit(5)"])

@@ -4,6 +4,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+
 namespace stepleak {
 
 /// What Python's module `gc` had before the first step: a step that replaces its functions, or forgets modules, is
@@ -27,6 +29,22 @@ struct CollectorFunctions {
 inline const CollectorFunctions& gc() {
   static const CollectorFunctions& functions = *new CollectorFunctions;
   return functions;
+}
+
+/// Collections in this process so far, whoever asked for them.
+struct CollectionCounts {
+  std::int64_t full = 0;  ///< of the oldest generation: of all that is not set apart
+  std::int64_t all = 0;   ///< of all generations
+};
+
+/// With the GIL.
+inline CollectionCounts collections_in_process() {
+  CollectionCounts counts;
+  for (const auto& generation : gc().stats()) {
+    counts.full = generation["collections"].cast<std::int64_t>();
+    counts.all += counts.full;
+  }
+  return counts;
 }
 
 }  // namespace stepleak

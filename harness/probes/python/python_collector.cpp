@@ -41,13 +41,6 @@ std::vector<const void*> tracked_addresses() {
 // in cycles a step, in a million of them.
 constexpr std::int64_t kNever = 100'000'000;
 
-// Since the process began, of all generations, whoever asked for them.
-std::int64_t collections_in_process() {
-  std::int64_t count = 0;
-  for (const auto& generation : gc().stats()) count += generation["collections"].cast<std::int64_t>();
-  return count;
-}
-
 // A collection that takes no longer, the count of what is left included, is made at every boundary: a quarter of a
 // percent of a step of 10 ms.
 constexpr std::chrono::microseconds kShort{25};
@@ -162,7 +155,7 @@ void PythonCollector::count_deaths() {
 // Whether something was unreachable.
 bool PythonCollector::collect_now() {
   const auto found = gc().collect();
-  seen_ = is_on() ? kNotSeen : collections_in_process();
+  seen_ = is_on() ? kNotSeen : collections_in_process().all;
   return !py::isinstance<py::int_>(found) || found.cast<std::int64_t>() > 0;
 }
 
@@ -186,7 +179,7 @@ void PythonCollector::collect_and_show(const SeeGarbage& see) {
 // While it is off, nobody but the user's code and we collect.
 void PythonCollector::note_collections_of_user() {
   if (seen_ == kNotSeen || is_on()) return;
-  collects_itself_ = collects_itself_ || collections_in_process() > seen_;
+  collects_itself_ = collects_itself_ || collections_in_process().all > seen_;
 }
 
 void PythonCollector::unfreeze() {

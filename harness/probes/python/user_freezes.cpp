@@ -15,21 +15,6 @@ namespace py = pybind11;
 namespace stepleak {
 namespace {
 
-// In this process so far, whoever asked for them.
-struct Collections {
-  std::int64_t full = 0;  ///< of the oldest generation: of all that is not set apart
-  std::int64_t all = 0;
-};
-
-Collections counted_collections() {
-  Collections counted;
-  for (const auto& generation : gc().stats()) {
-    counted.full = generation["collections"].cast<std::int64_t>();
-    counted.all += counted.full;
-  }
-  return counted;
-}
-
 bool has(PyObject* objects, const void* object) {
   // The young are last.
   for (auto i = PyList_GET_SIZE(objects); i-- > 0;) {
@@ -48,7 +33,7 @@ UserFreezes::~UserFreezes() {
 
 void UserFreezes::before_collection() {
   if (!has_frozen_) return;
-  const auto counted = counted_collections();
+  const auto counted = collections_in_process();
   has_collected_ = counted.full > full_seen_;
   // What waited goes with the first of several.
   collections_ += counted.all > all_seen_ ? 1 : 0;
@@ -68,7 +53,7 @@ void UserFreezes::after_collection(void* objects) {
   }
   has_frozen_ = has_frozen_ || has_frozen;
   if (has_frozen_) {
-    const auto counted = counted_collections();
+    const auto counted = collections_in_process();
     full_seen_ = counted.full;
     all_seen_ = counted.all;
   }

@@ -71,8 +71,11 @@ def of_type(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -
         if sizes and sizes[0] < _UNLIMITED:
             return Structure("bounded", sizes[0])
         return None if is_queue(owner) else UNKNOWN
-    is_of_library = owner is not None and not sources.defines_class_of(owner)
-    return of_library_class(owner, container) if is_of_library else None
+    return of_library_class(owner, container) if is_of_library(owner, sources) else None
+
+
+def is_of_library(owner: Any, sources: UserCode) -> bool:
+    return owner is not None and not sources.defines_class_of(owner)
 
 
 def owner_of(objects: list[Any]) -> Any:

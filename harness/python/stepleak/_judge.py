@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stepleak._by_type import CACHES, is_kept_weakly, is_queue, of_cache, of_type, owner_of
+from stepleak._by_type import CACHES, is_kept_weakly, is_of_library, is_queue, of_cache, of_type, owner_of
 from stepleak._capacity import Capacity
 from stepleak._container_words import ADDING
 from stepleak._facts import Facts
@@ -90,8 +90,7 @@ def judged(
 def _filled_once_a_key(objects: list[Any], sources: UserCode, are_keys_lost: AreKeysLost) -> Structure | None:
     """Of a library's table, where somebody may ask again for what came."""
     owner = owner_of(objects)
-    is_of_library = owner is not None and not sources.defines_class_of(owner)
-    keyed = filled_once_a_key(owner, objects[-1]) if is_of_library else None
+    keyed = filled_once_a_key(owner, objects[-1]) if is_of_library(owner, sources) else None
     return None if keyed is None or are_keys_lost(objects[-1]) else keyed
 
 

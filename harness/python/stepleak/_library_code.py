@@ -9,7 +9,7 @@ import ast
 import functools
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from stepleak._objects import (
@@ -34,7 +34,7 @@ def of_library_class(owner: Any, container: Any) -> Structure | None:
     Which method does when is not followed: a container that has more entries than that number is not bounded by it.
     """
     attributes = attributes_of(owner)
-    name = _name_of_part(owner, container)
+    name = _name_of(container, attributes)
     if name is None:
         return None
     numbers = {number: value for number, value in attributes if type(value) is int and value >= length_of(container)}
@@ -54,13 +54,13 @@ def of_library_class(owner: Any, container: Any) -> Structure | None:
 def filled_once_a_key(owner: Any, container: Any) -> Structure | None:
     """Of a dict that is an attribute of an object: "keyed" where a method of its class makes an entry only for a key
     that it looked for and did not find (`if key not in self.made: self.made[key] = ...`)."""
-    name = _name_of_part(owner, container) if container_kind(container) is dict else None
+    name = _name_of(container, attributes_of(owner)) if container_kind(container) is dict else None
     if name is None:
         return None
     for file, method in _methods_of(owner):
         for node in ast.walk(method):
             for statement in _where_missing(node, name):
-                line = next((n.lineno for n in ast.walk(statement) if _is_store(n, name)), 0)
+                line = next((n.lineno for n in ast.walk(statement) if _is_item(n, name, ast.Store)), 0)
                 if line > 0:
                     return _at("keyed", file, line)
     return None
@@ -70,8 +70,8 @@ def _at(kind: str, file: str, line: int, bound: int = -1) -> Structure:
     return Structure(kind, bound, file, line, linecache.getline(file, line).strip())
 
 
-def _name_of_part(owner: Any, container: Any) -> str | None:
-    return next((name for name, value in attributes_of(owner) if value is container), None)
+def _name_of(container: Any, attributes: Iterable[tuple[str, Any]]) -> str | None:
+    return next((name for name, value in attributes if value is container), None)
 
 
 def _methods_of(owner: Any) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -122,17 +122,13 @@ def _where_missing(node: ast.AST, name: str) -> list[ast.stmt]:
                 return node.orelse if is_negated else node.body
             if isinstance(test.ops[0], ast.In):
                 return node.body if is_negated else node.orelse
-    if isinstance(node, ast.Try) and any(_is_look_up(n, name) for s in node.body for n in ast.walk(s)):
+    if isinstance(node, ast.Try) and any(_is_item(n, name, ast.Load) for s in node.body for n in ast.walk(s)):
         return [s for h in node.handlers if getattr(h.type, "id", "") == "KeyError" for s in h.body]
     return []
 
 
-def _is_look_up(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_own(node.value, name)
-
-
-def _is_store(node: ast.AST, name: str) -> TypeGuard[ast.Subscript]:
-    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _is_own(node.value, name)
+def _is_item(node: ast.AST, name: str, context: type[ast.expr_context]) -> TypeGuard[ast.Subscript]:
+    return isinstance(node, ast.Subscript) and isinstance(node.ctx, context) and _is_own(node.value, name)
 
 
 def _numbers_asked(node: ast.AST, name: str) -> list[str]:

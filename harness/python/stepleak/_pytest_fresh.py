@@ -46,6 +46,8 @@ class ReportWriter:
 
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage, when: str) -> None:
         """Each step warns anew. What the import of its file warns of, the outer pytest has seen."""
+        if when != "runtest":
+            return
         category = warning_message.category
         data = {
             "category": [category.__module__, category.__name__],
@@ -54,7 +56,7 @@ class ReportWriter:
             "lineno": warning_message.lineno,
         }
         line = json.dumps({_WARNING: data})
-        if when == "runtest" and line not in self._warned:
+        if line not in self._warned:
             self._warned.add(line)
             self._write(line)
 
