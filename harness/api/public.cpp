@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/api/check.hpp"
+#include "harness/api/result_files.hpp"
 #include "harness/api/stepleak/stepleak.hpp"
 #include "harness/api/stepleak/turns.hpp"
 #include "harness/api/turns.hpp"
@@ -23,6 +24,7 @@ namespace {
 // Both list the same, in the same order.
 static_assert(static_cast<int>(Kind::host_heap) + 1 == kKindCount);
 static_assert(static_cast<int>(Verdict::failure) == static_cast<int>(stepleak::Verdict::failure));
+static_assert(static_cast<int>(Mark::evaluation) == static_cast<int>(MarkType::evaluation));
 
 stepleak::Options own_options(const Options& given) {
   return {.target = given.target,
@@ -36,6 +38,8 @@ stepleak::Options own_options(const Options& given) {
           .threads = given.threads,
           .with_cuda_objects = given.with_cuda_objects};
 }
+
+ResultFiles files_of(const Options& given) { return {.json = given.json, .html = given.html, .trace = given.trace}; }
 
 Finding public_finding(const stepleak::Finding& own) {
   Finding finding;
@@ -66,6 +70,16 @@ Result public_result(const stepleak::Result& own) {
   return result;
 }
 
+// With the files that are asked for.
+Result public_result(const stepleak::Result& own, const RunRecord& record, const ResultFiles& files) {
+  auto result = public_result(own);
+  for (const auto& problem : write(files, own, record)) {
+    std::fprintf(stderr, "stepleak: %s\n", problem.c_str());
+    result.notes.push_back(problem);
+  }
+  return result;
+}
+
 template <typename Action>
 auto with_public_errors(const Action& action) try {
   return action();
@@ -81,15 +95,32 @@ const char* to_string(Verdict verdict) { return stepleak::to_string(static_cast<
 void record_cpu_tensors() noexcept { stepleak::record_cpu_tensors(); }
 
 Result check(const Step& step, const Options& options) {
-  return with_public_errors([&] { return public_result(stepleak::check(step, own_options(options))); });
+  return with_public_errors([&] {
+    const auto files = files_of(options);
+    check_outputs(files);
+    const auto record = record_run(step, own_options(options));
+    return public_result(result_of(record), record, files);
+  });
 }
 
 struct Watch::Parts {
-  Parts(const Options& options, OnLeak given) : watch(own_options(options)), on_leak(std::move(given)) {}
+  Parts(const Options& options, OnLeak given)
+      : files(checked_files(options)), watch(own_options(options)), on_leak(std::move(given)) {}
+
+  static ResultFiles checked_files(const Options& options) {
+    auto files = files_of(options);
+    check_outputs(files);
+    return files;
+  }
+
+  [[nodiscard]] bool writes_files() const {
+    return !(files.json.empty() && files.html.empty() && files.trace.empty()) && !watch.is_in_child();
+  }
 
   const Result& judged() {
     if (result) return *result;
-    result = public_result(watch.finish());
+    const auto& own = watch.finish();
+    result = public_result(own, watch.record(), writes_files() ? files : ResultFiles{});
     if (on_leak && result->verdict == Verdict::leak) {
       is_told = true;
       on_leak(*result);
@@ -97,6 +128,7 @@ struct Watch::Parts {
     return *result;
   }
 
+  ResultFiles files;
   stepleak::Watch watch;
   OnLeak on_leak;
   std::optional<Result> result;
@@ -107,9 +139,11 @@ Watch::Watch(const Options& options, OnLeak on_leak)
     : own_(with_public_errors([&] { return std::make_unique<Parts>(options, std::move(on_leak)); })) {}
 
 Watch::~Watch() {
-  if (!is_decided() || own_->is_told) return;
+  const bool is_verdict_unsaid = is_decided() && !own_->is_told;
   try {
     own_->on_leak = {};  // nothing may be thrown from here
+    if (own_->writes_files()) (void)own_->judged();
+    if (!is_verdict_unsaid) return;
     const auto& report = own_->judged().report;
     std::fprintf(stderr, "%s\n", report.substr(0, report.find('\n')).c_str());
   } catch (const std::exception& error) {
@@ -121,9 +155,11 @@ bool Watch::step() {
   if (is_decided()) return false;
   const bool goes_on = own_->watch.step();
   // To name who keeps what takes a while, which can wait where nobody is called.
-  if (!goes_on && own_->on_leak) (void)own_->judged();
+  if (!goes_on && (own_->on_leak || own_->writes_files())) (void)own_->judged();
   return goes_on;
 }
+
+void Watch::mark(Mark what) { own_->watch.mark(static_cast<MarkType>(what)); }
 
 bool Watch::is_decided() const { return own_->watch.is_decided(); }
 
@@ -135,7 +171,14 @@ const Result& Watch::finish() {
 }
 
 struct Turns::Parts {
-  explicit Parts(const Options& options) : turns(own_options(options)) {}
+  explicit Parts(const Options& options) : turns(own_options(without_files(options))) {}
+
+  static const Options& without_files(const Options& options) {
+    if (!options.json.empty() || !options.html.empty() || !options.trace.empty()) {
+      throw usage_error("turns have a result each, and write no files", "write down the results that you ask for");
+    }
+    return options;
+  }
 
   stepleak::Turns turns;
   std::map<std::string, Result> results;

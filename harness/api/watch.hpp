@@ -46,9 +46,10 @@ class Watch {
   [[nodiscard]] const Result& finish();
   /// Ends the observation, and gives what the result rests on.
   [[nodiscard]] const RunRecord& record();
+  /// In a process that the loop forked.
+  [[nodiscard]] bool is_in_child() const;
 
  private:
-  [[nodiscard]] bool is_in_child() const;
   void leave_to_parent();
   void end();
 

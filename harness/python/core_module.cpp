@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include "harness/api/python_step.hpp"
+#include "harness/api/result_files.hpp"
 #include "harness/api/watch.hpp"
 #include "harness/base/errors.hpp"
 #include "harness/observe/flight_recorder.hpp"
@@ -12,7 +13,6 @@
 #include "harness/probes/fork_guard.hpp"
 #include "harness/probes/python/frame_locals.hpp"
 #include "harness/probes/tensor_references.hpp"
-#include "harness/python/result_files.hpp"
 #include "harness/report/console.hpp"
 #include "harness/trace/run_record_json.hpp"
 #include "harness/trace/serialise.hpp"

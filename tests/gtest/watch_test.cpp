@@ -5,8 +5,16 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "stepleak/stepleak.hpp"
@@ -144,6 +152,99 @@ TEST(WatchTest, SaysAtItsEndWhatNobodyAskedFor) {
             }),
             "");
   EXPECT_EQ(said_by([](Watch& watch) { watch.step(); }), "") << "there was no verdict";
+}
+
+struct WatchFilesTest : testing::Test {
+  WatchFilesTest() {
+    options.json = (folder / "leak.json").string();
+    options.html = (folder / "leak.html").string();
+    options.trace = (folder / "leak.trace").string();
+    std::filesystem::create_directories(folder);
+  }
+  ~WatchFilesTest() override {
+    // Not remove_all(): libtorch exports one of its own, which calls what a newer libstdc++ no longer has.
+    for (const auto& name : all) std::filesystem::remove(folder / name);
+    std::filesystem::remove(folder);
+  }
+
+  [[nodiscard]] std::vector<std::string> written() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.file_size() > 0) names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("watch_files_" + std::to_string(::getpid()));
+  const std::vector<std::string> all = {"leak.html", "leak.json", "leak.trace"};
+  Options options = quick();
+  Loop loop;
+};
+
+std::string text_of(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST_F(WatchFilesTest, AreWrittenBeforeAnybodyIsCalled) {
+  std::vector<std::string> seen;
+  Watch watch(options, [&](const Result&) { seen = written(); });
+  watch.mark(Mark::epoch);
+  do {
+    loop.losses.push_back(loop.train());
+    if (loop.losses.size() == 10) watch.mark(Mark::evaluation);
+  } while (watch.step());
+  EXPECT_EQ(seen, all);
+  EXPECT_EQ(text_of(options.json), watch.finish().json);
+  EXPECT_NE(watch.finish().json.find(R"("evaluation")"), std::string::npos);
+  EXPECT_NE(text_of(options.html).find("<html"), std::string::npos);
+}
+
+TEST_F(WatchFilesTest, AreWrittenOfALoopThatEndsUndecided) {
+  { Watch(options).step(); }
+  EXPECT_EQ(written(), all);
+  EXPECT_NE(text_of(options.json).find(R"("inconclusive")"), std::string::npos);
+}
+
+TEST_F(WatchFilesTest, AreNotWrittenByAChildOfTheLoop) {
+  Watch watch(options);
+  watch.step();
+  const auto child = ::fork();
+  if (child == 0) {
+    watch.~Watch();
+    std::_Exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(written(), std::vector<std::string>{});
+}
+
+TEST_F(WatchFilesTest, AreRefusedBeforeTheLoopWhereTheyCannotBeWritten) {
+  options.json = "/proc/leak.json";
+  EXPECT_THROW(Watch{options}, Error);
+  EXPECT_THROW((void)check([](std::int64_t) {}, options), Error);
+}
+
+TEST_F(WatchFilesTest, AreWrittenByACheckToo) {
+  const auto result = check([&](std::int64_t) { loop.losses.push_back(loop.train()); }, options);
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_EQ(written(), all);
+  EXPECT_EQ(text_of(options.json), result.json);
+}
+
+TEST_F(WatchFilesTest, ThatFailAtTheEndAreSaidAndCostNoVerdict) {
+  options.json = "/dev/full";
+  testing::internal::CaptureStderr();
+  const auto result = check([&](std::int64_t) { loop.losses.push_back(loop.train()); }, options);
+  const auto said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(result.verdict, Verdict::leak);
+  EXPECT_EQ(written(), (std::vector<std::string>{"leak.html", "leak.trace"}));
+  EXPECT_NE(said.find("/dev/full"), std::string::npos) << said;
+  ASSERT_FALSE(result.notes.empty());
+  EXPECT_NE(result.notes.back().find("/dev/full"), std::string::npos);
 }
 
 TEST(WatchTest, RefusesWrongOptions) { EXPECT_THROW(Watch({.device = "cpu", .steps = 3}), Error); }

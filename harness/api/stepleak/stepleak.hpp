@@ -42,6 +42,18 @@ struct Options {
   int threads = 0;                  ///< torch's intra-op threads; 0: as they are
   bool with_cuda_objects = false;   ///< count and name raw CUDA memory, streams, events ...; a torch.profiler that
                                     ///< starts later in this process then sees no GPU events (CUPTI has one subscriber)
+
+  // Files that a check or a watch writes once it has decided or ended, before anybody is called; empty: none. Those
+  // that cannot be written are refused before the run; what fails at its end is said on stderr, and in the notes.
+  std::string json;   ///< the result, as Result::json
+  std::string html;   ///< a page with pictures
+  std::string trace;  ///< what the result rests on, for `stepleak analyze`
+};
+
+/// What begins within a step: pictures show it.
+enum class Mark : std::uint8_t {
+  epoch,       ///< the data anew, to train on
+  evaluation,  ///< data without gradients
 };
 
 /// Records from now on, for the life of the process, what tensors on the CPU come and go, at some tens of nanoseconds
@@ -60,7 +72,8 @@ using OnLeak = std::function<void(const Result&)>;
 /// Watches a loop of your own from construction until it has decided, at the latest to its destructor; then the process
 /// is as it was. What lies between two calls of step() is one step; locals of the loop are alive at its boundary, which
 /// is a level and no growth. All calls from one thread. A verdict that nobody asked for is said in one line on stderr
-/// by the destructor.
+/// by the destructor, which also writes the files that are asked for, also of a loop that ended undecided. In a child
+/// that the loop forks it watches nothing and writes nothing.
 class Watch {
  public:
   /// Throws Error as check() does. `on_leak` is called once, out of the step() or finish() that finds a leak.
@@ -71,6 +84,8 @@ class Watch {
 
   /// The boundary after a step. False once a verdict stands, or the run's budget is used up; later calls do nothing.
   bool step();
+  /// An epoch or an evaluation begins, in the step that runs. Judged the same: periods are found in what is measured.
+  void mark(Mark what);
   [[nodiscard]] bool is_decided() const;
   /// Your loop failed: what it keeps of the evidence. `what`: as a person reads it.
   void fail(const std::string& what);
@@ -86,6 +101,7 @@ class Watch {
 
 #ifndef STEPLEAK_BUILDS_ITSELF
 using v0::check;
+using v0::Mark;
 using v0::OnLeak;
 using v0::Options;
 using v0::record_cpu_tensors;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/python/result_files.hpp"
+#include "harness/api/result_files.hpp"
 
 #include <functional>
 #include <stdexcept>
