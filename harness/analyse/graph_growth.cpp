@@ -105,14 +105,15 @@ Finding graph_finding(const Evidence& evidence, const GraphGrowth& growth, Kind 
     if (state != nullptr) set_holder(evidence.recording, state->holder, finding);
   }
   tell_state_from_what_is_made_of_it(evidence, growth, finding);
-  const auto counted = growth_text(finding.count_per_step, growth.nodes.period, "autograd node");
+  finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
+  const auto counted =
+      growth_text(finding.count_per_step, growth.nodes.period, "autograd node", gap_between_kept(finding));
   finding.what = counted.count;
   if (const auto* sink = example_of(growth.sinks, finding); sink != nullptr) {
     finding.what += fmt::format(", kept by a tensor ({}, {}-dim),", sink->name, sink->dims);
   }
   finding.what +=
       fmt::format(" {} {} since step {}", counted.is_one ? "survives" : "survive", counted.every, finding.since_step);
-  finding.kept_count = std::min(std::max(finding.kept_count, steps_kept(growth.old_nodes)), finding.explained_steps);
   for (const auto& device : evidence.trace.devices()) {
     finding.accounts_for.push_back({Counter::live_bytes, device});
   }

@@ -83,6 +83,22 @@ int holder_of_shared(const Recording& recording, const StorageGrowth& growth) {
   return found;
 }
 
+// What survivors of one sort take, and whether they prove a leak: what a buffer that is full has in the place of older
+// entries may take more, and proves none.
+struct Share {
+  StorageGrowth::Cause cause;
+  std::int64_t bytes = 0;
+  bool is_kept_for_ever = false;
+};
+
+Share share_of(const Recording& recording, const std::vector<const Survivor*>& survivors, StorageGrowth::Cause cause) {
+  std::vector<const Survivor*> kept;
+  for (const auto* survivor : survivors) {
+    if (is_kept_for_ever(recording, *survivor)) kept.push_back(survivor);
+  }
+  return {.cause = cause, .bytes = taken_bytes(survivors), .is_kept_for_ever = steps_kept(kept) >= kFewestEntries};
+}
+
 StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& growth) {
   using Cause = StorageGrowth::Cause;
   const auto& recording = evidence.recording;
@@ -93,13 +109,13 @@ StorageGrowth::Cause cause_of(const Evidence& evidence, const StorageGrowth& gro
     return Cause::unreachable;
   }
   // Of equal ones the first, and last what no tensor is known to use, of which nothing more can be said.
-  const std::pair<std::int64_t, Cause> shares[] = {{taken_bytes(growth.views), Cause::views},
-                                                   {taken_bytes(growth.computed), Cause::computed},
-                                                   {taken_bytes(growth.fresh), Cause::fresh},
-                                                   {taken_bytes(growth.unknown), Cause::unknown}};
-  const auto* largest = std::max_element(std::begin(shares), std::end(shares),
-                                         [](const auto& a, const auto& b) { return a.first < b.first; });
-  return largest->first > 0 ? largest->second : Cause::unknown;
+  const Share shares[] = {
+      share_of(recording, growth.views, Cause::views), share_of(recording, growth.computed, Cause::computed),
+      share_of(recording, growth.fresh, Cause::fresh), share_of(recording, growth.unknown, Cause::unknown)};
+  const auto* largest = std::max_element(std::begin(shares), std::end(shares), [](const Share& a, const Share& b) {
+    return std::pair(a.is_kept_for_ever, a.bytes) < std::pair(b.is_kept_for_ever, b.bytes);
+  });
+  return largest->bytes > 0 ? largest->cause : Cause::unknown;
 }
 
 // On a GPU nobody counts tensors in the screen pass.
@@ -195,7 +211,7 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
     finding.kept_count = finding.explained_steps = 0;  // nobody looks at what is in a segment
   }
   const auto* noun = growth.is_shared ? "shared tensor" : growth.are_shells ? "tensor" : "block";
-  auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun);
+  auto blocks = growth_text(finding.count_per_step, growth.blocks.period, noun, gap_between_kept(finding));
   // Larger ones took the place of others.
   if (finding.count_per_step <= 0) {
     const auto* more = growth.is_shared ? " of shared memory" : " more";

@@ -125,6 +125,12 @@ std::int64_t steps_kept(const std::vector<const Survivor*>& survivors) {
   return static_cast<std::int64_t>(steps.size());
 }
 
+bool is_kept_for_ever(const Recording& recording, const Survivor& survivor) {
+  if (survivor.holder < 0) return false;
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+  return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries;
+}
+
 Trend recorded_trend(const Recording& recording, const std::vector<const Survivor*>& survivors) {
   const auto middle = recording.pass.first_step + recording.steps / 2;
   const auto early = std::count_if(survivors.begin(), survivors.end(),
@@ -158,17 +164,10 @@ struct PlaceShare {
   }
 };
 
-// Whether a survivor is held by what grew while steps were recorded, and never ends: where it was made is also made
-// what something has in use for the moment.
-bool is_in_what_never_ends(const Recording& recording, const Survivor& survivor) {
-  if (survivor.holder < 0) return false;
-  const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
-  return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries;
-}
-
+// Where it was made is also made what something has in use for the moment.
 bool is_told_better(const Recording& recording, const Survivor& survivor, const Survivor& known) {
   if (known.holder < 0 || survivor.holder < 0) return known.holder < 0 && survivor.holder >= 0;
-  return !is_in_what_never_ends(recording, known) && is_in_what_never_ends(recording, survivor);
+  return !is_kept_for_ever(recording, known) && is_kept_for_ever(recording, survivor);
 }
 
 }  // namespace
@@ -187,7 +186,7 @@ void add_suspects(const Recording& recording, const std::vector<const Survivor*>
     share.example = suspect;
   }
   const auto rank = [&](const PlaceShare& share) {
-    return std::pair(share.example != nullptr && is_in_what_never_ends(recording, *share.example), share.weight());
+    return std::pair(share.example != nullptr && is_kept_for_ever(recording, *share.example), share.weight());
   };
   const auto heaviest = std::max_element(places.begin(), places.end(),
                                          [&](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
@@ -236,7 +235,13 @@ std::vector<Frame> where_kept(const Statement& kept_by) {
   return {{kept_by.file, kept_by.line, "", kept_by.text, FrameOwner::user}};
 }
 
-GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun) {
+std::int64_t gap_between_kept(const Finding& finding) {
+  const bool is_known = finding.kept_count >= kFewestEntries && 2 * finding.kept_count <= finding.explained_steps;
+  return is_known ? std::llround(static_cast<double>(finding.explained_steps) / static_cast<double>(finding.kept_count))
+                  : 1;
+}
+
+GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun, std::int64_t gap) {
   static constexpr double kRounding = 0.005;
   const auto is_whole = [](double value) {
     return std::round(value) >= 1 && std::abs(value - std::round(value)) < kRounding * value;
@@ -250,6 +255,11 @@ GrowthText growth_text(double per_step, std::int64_t period, const std::string& 
   const auto steps = static_cast<double>(period);
   // Eight every eight steps are not one every step.
   if (period > 1 && is_whole(per_step * steps)) return text(per_step * steps, steps, "");
+  // Nor are nine nodes every 25 steps one every three.
+  const auto apart = static_cast<double>(gap);
+  if (gap > 1 && per_step * apart >= 1) {
+    return text(per_step * apart, apart, is_whole(per_step * apart) ? "" : " or so");
+  }
   if (is_whole(per_step)) return text(per_step, 1, "");
   if (per_step >= 1 || per_step <= 0) return text(per_step, 1, " on average");
   return text(1, 1 / per_step, is_whole(1 / per_step) ? "" : " or so");

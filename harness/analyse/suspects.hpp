@@ -65,6 +65,9 @@ namespace stepleak {
 /// Steps of the record pass of which at least one of these is still alive.
 [[nodiscard]] std::int64_t steps_kept(const std::vector<const Survivor*>& survivors);
 
+/// Whether a survivor is held by a container that got entries while steps were recorded, and never ends.
+[[nodiscard]] bool is_kept_for_ever(const Recording& recording, const Survivor& survivor);
+
 /// The trend that survivors show where no ledger counts their like: growing, if some of both halves of the record pass
 /// are alive at its end (a step may carry a few over for a while); else flat.
 [[nodiscard]] Trend recorded_trend(const Recording& recording, const std::vector<const Survivor*>& survivors);
@@ -94,8 +97,13 @@ struct GrowthText {
   bool is_one = false;
 };
 
-/// Of `per_step` things a step, which repeat exactly after `period` steps (0: no such period). Where the numbers are
-/// not whole, the text says that it is an average.
-[[nodiscard]] GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun);
+/// Of `per_step` things a step, which repeat exactly after `period` steps (0: no such period), or come every `gap`
+/// steps or so. Where the numbers are not whole, the text says that it is an average.
+[[nodiscard]] GrowthText growth_text(double per_step, std::int64_t period, const std::string& noun,
+                                     std::int64_t gap = 1);
+
+/// How many steps apart those of the record pass are that kept some of a finding, on average; 1 where that is not to be
+/// told: of fewer than two, or where most did.
+[[nodiscard]] std::int64_t gap_between_kept(const Finding& finding);
 
 }  // namespace stepleak

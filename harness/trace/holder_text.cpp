@@ -134,7 +134,8 @@ std::string structure_text(const Structure& structure) {
   const auto at = structure.line == 0 ? "" : fmt::format(" by {}:{}  {}", structure.file, structure.line, text);
   switch (structure.type) {
     case StructureType::unbounded:
-      return "nothing in your sources takes anything out of it";
+      return structure.line == 0 ? "nothing in your sources takes anything out of it"
+                                 : "past the lengths at which it is kept small" + at;
     case StructureType::bounded:
       return (structure.bound > 0 ? fmt::format("bounded at {}", structure.bound) : "bounded") + at;
     case StructureType::declared:

@@ -52,7 +52,7 @@ struct Statement {
 
 /// What bounds a container, as the user's sources and its type say.
 enum class StructureType : std::uint8_t {
-  unbounded,    ///< a statement of the user's fills it, and nothing that can reach it takes anything out
+  unbounded,    ///< a statement of the user's fills it, and nothing that can reach it takes anything out any more
   bounded,      ///< it cannot hold more than it is allowed to
   declared,     ///< the program says so, by stepleak.bounded(), and it does not hold more yet
   exceeded,     ///< it holds more than the program declares

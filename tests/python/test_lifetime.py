@@ -39,8 +39,30 @@ class ProgramRunner:
             self.first.fit_program()
 """
 
+# Each method has the state of the run, or of an epoch, in a variable of its own.
+STATE = """
+class ProgramState:
+    def __init__(self):
+        self.program_losses = []
+class ProgramRun:
+    def __init__(self):
+        self.state = ProgramState()
+    def begin(self):
+        self.state = ProgramState()
+    def fit_epoch(self):
+        state = self.state
+        for i in range(50):
+            state.program_losses.append([i])
+            program_step()
+"""
+
 # The program calls `program_step()` after each entry.
 ENDING = {
+    "state that is made anew, in a variable of who fills it": STATE
+    + "def program_main():\n    run = ProgramRun()\n    for e in range(3):\n        run.begin()\n"
+    + "        run.fit_epoch()\nprogram_main()\n",
+    "state that is made by who fills it": STATE.replace("state = self.state", "state = ProgramState()")
+    + "def program_main():\n    run = ProgramRun()\n    for e in range(3):\n        run.fit_epoch()\nprogram_main()\n",
     "trainer of each trial": TRAINER
     + "def program_main():\n    for seed in range(4):\n        ProgramTrainer(seed).fit_program()\nprogram_main()\n",
     "trainers in a comprehension": TRAINER + "[ProgramTrainer(seed).fit_program() for seed in range(4)]\n",
@@ -158,6 +180,10 @@ program_main()
     """,
 }
 LASTING = {
+    "state of the run, in a variable of who fills it": STATE.replace(
+        "self.state = ProgramState()\n    def fit", "pass\n    def fit"
+    )
+    + "def program_main():\n    run = ProgramRun()\n    for e in range(3):\n        run.fit_epoch()\nprogram_main()\n",
     "trainer that a comprehension goes over": TRAINER
     + "def program_main():\n    return [loss for loss in [ProgramTrainer().fit_program()]]\nprogram_main()\n",
     "list of main that a function fills which a pool runs": """

@@ -232,6 +232,23 @@ TEST(GrowthDetectorTest, LeadsFromStateToTheGroupThatWasAdded) {
   EXPECT_EQ(holder_of_moments(StructureType::conditional), "");
 }
 
+// Large batches in a buffer that is full, and a small number of each step in a list beside it.
+std::set<Kind> kinds_beside_a_full_buffer(StructureType type, std::int64_t gained) {
+  auto builder = leaking(4096, 2, 0);
+  builder.with_object({.type = "deque", .length = 50, .bound = 50}).with_object({.type = "list", .length = 600});
+  builder.with_holder({.held = 0, .container = 0, .structure = {.type = StructureType::bounded, .bound = 50}})
+      .with_holder({.held = 1, .container = 1, .structure = {.type = type}, .gained_entries = gained});
+  keep(builder, {.is_computed = false, .bytes = 4000, .storage_bytes = 4000, .holder = 0});
+  keep(builder, {.bytes = 64, .storage_bytes = 64, .holder = 1, .place = 0x800});
+  return kinds_of(builder);
+}
+
+TEST(DetachedActivationDetectorTest, DetectsWhatIsKeptForEverBesideAFullBufferOfLargerOnes) {
+  EXPECT_EQ(kinds_beside_a_full_buffer(StructureType::unbounded, kRecorded), std::set{Kind::detached_activation});
+  EXPECT_EQ(kinds_beside_a_full_buffer(StructureType::unbounded, 1), std::set{Kind::growth});
+  EXPECT_EQ(kinds_beside_a_full_buffer(StructureType::conditional, kRecorded), std::set{Kind::growth});
+}
+
 TEST(GrowthDetectorTest, IgnoresALevelThatIsConstant) { EXPECT_TRUE(kinds_of(leaking(0, 0, 0)).empty()); }
 
 TEST(GrowthDetectorTest, IgnoresACacheThatFillsOnce) {

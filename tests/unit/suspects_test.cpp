@@ -130,12 +130,13 @@ struct GrowthCase {
   double per_step;
   std::int64_t period;
   const char* text;
+  std::int64_t gap = 1;
 };
 
 class GrowthTextTest : public ::testing::TestWithParam<GrowthCase> {};
 
 TEST_P(GrowthTextTest, SpeaksOfWholeThingsAndWholeSteps) {
-  const auto growth = growth_text(GetParam().per_step, GetParam().period, "block");
+  const auto growth = growth_text(GetParam().per_step, GetParam().period, "block", GetParam().gap);
   EXPECT_EQ(growth.count + " of " + growth.every, GetParam().text);
   EXPECT_EQ(growth.is_one, growth.count == "1 block");
 }
@@ -148,7 +149,20 @@ INSTANTIATE_TEST_SUITE_P(Suspects, GrowthTextTest,
                                            GrowthCase{5.92, 50, "296 blocks of every 50 steps"},
                                            GrowthCase{5.92, 0, "5.92 blocks of every step on average"},
                                            GrowthCase{0.11, 0, "1 block of every 9 steps or so"},
-                                           GrowthCase{1.5, 2, "3 blocks of every 2 steps"}));
+                                           GrowthCase{1.5, 2, "3 blocks of every 2 steps"},
+                                           GrowthCase{0.36, 0, "9 blocks of every 25 steps", 25},
+                                           GrowthCase{0.33, 0, "8.25 blocks of every 25 steps or so", 25},
+                                           GrowthCase{1, 0, "25 blocks of every 25 steps", 25},
+                                           GrowthCase{5.92, 50, "296 blocks of every 50 steps", 25},
+                                           GrowthCase{0.02, 0, "1 block of every 50 steps", 25}));
+
+TEST(GapBetweenKeptTest, IsToldByTwoStepsOfWhichMostKeptNothing) {
+  EXPECT_EQ(gap_between_kept({.kept_count = 3, .explained_steps = 75}), 25);
+  EXPECT_EQ(gap_between_kept({.kept_count = 2, .explained_steps = 27}), 14);
+  EXPECT_EQ(gap_between_kept({.kept_count = 1, .explained_steps = 27}), 1);
+  EXPECT_EQ(gap_between_kept({.kept_count = 10, .explained_steps = 16}), 1);
+  EXPECT_EQ(gap_between_kept({}), 1);
+}
 
 }  // namespace
 }  // namespace stepleak

@@ -92,11 +92,27 @@ class Capacity:
                 return self._facts.at("bounded", use, number)
         return None
 
-    def is_passed(self, removal: Use) -> bool:
-        """Whether it is to run at one length alone, which is behind: `if len(x) == n` where two are put in at once."""
-        return any(
-            not lets_short and 0 < 2 * number < length_of(self._facts.container) and is_of_equals(guard)
-            for lets_short, number, guard in self._tests_of_length(removal)
+    def passed_tests(self, removal: Use) -> Iterator[ast.expr]:
+        """Tests under which it is to run at lengths alone that are behind, by a number that nothing changes: `if len(x)
+        == n` where two are put in at once, `if len(x) < n`. What only grows from there comes back to none of them."""
+        for module, guard in self._facts.runs.guards(removal):
+            for part in [] if guard.is_loop else parts_of(guard):
+                if self._is_behind(module, part):
+                    yield part.test
+
+    def _is_behind(self, module: Module, part: Guard) -> bool:
+        test = part.test
+        allowed = self._facts.bounds.allowed(module, test, part.holds)
+        if allowed is None or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        lets_short, number = allowed
+        sides = [test.left, *test.comparators]
+        others = [side for side in sides if not self._facts.places.is_length(module, side)]
+        return (
+            (lets_short or is_of_equals(part))
+            and 0 < 2 * number < length_of(self._facts.container)
+            and len(others) == 1
+            and self._fixed.is_fixed(module, others[0])
         )
 
     def filled_when_short(self, fills: list[Use]) -> Structure | None:
@@ -166,7 +182,8 @@ class Capacity:
     def _cut(self, use: Use) -> int:
         """What a trim leaves; 0: less than there was by a fixed number."""
         parent, _ = use.module.parent(use.node)
-        is_deleting = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del)
+        is_emptied = isinstance(use.node, ast.Subscript) and use.node.slice is use.detail
+        is_deleting = is_emptied or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del))
         if not isinstance(use.detail, ast.Slice):
             return self._facts.values.number(use.module, use.detail)
         if not is_deleting:

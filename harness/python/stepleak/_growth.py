@@ -29,6 +29,8 @@ class Growth:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self.passed: dict[ast.expr, Use] = {}
+        """Tests of its length that say the same for good, and what was to take something out of it under them."""
 
     def unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
         """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
@@ -36,7 +38,7 @@ class Growth:
             self._facts.uses.is_whole
             and not removing
             and not any(use.kind == "escape" for use in uses)
-            and not any(map(self._is_deciding, self._facts.places.tested_lengths()))
+            and not any(map(self._is_deciding, self._lasting_tests()))
             and not any(self._rooms())
             and not self._is_libraries()
             and all(self._facts.runs.entered(name) == "once" for name in self._facts.slot.names)
@@ -44,19 +46,30 @@ class Growth:
         )
         # Which of several fills it once was is not known: one that may cease bounds what it fills.
         is_endless = bool(in_steps) and all(self._fills_for_ever(fill, in_vain) for fill in in_steps)
-        return Structure("unbounded") if is_clear and is_endless else UNKNOWN
+        passed = next(iter(self.passed.values()), None)
+        unbounded = Structure("unbounded") if passed is None else at("unbounded", passed)
+        return unbounded if is_clear and is_endless else UNKNOWN
 
     def conditional(self, taking: list[Use], filling: list[Use], uses: list[Use]) -> Structure:
         """Where something takes items out, or asks how many there are before it does so, and cannot be understood.
 
         `filling`: what fills it still.
         """
-        lengths = (use for use in self._facts.places.tested_lengths() if not self._is_told_only(use))
+        lengths = (use for use in self._lasting_tests() if not self._is_told_only(use))
         tests = (use for use in [*self._rooms(), *lengths] if not self._facts.is_idle(use))
         if not taking and self._facts.uses.is_whole and not any(use.kind == "escape" for use in uses):
             tests = (use for use in tests if not self._is_passed(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
+
+    def _lasting_tests(self) -> Iterator[Use]:
+        """Where something depends on its length, but for removals that run no more by that."""
+        for use in self._facts.places.tested_lengths():
+            test = next((outer for outer, _ in use.module.around(use.node) if outer in self.passed), None)
+            guarded = None if test is None else use.module.parent(test)[0]
+            # A branch for the others runs on, whatever it does.
+            if test is None or (isinstance(guarded, ast.If) and guarded.orelse):
+                yield use
 
     def _is_passed(self, length: Use, filling: list[Use]) -> bool:
         """Whether it is a test by a number that nothing changes, which the container is far beyond, and each that still

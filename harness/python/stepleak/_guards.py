@@ -49,6 +49,16 @@ def guard_of_item(use: Use) -> Guard | None:
     return Guard(item.test, empty[0] is item.orelse, False) if len(empty) == 1 else None
 
 
+def guard_of_change(use: Use) -> Guard | None:
+    """The test without which an assignment leaves a container as it is: `kept = kept[-9:] if len(kept) > 9 else
+    kept`."""
+    value = getattr(use.module.statement(use.node), "value", None)
+    if use.kind not in ("assign", "trim", "reset", "remove") or not isinstance(value, ast.IfExp):
+        return None
+    same = [branch for branch in (value.body, value.orelse) if ast.unparse(branch) == ast.unparse(use.node)]
+    return Guard(value.test, same[0] is value.orelse, False) if len(same) == 1 else None
+
+
 def _is_empty(node: ast.expr) -> bool:
     return (isinstance(node, (ast.List, ast.Tuple)) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
 

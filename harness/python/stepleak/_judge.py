@@ -30,6 +30,8 @@ from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._use import CHANGING, Use
 from stepleak._user_code import UserCode
 
+_REMOVING = ("remove", "reset", "trim")
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -151,7 +153,8 @@ class Judge:
         uses = [u for u in uses if not self._facts.runs.is_at_end(u.module, u.node)]
         uses = [u for u in uses if not is_of_other_type(u, self._facts)]
         uses = self._without_own_removals(uses)
-        removing = [u for u in uses if u.kind in ("remove", "reset", "trim")]
+        uses = self._without_passed_removals(uses)
+        removing = [u for u in uses if u.kind in _REMOVING]
         living = [u for u in uses if u.kind not in CHANGING or not self._facts.is_idle(u)]
         taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
@@ -165,8 +168,7 @@ class Judge:
         )
         if known == UNKNOWN:
             # What is to keep it short does not: something else may drop what is old.
-            others = [use for use in taking if not self._capacity.is_passed(use)]
-            return self._expiring(others, fills) or UNKNOWN
+            return self._expiring(taking, fills) or UNKNOWN
         if known is not None:
             return known
         asks = [u for u in uses if u.kind == "ask"]
@@ -200,6 +202,12 @@ class Judge:
         if not own or not all(map(self._facts.is_fresh, fills)) or not are_calls_over(own[0], self._facts.container):
             return uses
         return [u for u in uses if u not in own]
+
+    def _without_passed_removals(self, uses: list[Use]) -> list[Use]:
+        """Without those that run no more, since it is longer than the tests around them let it be."""
+        tests = {use: list(self._capacity.passed_tests(use)) for use in uses if use.kind in _REMOVING}
+        self._growth.passed = {test: use for use, found in tests.items() for test in found}
+        return [use for use in uses if not tests.get(use)]
 
     def _expiring(self, taking: list[Use], fills: list[Use]) -> Structure | None:
         """Where something else takes items of any age, such as the first of a heap, that old ones go does not say that

@@ -48,8 +48,8 @@ def life_of(
 ) -> Life:
     """`variable` of `function` holds it; functions further out may, too.
 
-    What is handed to a function and has no variable of its caller's, nor an attribute of what has one, ends with the
-    call.
+    What is handed to a function, or has a variable of it alone, ends with the call, unless an attribute of what has a
+    variable further out leads to it, as in `buffer = self.buffer`.
     """
     found: tuple[types.FrameType, str] | None = None
     for frame in running_frames():
@@ -71,7 +71,8 @@ def life_of(
         return Life(name, frame.f_code.co_name, UNKNOWN)
     target = _target_in_loop(frame.f_code, name, module)
     if target is None:
-        return Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
+        owned = _life_of_owner(value, code, read_locals, most_owners)
+        return owned or Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
     dropped = _dropping(module.statement(target), target, module, code)
     return Life(name, frame.f_code.co_name, _end_at(module, target.lineno), dropped)
 

@@ -14,6 +14,7 @@ from stepleak._container_words import ADDING, REMOVING
 from stepleak._counting import counted_by
 from stepleak._objects import class_attributes_of
 from stepleak._runs import Runs
+from stepleak._slice_stores import is_part, of_part
 from stepleak._slots import Slot
 from stepleak._syntax import SCOPES, Guard, Module, called_name, is_parameter, is_property, last_name
 from stepleak._use import CHANGING, Name, Use
@@ -256,15 +257,18 @@ class Places:
         """What an assignment does to the container, as a kind of use, and the slice or the number of a trim."""
         value = use.detail
         target = use.node
-        cut = target.slice if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice) else None
         if value is None:
             return "reset", None
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice) and is_part(target.slice):
+            kind = of_part(target, value)
+            return kind, value if kind == "fill" else target.slice
+        if isinstance(value, ast.IfExp):  # which may leave it as it is
+            value = next((b for b in (value.body, value.orelse) if b not in self._uses.denoting), value)
         if value in self._uses.denoting:
             return "make", None
         held = {n for n in ast.walk(value) if n in self._uses.denoting}
         if not held:
-            is_part = cut is not None and (cut.lower is not None or cut.upper is not None)
-            return ("trim" if is_part else "reset"), cut if is_part else None
+            return "reset", None
         kept = _kept(value, held)
         if kept is not None:
             return kept

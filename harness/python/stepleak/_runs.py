@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from stepleak._assignments import SET_UP
-from stepleak._guards import guard_of_item
+from stepleak._guards import guard_of_change, guard_of_item
 from stepleak._reach import MOST_CALLERS
 from stepleak._syntax import (
     FUNCTIONS,
@@ -45,9 +45,9 @@ class Runs:
 
     def guards(self, use: Use) -> Iterator[tuple[Module, Guard]]:
         """Tests under which a use runs: its own, then those around all calls that lead to it."""
-        item = guard_of_item(use)
-        if item is not None:
-            yield use.module, item
+        own = guard_of_item(use) or guard_of_change(use)
+        if own is not None:
+            yield use.module, own
         for module, node in self.leading_to(use):
             yield from ((module, guard) for guard in module.guards(node))
 

@@ -184,6 +184,34 @@ BOUNDED_BY_SOURCE = [
         90,
         "del self.kept",
     ),
+    *(
+        Case(f"part that is replaced, {name}", keeper(appending(body)), "keeper.kept", kind, bound, line)
+        for name, body, kind, bound, line in [
+            ("by as many", "new = [item]\nself.kept[-len(new) :] = list(new)", "unbounded", -1, ""),
+            (
+                "by as many, made of them",
+                "new = [item]\nself.kept[: len(new)] = [[n] for n in new]",
+                "unbounded",
+                -1,
+                "",
+            ),
+            ("by one for one", "self.kept[-1:] = [[item]]", "unbounded", -1, ""),
+            ("at every second place", "self.kept[::2] = [[y] for y in self.kept[::2]]", "unbounded", -1, ""),
+            (
+                "by some of as many",
+                "new = [item]\nself.kept[-len(new) :] = list(filter(None, new))",
+                "conditional",
+                -1,
+                "filter",
+            ),
+            ("by one for two", "self.kept[-2:] = [[item]]", "conditional", -1, "[[item]]"),
+            ("by fewer than that", "new = [item]\nself.kept[-len(new) - 1 :] = list(new)", "conditional", -1, "list"),
+            ("by none", "self.kept[:-25] = []", "bounded", 25, "= []"),
+            ("by none, all but the last", "self.kept[25:] = []", "bounded", 25, "= []"),
+            ("at the front, where there is none", "self.kept[:0] = [[item]]", "unbounded", -1, ""),
+            ("at the end, where there is none", "self.kept[len(self.kept) :] = [[item]]", "unbounded", -1, ""),
+        ]
+    ),
     Case("trim by del", keeper(appending("del self.kept[:-25]")), "keeper.kept", "bounded", 25, "del self.kept"),
     Case(
         "trim by the excess",

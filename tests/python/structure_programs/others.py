@@ -46,7 +46,7 @@ UNKNOWN = [
             line="popitem" * (kind != "unknown"),
         )
         for name, removal, kind in (
-            ("at an odd length", "if len(self.kept) == 3: self.kept.popitem(last=False)", "unknown"),
+            ("at an odd length", "if len(self.kept) == 3: self.kept.popitem(last=False)", "unbounded"),
             ("one by one", "if len(self.kept) > 3: self.kept.popitem(last=False)", "expiring"),
             (
                 "at an odd length and elsewhere",

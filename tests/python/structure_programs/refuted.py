@@ -13,6 +13,9 @@ from structure_programs import Case, keeper, method
 _SIZE = "self.kept = []\nself.size = 2"
 _HARDEST = "if len(self.kept) < self.size: self.kept.append(x)\nelif x: self.kept.append(x)"
 
+_PAST = "self.kept += [x, x]\n"
+_PAST_SIZE = "self.kept = []\nself.size = 3"
+
 
 def _adding(body: str, init: str = _SIZE, more: str = "") -> str:
     return keeper("def add(self, x):\n" + textwrap.indent(body, "    ") + more, init)
@@ -98,7 +101,22 @@ PASSED = [
             "conditional",
             "del",
         ),
-        ("at a length that is passed by", "self.kept += [x, x]\nself.cut()", method("cut", "if len(self.kept) == 1: self.kept.pop()"), "unknown", ""),
+    ]
+] + [
+    Case(f"taken from {name}", _adding(body, init, more), "keeper.kept", kind, bound, line)
+    for name, body, init, more, kind, bound, line in [
+        ("at a length that is passed by", "self.kept += [x, x]\nself.cut()", _SIZE, method("cut", "if len(self.kept) == 1: self.kept.pop()"), "unbounded", -1, "pop"),
+        ("at one length, past it", _PAST + "if len(self.kept) == self.size: self.kept.clear()", _PAST_SIZE, "", "unbounded", -1, "clear"),
+        ("at one length, past it, and told otherwise", _PAST + "if not len(self.kept) != self.size: self.kept.clear()", _PAST_SIZE, "", "unbounded", -1, "clear"),
+        ("at one length and in a mode, past it", _PAST + "if self.mode and len(self.kept) == self.size: self.kept.clear()", _PAST_SIZE + "\nself.mode = True", "", "unbounded", -1, "clear"),
+        ("at one length or in a mode", _PAST + "if self.mode or len(self.kept) == self.size: self.kept.clear()", _PAST_SIZE + "\nself.mode = False", "", "conditional", -1, "clear"),
+        ("at one length, which changes", _PAST + "if len(self.kept) == self.size: self.kept.clear()", _PAST_SIZE, method("grow", "self.size *= 9"), "unknown", -1, ""),
+        ("at one length, not past it yet", _PAST + "if len(self.kept) == self.size: self.kept.clear()", "self.kept = []\nself.size = 900", "", "bounded", 900, "clear"),
+        ("at one length, and otherwise is asked", _PAST + "if len(self.kept) == self.size: self.kept.clear()\nelse: self.full = True", _PAST_SIZE, "", "conditional", -1, "if len"),
+        ("while it is short", _PAST + "if len(self.kept) < self.size: self.kept = self.kept[-1:]", _PAST_SIZE, "", "unbounded", -1, "[-1:]"),
+        ("while it is short, in an expression", _PAST + "self.kept = self.kept[-1:] if len(self.kept) < self.size else self.kept", _PAST_SIZE, "", "unbounded", -1, "[-1:]"),
+        ("while it is long, in an expression", _PAST + "self.kept = self.kept[-1:] if len(self.kept) > self.size else self.kept", _PAST_SIZE, "", "bounded", 3, "[-1:]"),
+        ("while it is short, and whenever somebody likes", _PAST + "if len(self.kept) < self.size: self.kept.pop()", _PAST_SIZE, method("end", "self.kept.clear()"), "uncalled", -1, "clear"),
     ]
 ]  # fmt: skip
 
