@@ -19,11 +19,16 @@
 namespace stepleak {
 namespace {
 
+std::string_view name_of(HandleType handle) {
+  if (handle == HandleType::device_memory) return "raw allocation";
+  return handle == HandleType::virtual_memory ? "virtual allocation" : to_string(handle);
+}
+
 // "1 stream of every step, 2 events of every step".
 std::string objects_text(const Recording& recording, const std::vector<const Survivor*>& objects) {
   std::map<std::string_view, int> counts;
   for (const auto* object : objects) {
-    ++counts[object->handle == HandleType::device_memory ? "raw allocation" : to_string(object->handle)];
+    ++counts[name_of(object->handle)];
   }
   std::string text;
   for (const auto& [name, count] : counts) {
@@ -129,7 +134,10 @@ std::vector<Finding> RawCudaDetector::detect(const Evidence& evidence) const {
       finding->what =
           is_of_objects ? fmt::format("never destroyed: {}", text) : fmt::format("{} ({})", finding->what, text);
     }
-    if (is_of_objects) finding->bytes_per_step = heap_bytes_lost(evidence.trends);
+    if (is_of_objects) {
+      const auto raw = raw_bytes_kept(recording, growth.device);
+      finding->bytes_per_step = raw > 0 ? raw : heap_bytes_lost(evidence.trends);
+    }
     account_for_objects(*finding);
     const auto segments = handles_of(recording, growth.device, HandleType::private_segment);
     add_suspects(recording, objects.empty() ? segments : objects, *finding);

@@ -7,6 +7,7 @@
 
 #include "harness/analyse/gains.hpp"
 #include "harness/analyse/host_growth.hpp"
+#include "harness/analyse/suspects.hpp"
 
 namespace stepleak {
 namespace {
@@ -42,7 +43,8 @@ PythonBlocks python_blocks_lost(const Evidence& evidence) {
       .is_least = 2 * weighed_blocks < blocks * steps};
 }
 
-double bytes_per_step_of(const Trends& trends, Device device, const PythonBlocks& blocks) {
+double bytes_per_step_of(const Evidence& evidence, Device device, const PythonBlocks& blocks) {
+  const auto& trends = evidence.trends;
   const auto live = growth_of(trends.of({Counter::live_bytes, device}));
   if (device == kHost) {
     const auto heap = std::max(growth_of(trends.heap()), growth_of(trends.supported_heap()));
@@ -53,7 +55,7 @@ double bytes_per_step_of(const Trends& trends, Device device, const PythonBlocks
   // Live tensors lie within what is reserved: the larger of both is lost.
   const auto reserved = growth_of(trends.of({Counter::reserved_bytes, device}));
   return std::max({live, reserved, growth_of(trends.waiting(device))}) +
-         growth_of(trends.of({Counter::outside_bytes, device}));
+         std::max(growth_of(trends.of({Counter::outside_bytes, device})), raw_bytes_kept(evidence.recording, device));
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ std::vector<Loss> losses_of(const Evidence& evidence, const std::vector<DeviceCa
   const auto few = bytes_of_few_objects(recording, holder);
   std::vector<Loss> losses;
   for (const auto& device : trends.devices()) {
-    Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(trends, device, blocks)};
+    Loss loss{.device = device, .bytes_per_step = bytes_per_step_of(evidence, device, blocks)};
     const auto known = device == kHost ? std::max(loss.bytes_per_step, few) : loss.bytes_per_step;
     const auto objects = device == kHost && host.is_leak ? kSmallestObject * growth_of(host.objects) : 0;
     loss.bytes_per_step = std::max(known, objects);

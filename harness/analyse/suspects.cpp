@@ -102,6 +102,18 @@ std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device
   });
 }
 
+double raw_bytes_kept(const Recording& recording, Device device) {
+  std::vector<const Survivor*> memory;
+  double bytes = 0;
+  for (const auto* object : old_cuda_objects(recording, device)) {
+    if (object->handle != HandleType::device_memory && object->handle != HandleType::virtual_memory) continue;
+    memory.push_back(object);
+    bytes += static_cast<double>(object->bytes);
+  }
+  const auto steps = recording.proof_steps();
+  return 2 * steps_kept(memory) > steps ? bytes / static_cast<double>(steps) : 0;
+}
+
 std::vector<const Survivor*> old_blocks(const Recording& recording, Device device) {
   return survivors_where(recording, [&](const Survivor& s) {
     return s.type == SurvivorType::block && s.device == device && is_old(recording, s);

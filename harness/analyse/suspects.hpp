@@ -53,6 +53,10 @@ namespace stepleak {
 /// CUDA objects of a GPU that were made in the record pass, are old, and are none of torch's allocators' own.
 [[nodiscard]] std::vector<const Survivor*> old_cuda_objects(const Recording& recording, Device device);
 
+/// Bytes a step of a GPU's memory that most recorded steps took from the driver by themselves and have not given back:
+/// less than the chunks of its account; 0 where only some did.
+[[nodiscard]] double raw_bytes_kept(const Recording& recording, Device device);
+
 /// Old blocks on a device, whatever uses them.
 [[nodiscard]] std::vector<const Survivor*> old_blocks(const Recording& recording, Device device);
 

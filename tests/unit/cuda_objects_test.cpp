@@ -132,6 +132,27 @@ TEST(RawCudaDetectorTest, NamesTheContainerThatGainedTheObjects) {
   EXPECT_EQ(run.outcome(RawCudaDetector()).type, RecordOutcome::Type::proven);
 }
 
+// Raw memory of each `every`-th recorded step.
+Analysed recorded_memory(std::int64_t every) {
+  auto builder = counting(kFirstCounted + 99, [](auto step) { return step; });
+  builder.recorded(kRecorded);
+  for (std::int64_t i = 0; i < kRecorded; i += every) {
+    builder.with_survivor({.type = SurvivorType::handle,
+                           .device = kGpu,
+                           .birth_step = kFirstCounted + 99 - i,
+                           .identity = static_cast<std::uint64_t>(i + 1),
+                           .bytes = 48 << 10,
+                           .handle = HandleType::device_memory});
+  }
+  return Analysed(builder.build());
+}
+
+TEST(RawCudaDetectorTest, WeighsMemoryThatTheDriversAccountIsTooCoarseFor) {
+  EXPECT_DOUBLE_EQ(recorded_memory(1).findings(RawCudaDetector()).at(0).bytes_per_step, 48 << 10);
+  EXPECT_DOUBLE_EQ(recorded_memory(3).findings(RawCudaDetector()).at(0).bytes_per_step, 0);
+  EXPECT_DOUBLE_EQ(recorded_events(kRecorded).findings(RawCudaDetector()).at(0).bytes_per_step, 0);
+}
+
 TEST(RawCudaDetectorTest, NamesObjectsOfTheGpuThatGrows) {
   constexpr Device kOther{DeviceType::cuda, 1};
   auto builder = counting(156, [](auto step) { return step; });

@@ -46,6 +46,27 @@ TEST(LossesTest, AreOfMappedMemoryWhatIsTouched) {
   EXPECT_LT(run(8 * kKibi, 256 * kKibi).front().bytes_per_step, 8 * kKibi);
 }
 
+TEST(LossesTest, AreOfAGpuWhatIsTakenFromTheDriverByItself) {
+  constexpr Device kGpu{DeviceType::cuda, 0};
+  const auto lost = [&](std::int64_t outside) {
+    TraceBuilder builder(256);
+    builder.with({Counter::live_bytes, kGpu}, [](auto) { return 0; })
+        .with({Counter::outside_bytes, kGpu}, [=](auto step) { return outside * step; })
+        .recorded(8);
+    for (std::int64_t step = 249; step <= 256; ++step) {
+      builder.with_survivor({.type = SurvivorType::handle,
+                             .device = kGpu,
+                             .birth_step = step,
+                             .identity = static_cast<std::uint64_t>(step),
+                             .bytes = 48 * kKibi,
+                             .handle = HandleType::device_memory});
+    }
+    return losses_of(builder.build()).at(0).bytes_per_step;
+  };
+  EXPECT_DOUBLE_EQ(lost(0), 48 * kKibi);
+  EXPECT_DOUBLE_EQ(lost(64 * kKibi), 64 * kKibi) << "which it is part of";
+}
+
 TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(growing(0, 0, 0).build()).empty()); }
 
 TEST(LossesTest, SayWhenTheMemoryIsFullWhereItsSizeIsKnown) {
