@@ -63,7 +63,7 @@ Policy with_minimum(Policy policy, std::int64_t steps) {
 }
 
 std::string longer_run(std::int64_t steps, const Policy& policy) {
-  return steps < policy.budget_steps ? "longer" : fmt::format("{} steps", 2 * policy.budget_steps);
+  return steps < policy.budget_steps ? "longer" : fmt::format("{} steps (option steps)", 2 * policy.budget_steps);
 }
 
 }  // namespace stepleak

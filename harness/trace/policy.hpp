@@ -49,8 +49,8 @@ struct Policy {
 /// A policy that gives no verdict before `steps`: for rare leaks and for long periods.
 [[nodiscard]] Policy with_minimum(Policy policy, std::int64_t steps);
 
-/// What an undecided run of `steps` is to be let run: "2048 steps", twice the budget where it used that up; "longer"
-/// where something else ended it.
+/// What an undecided run of `steps` is to be let run: "2048 steps (option steps)", twice the budget where it used that
+/// up; "longer" where something else ended it.
 [[nodiscard]] std::string longer_run(std::int64_t steps, const Policy& policy);
 
 }  // namespace stepleak
