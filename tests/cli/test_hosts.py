@@ -164,6 +164,31 @@ def test_what_another_left_in_the_environment_is_no_start_of_ours(before: str, i
     assert "Traceback" not in outcome.text
 
 
+@pytest.mark.parametrize("error", ["OSError", "ImportError"])
+def test_what_keeps_torch_from_importing_is_told_from_what_is_installed_wrong(
+    stepleak: CommandLine, error: str
+) -> None:
+    stepleak.write(
+        "site/sitecustomize.py",
+        f"""
+        import sys
+
+        class Finder:
+            def find_spec(self, name, *_):
+                if name == "torch._dynamo":
+                    raise {error}("no space left")
+
+        sys.meta_path.insert(0, Finder())
+        """,
+    )
+    stepleak.write("train.py", "def step():\n    pass\n")
+    paths = [str(stepleak.folder / "site"), os.environ.get("PYTHONPATH", "")]
+    outcome = stepleak("run", "train.py:step", switches={"PYTHONPATH": os.pathsep.join(filter(None, paths))})
+    assert outcome.code == 3, outcome.text
+    assert "no space left" in outcome.err
+    assert ("mend that first" in outcome.err) is (error == "OSError")
+
+
 @pytest.mark.parametrize("is_before_torch", [True, False], ids=["sitecustomize", "import_of_torch"])
 def test_threads_from_before_the_run_cost_no_verdict(is_before_torch: bool, in_python: PythonHost) -> None:
     """Forked, a worker would have their locks and not them: each starts Python's site and torch by itself."""

@@ -354,6 +354,22 @@ def test_a_script_that_raises_before_its_steps_is_not_told_to_run_longer(folder:
     assert "let it run" not in watched.text
 
 
+@pytest.mark.parametrize("imported", ["torch", "os"])
+@pytest.mark.parametrize(("seconds", "is_told"), [("1.2", True), ("0", False)])
+def test_a_script_whose_children_do_the_work_is_told_so(
+    folder: CommandLine, imported: str, seconds: str, is_told: bool
+) -> None:
+    folder.write(
+        "work.py", f"import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
+    )
+    folder.write("launch.py", f"import subprocess, sys, {imported}\nsubprocess.run([sys.executable, 'work.py'])\n")
+    watched = folder("watch", "launch.py")
+    assert watched.code == 0
+    assert "no step was found" in watched.err
+    assert ("its child processes, which are not watched, took 1 s" in watched.err) is is_told
+    assert ("let it run longer" in watched.err) is (imported == "torch" and not is_told)
+
+
 def test_the_script_dies_with_the_command_line(folder: CommandLine) -> None:
     folder.write("sleep.py", "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
     process = folder.start("watch", "sleep.py")

@@ -144,7 +144,11 @@ void EmbeddedPython::start(const Layout& layout) {
     gc.attr("collect")();
     gc.attr("freeze")();
   } catch (py::error_already_set& error) {
-    throw failure_error(fmt::format("torch does not import: {}", error.what()), layout.repair);
+    // A folder that cannot be written, or too little memory, is no matter of what is installed.
+    const bool is_of_installation = error.matches(PyExc_ImportError);
+    throw failure_error(
+        fmt::format("torch does not import: {}", error.what()),
+        is_of_installation ? layout.repair : "mend that first; python -c 'import torch, torch._dynamo' fails, too");
   }
 }
 

@@ -33,8 +33,8 @@ from stepleak._objects import (
     attributes_of,
     container_kind,
     free_places_in,
+    is_namespace_of,
     items_of,
-    namespace_of,
     package_of,
     type_name,
 )
@@ -334,7 +334,7 @@ class Found:
         born = [
             at
             for at, item in enumerate(search.objects)
-            if id(item) in self._births.all and not (at > 0 and namespace_of(search.objects[at - 1]) is item)
+            if id(item) in self._births.all and not (at > 0 and is_namespace_of(search.objects[at - 1], item))
         ]
         kinds = [id(type(search.objects[at])) for at in born]
         first = next((at for at, kind in zip(born, kinds, strict=True) if kinds.count(kind) >= _FEWEST_LINKS), -1)
@@ -385,7 +385,7 @@ class Found:
         """The nearest container around the last one that grew as well, or was made anew as that was."""
         is_new = self._growth(chain[-1]) == NEW
         for owner, item in reversed(list(zip([None, *chain], chain[:-1], strict=False))):
-            if container_kind(item) is None or (owner is not None and namespace_of(owner) is item):
+            if container_kind(item) is None or (owner is not None and is_namespace_of(owner, item)):
                 continue
             if (growth := self._growth(item)) > 0 or (is_new and growth == NEW):
                 return item
@@ -422,7 +422,7 @@ class Found:
         objects = search.objects
         at = next((at for at, item in enumerate(objects) if id(item) in self._births.all), -1)
         while at > 0:
-            above = at - 2 if at > 1 and namespace_of(objects[at - 2]) is objects[at - 1] else at - 1
+            above = at - 2 if at > 1 and is_namespace_of(objects[at - 2], objects[at - 1]) else at - 1
             package = package_of(objects[at])
             if package in _OF_ALL or package_of(objects[above]) != package:
                 break
@@ -536,7 +536,7 @@ class Found:
                 items = gc.get_referents(*young) if id(way[at + 1]) in self._births.all else []
                 items += gc.get_referents(*(item for item in items if type(item) is dict))
             self._give(set(map(id, items)), index)
-            if at == 0 or namespace_of(way[at - 1]) is not way[at]:
+            if at == 0 or not is_namespace_of(way[at - 1], way[at]):
                 return
 
     def _share_parts(self, way: list[Any], index: int) -> None:
@@ -544,7 +544,7 @@ class Found:
         innermost container that was there before."""
         for at in range(len(way) - 2, -1, -1):
             is_new = id(way[at]) in self._births.all
-            if container_kind(way[at]) is None or is_new or (at > 0 and namespace_of(way[at - 1]) is way[at]):
+            if container_kind(way[at]) is None or is_new or (at > 0 and is_namespace_of(way[at - 1], way[at])):
                 continue
             if id(way[at + 1]) in self._births.all:
                 young = [item for item in items_of(way[at]) if id(item) in self._births.all]
@@ -621,7 +621,7 @@ def _ids_beside(search: Search) -> set[int]:
     if search.end is not End.FOUND or len(search.objects) < 2:
         return set()
     around, found = search.objects[-2:]
-    is_namespace = len(search.objects) > 2 and namespace_of(search.objects[-3]) is around
+    is_namespace = len(search.objects) > 2 and is_namespace_of(search.objects[-3], around)
     if is_namespace or (search.is_namespace and len(search.objects) == 2):
         return set()
     return set(map(id, items_of(around))) - {id(found)}

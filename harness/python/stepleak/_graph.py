@@ -19,11 +19,11 @@ from stepleak._objects import (
     class_names,
     container_kind,
     is_a,
+    is_namespace_of,
     is_one_of,
     is_optimizer,
     items_of,
     key_text,
-    namespace_of,
     type_name,
 )
 from stepleak._paths import Search
@@ -116,7 +116,7 @@ class Graph:
         for i, item in enumerate(objects):
             if i > 0:
                 edge = self._label_at(objects, i)
-                following = self._node(item, is_namespace=edge == HIDDEN and namespace_of(objects[i - 1]) is item)
+                following = self._node(item, is_namespace=edge == HIDDEN and is_namespace_of(objects[i - 1], item))
                 path.append(self._edge(node, following, edge))
                 node = following
                 if edge != HIDDEN:
@@ -199,7 +199,7 @@ def _access(objects: list[Any], index: int, edge: Edge) -> Access:
         return Access("variable", label, scope=beginning_of(objects[index - 2].__code__))
     if is_a(parent, dict):
         owner = objects[index - 2] if index > 1 else None
-        if namespace_of(owner) is not parent:
+        if not is_namespace_of(owner, parent):
             return Access("key", label)
         parent = owner
     if is_a(parent, types.ModuleType):
@@ -226,7 +226,7 @@ def _label(parent: Any, child: Any) -> Edge:
     known = _label_of_plain(parent, child) or _label_of_item(parent, child)
     if known is not None:
         return known
-    if namespace_of(parent) is child and child is not None:
+    if is_namespace_of(parent, child):
         return HIDDEN
     name = next((name for name, value in attributes_of(parent) if value is child), None)
     if name is None and _tensors.is_tensor(parent) and child is not None:

@@ -150,6 +150,18 @@ def bound_of(item: Any) -> int:
     return -1 if bound is None else bound
 
 
+def is_namespace_of(owner: Any, item: Any) -> bool:
+    """Whether it is the dict behind an object's attributes; of a `threading.local`, behind those of one thread."""
+    if is_a(owner, threading.local):
+        return any(own is item for own in _table_of_threads(owner).values())
+    return item is not None and namespace_of(owner) is item
+
+
+def _table_of_threads(local: Any) -> dict[Any, Any]:
+    """The dicts behind its attributes, one of each thread that asked for one."""
+    return [d for d in referents_of(local) if type(d) is dict][-1]  # after its class's keyword arguments
+
+
 def namespace_of(item: Any) -> dict[Any, Any] | None:
     """The dict behind an object's attributes; None where it has none, or where a property hides it.
 
@@ -157,7 +169,7 @@ def namespace_of(item: Any) -> dict[Any, Any] | None:
     """
     kind = type(item)
     if issubclass(kind, threading.local):
-        table = [d for d in referents_of(item) if type(d) is dict][-1]  # after its class's keyword arguments
+        table = _table_of_threads(item)
         return next(iter(table.values())) if len(table) == 1 else None
     if issubclass(kind, type):
         # A class shows a view of its dict; the view's one referent is the dict itself.

@@ -43,10 +43,10 @@ from stepleak._objects import (
     container_kind,
     groups_of,
     is_a,
+    is_namespace_of,
     is_one_of,
     module_namespace,
     name_of,
-    namespace_of,
     optimizers_states,
     referents_of,
     type_name,
@@ -438,7 +438,7 @@ def _without_tables_of_threads(objects: list[Any]) -> list[Any]:
     tables = {
         at + 1
         for at, owner in enumerate(objects[:-2])
-        if is_a(owner, threading.local) and type(objects[at + 1]) is dict and namespace_of(owner) is objects[at + 2]
+        if is_a(owner, threading.local) and type(objects[at + 1]) is dict and is_namespace_of(owner, objects[at + 2])
     }
     return [item for at, item in enumerate(objects) if at not in tables]
 
@@ -481,6 +481,6 @@ def _innermost(search: Search) -> int:
         at
         for at, (owner, item) in ways
         if container_kind(item) is not None
-        if not (search.is_namespace if owner is None else namespace_of(owner) is item)
+        if not (search.is_namespace if owner is None else is_namespace_of(owner, item))
     ]
     return containers[-1] if containers else len(search.objects) - 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -26,6 +27,8 @@ _WAIT = {Source.CALL: 4, Source.BATCH: 4}
 _WAIT_FOR_OPTIMIZER = 64
 # By how much longer a loop has run than at a clean verdict, when it is watched again.
 _AGAIN_FACTOR = 2
+# What a process takes to import torch, at the least.
+_IMPORT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -319,15 +322,29 @@ class ScriptWatch:
 
     def _why_none(self) -> str:
         if "torch" not in sys.modules:
-            return "no step was found: the script imported no torch"
+            return f"no step was found: the script imported no torch{_of_children()}"
         seen = (
             f"{self._seen[Source.OPTIMIZER]} optimizer steps, {self._seen[Source.BATCH]} batches of a DataLoader and "
             f"{self._seen[Source.CALL]} calls of a module"
         )
-        return f"no step was found to repeat: there were {seen}; let it run longer, or mark its steps: stepleak.watch()"
+        what_to_do = _of_children() or "; let it run longer, or mark its steps: stepleak.watch()"
+        return f"no step was found to repeat: there were {seen}{what_to_do}"
 
     def _tell(self, kind: str, text: str) -> None:
         descriptor = self._request.messages.descriptor
         data = f"{kind}{text}".replace("\n", " ").encode() + b"\n"
         while data and descriptor is not None:
             data = data[os.write(descriptor, data) :]
+
+
+def _of_children() -> str:
+    """That the script's child processes worked, which are not watched; empty where they took less than to import torch
+    takes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
+    if seconds < _IMPORT_SECONDS:
+        return ""
+    return (
+        f"; its child processes, which are not watched, took {seconds:.0f} s of processor time: watch what they run, "
+        "or mark the steps there: stepleak.watch()"
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepleak._frames import frame_of
-from stepleak._objects import all_classes_of, attributes_of, container_kind, is_a, module_namespace, namespace_of
+from stepleak._objects import all_classes_of, attributes_of, container_kind, is_a, is_namespace_of, module_namespace
 from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
 from stepleak._use import VALUE, Keys, Name
 from stepleak._user_code import UserCode
@@ -58,7 +58,7 @@ class Slots:
             if is_a(parent, dict):
                 if index == 1 and _is_globals(parent):
                     return self._global(parent, _key_in(parent, child), keys), 0
-                if before is not None and namespace_of(before) is parent:
+                if before is not None and is_namespace_of(before, parent):
                     name = _key_in(parent, child)
                     if is_a(before, types.ModuleType):
                         return self._global(parent, name, keys), index - 2

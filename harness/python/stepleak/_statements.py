@@ -24,7 +24,7 @@ from stepleak._objects import (
     groups_of,
     holds_a,
     is_a,
-    namespace_of,
+    is_namespace_of,
     optimizers_states,
     type_name,
 )
@@ -179,7 +179,7 @@ class Statements:
     def _calling_library(self, place: Place, chain: list[Any]) -> dict[str, Any]:
         """What calls a method by which a library's object fills a container of its own, or a library's object around it
         has it do so: a collection of metrics hands on what it is updated with."""
-        owners = [item for item, inner in itertools.pairwise(chain[:-1]) if namespace_of(item) is inner]
+        owners = [item for item, inner in itertools.pairwise(chain[:-1]) if is_namespace_of(item, inner)]
         way, names = _as_attributes(place.way), frozenset[str]()
         for owner in reversed(owners):
             while way and (way[-1].kind != "attribute" or type_name(owner) not in way[-1].owners):

@@ -39,6 +39,24 @@ def step():
 """
 
 
+def in_threads(body: str) -> str:
+    """A step of such a body, with a list that each of three threads has its own of."""
+    return """
+import threading
+class Store(threading.local):
+    def __init__(self): self.kept = []
+    def add(self, x): self.kept.append(x)
+store, asked = Store(), threading.Barrier(3)
+def ask():
+    store.kept
+    asked.wait()
+    asked.wait()
+for _ in range(2): threading.Thread(target=ask, daemon=True).start()
+asked.wait()
+def step():
+""" + textwrap.indent(body, "    ")
+
+
 def in_context(step: str, first: str = "var.set([])") -> str:
     """A program whose container is the value of a context variable."""
     return (

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from structure_programs import ORDERED, Case, appending, in_context, keeper, method
+from structure_programs import ORDERED, Case, appending, in_context, in_threads, keeper, method
 
 BOUNDED_BY_TYPE = [
     Case(
@@ -107,6 +107,13 @@ BOUNDED_BY_SOURCE = [
         "import threading\nlocal = threading.local()\nlocal.kept = []\ndef step():\n    local.kept.append([1])\n"
         "    if len(local.kept) > 300: local.kept.pop(0)\n",
         "local.kept",
+        "bounded",
+        300,
+    ),
+    Case(
+        "attribute of a class that is local to threads, of which there are several, popped when long",
+        in_threads("store.add([1])\nif len(store.kept) > 300: store.kept.pop(0)"),
+        "store.kept",
         "bounded",
         300,
     ),

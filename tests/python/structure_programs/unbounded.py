@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from structure_programs import TASKS, Case, appending, in_context, jobs, keeper, method, owned, registering
+from structure_programs import TASKS, Case, appending, in_context, in_threads, jobs, keeper, method, owned, registering
 
 COUNT = "def add(self, x):\n    self.count += 1\n    key = self.count % 7, self.count\n    "
 
@@ -207,6 +207,12 @@ class Store(threading.local):
 store = Store(name="spans")
 def step(): store.add([1])
 """,
+        "store.kept",
+        "unbounded",
+    ),
+    Case(
+        "attribute of a class that is local to threads, of which there are several",
+        in_threads("store.add([1])"),
         "store.kept",
         "unbounded",
     ),
