@@ -32,6 +32,7 @@ from structure_programs.keyed import KEYED
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
 from structure_programs.refuted import REFUTED
 from structure_programs.requests import REQUESTS
+from structure_programs.set_by_name import SET_BY_NAME
 from structure_programs.unbounded import UNBOUNDED
 
 STEPS = 6
@@ -50,6 +51,7 @@ CASES = [
     *UNKNOWN,
     *REFUTED,
     *REQUESTS,
+    *SET_BY_NAME,
 ]
 
 

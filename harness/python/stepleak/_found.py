@@ -219,7 +219,14 @@ class Found:
         if (at := registered(whole[:-1])) >= 0:
             whole, variable, function = whole[at:], "", ""
         is_as_long = bool(chain) and self._is_as_long(chain[-1])
-        return judged(whole, self._code, variable, function, are_lost, is_as_long=is_as_long)
+        found = judged(whole, self._code, variable, function, are_lost, is_as_long=is_as_long)
+        if found.structure != UNKNOWN_STRUCTURE or life.inner is None:
+            return found
+        # What its owners do with it is not known. The variable that the function has of it lets go of it for sure.
+        alone = judged(chain, self._code, life.inner.variable, life.inner.function, are_lost, is_as_long=is_as_long)
+        if alone.structure.kind != "unbounded":
+            return alone
+        return dataclasses.replace(alone, structure=life.inner.end or UNKNOWN_STRUCTURE)
 
     def _is_replaced(self, search: Search, entry: int, chain: list[Any], paths: Paths) -> bool:
         """Whether an entry of a container that is full took the place of another one."""

@@ -41,6 +41,8 @@ class Life:
     """Of a loop's own variable: where what it goes over lets go of items, as in `for request in active`."""
     owners: list[Any] = field(default_factory=list)
     """What leads from the variable to the object, each object to the next: `runner` of `runner.recipe.train()`."""
+    inner: Life | None = None
+    """Of a variable that a function gave itself to what the owners lead to: how long that holds it."""
 
 
 def life_of(
@@ -71,8 +73,9 @@ def life_of(
         return Life(name, frame.f_code.co_name, UNKNOWN)
     target = _target_in_loop(frame.f_code, name, module)
     if target is None:
+        inner = Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
         owned = _life_of_owner(value, code, read_locals, most_owners)
-        return owned or Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
+        return inner if owned is None else replace(owned, inner=inner)
     dropped = _dropping(module.statement(target), target, module, code)
     return Life(name, frame.f_code.co_name, _end_at(module, target.lineno), dropped)
 

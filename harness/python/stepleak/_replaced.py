@@ -9,6 +9,7 @@ from stepleak._endings import Endings
 from stepleak._latches import Latches
 from stepleak._places import Places
 from stepleak._runs import Runs
+from stepleak._set_by_name import set_by_name
 from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._user_code import OwnerClasses, UserCode
@@ -18,8 +19,8 @@ from stepleak._uses import Uses
 def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
     """The line that puts another object in the place of one on the way, or takes it away; None where there is none.
 
-    One that may give the other what its predecessor kept is "conditional". `slots`: those of one chain, the innermost
-    first, which is not asked about.
+    One that may give the other what its predecessor kept is "conditional", and so is one that may mean any attribute.
+    `slots`: those of one chain, the innermost first, which is asked about the latter alone.
     """
     perhaps: Structure | None = None
     uncalled: Structure | None = None
@@ -45,4 +46,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             else:
                 latches = Latches(code, Endings(code, []), runs)
                 return at("conditional" if latches.has(use.module, use.node) else "reset", use)
-    return perhaps or uncalled
+    if perhaps is not None:
+        return perhaps
+    set_by = set_by_name(code, slots, Runs(code))
+    return uncalled if set_by is None else at("conditional", set_by)

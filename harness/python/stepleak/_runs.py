@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from stepleak._assignments import SET_UP
 from stepleak._guards import guard_of_change, guard_of_item
@@ -283,8 +284,11 @@ class Runs:
         return any(isinstance(n, FUNCTIONS) and self._code.is_entry(module, n) for n in ast.walk(function))
 
     def is_passed_on(self, name: str, depth: int = 0) -> bool:
-        """Whether a function is named without being called: somebody may call it later. Not where that only makes
-        another step, which nobody runs beside this one."""
+        """Whether a function is named without being called: somebody may call it later, as who gets it by its name does
+        (`getattr(callback, "on_epoch_end")`). Not where that only makes another step, which nobody runs beside this
+        one."""
+        if self._is_text(name):
+            return True
         for module in self._code.mentioning(name)[0]:
             for node in module.named.get(name, ()):
                 parent, field = module.parent(node)
@@ -294,6 +298,18 @@ class Runs:
                 if not self._is_of_another_step(module, node, parent, depth):
                     return True
         return False
+
+    def _is_text(self, name: str) -> bool:
+        """Whether the sources have a name as text, or put it together: `getattr(self, f"on_{event}")`."""
+        for module in self._code.mentioning(name)[0]:
+            texts = (n for n in module.nodes if isinstance(n, ast.Constant) and n.value == name)
+            if not all(_is_exported(module, text) for text in texts):
+                return True
+        return any(
+            len(call.args) > 1 and _may_make(call.args[1], name)
+            for module in self._code.mentioning("getattr")[0]
+            for call in module.calls.get("getattr", ())
+        )
 
     def _is_of_another_step(self, module: Module, node: ast.AST, parent: ast.AST | None, depth: int) -> bool:
         """Whether a function's name stands for what a scenario or a function that nobody calls returns, or for what a
@@ -357,6 +373,31 @@ class Runs:
             return True
         function = module.function(statement)
         return function is not None and module.class_of_self(owner) is not None and self._is_set_up(module, function)
+
+
+_TELLING = 3
+"""Characters of a name by which it is known: `on_`."""
+
+
+def _is_exported(module: Module, text: ast.Constant) -> bool:
+    """Whether it stands in `__all__`."""
+    statement = module.statement(text)
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+
+
+def _may_make(text: ast.expr, name: str) -> bool:
+    """Whether a text that is put together, with a telling beginning or end, may be a name: `f"on_{event}"`."""
+    parts = text.values if isinstance(text, ast.JoinedStr) else [text.left, text.right] if _is_sum(text) else []
+    ends = [getattr(part, "value", None) for part in parts]
+    if len(parts) != 2 or not any(isinstance(end, str) and len(end) >= _TELLING for end in ends):
+        return False
+    first, last = (end if isinstance(end, str) else "" for end in ends)
+    return name.startswith(first) and name.endswith(last)
+
+
+def _is_sum(node: ast.expr) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
 
 
 def _derived(module: Module, name: str) -> list[ast.ClassDef]:

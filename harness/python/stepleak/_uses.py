@@ -383,11 +383,20 @@ class Uses:
         ):
             self._add("reset", module, call.func.value, None, sure)  # type: ignore[attr-defined]
         elif name == "update":
-            self._add("escape", module, call)
+            self._updated(module, call, keys, sure)
         elif name not in ADDING and name not in ("keys", "index", "count", "sort", "reverse", "rotate", "move_to_end"):
             functions = self._code.functions(name)
             if functions and name not in self._methods:
                 self._add("escape", module, call)
+
+    def _updated(self, module: Module, call: ast.Call, keys: Keys, sure: bool) -> None:
+        """`vars(trainer).update(state=fresh)`, or by a mapping, which may have any key where it is not written out."""
+        named = next((keyword.value for keyword in call.keywords if keyword.arg == keys[0]), None)
+        mappings = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is None)]
+        if named is not None:
+            self._add("assign", module, call, named, sure)
+        elif not all(_lacks(mapping, keys[0]) for mapping in mappings):
+            self._add("reset", module, call, None, False)
 
     def _item(self, module: Module, item: ast.Subscript, keys: Keys, sure: bool) -> None:
         parent, field = module.parent(item)
@@ -485,6 +494,11 @@ class Uses:
 def _may_be(node: ast.expr | None, key: object) -> bool:
     """Whether an index may be this key."""
     return key is None or not isinstance(node, ast.Constant) or node.value == key
+
+
+def _lacks(mapping: ast.expr, key: object) -> bool:
+    keys = mapping.keys if isinstance(mapping, ast.Dict) else [None]
+    return all(isinstance(each, ast.Constant) and each.value != key for each in keys)
 
 
 def _has_text(module: Module, text: str) -> bool:
