@@ -266,8 +266,10 @@ class Runs:
         if owner is not None and self._code.is_declared_by_library(owner, name):
             return False
         # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
-        is_handed_on = any(first_name(_named(d)) != "pytest" for d in function.decorator_list) or self.is_passed_on(
-            name
+        is_handed_on = (
+            any(first_name(_named(d)) != "pytest" for d in function.decorator_list)
+            or self.is_passed_on(name)
+            or (owner is not None and self._is_got_by_text(name))
         )
         is_implicit = name.startswith("__") or name in _MAIN
         return not is_implicit and not is_handed_on and self._are_uncalled(name, function, depth)
@@ -284,11 +286,8 @@ class Runs:
         return any(isinstance(n, FUNCTIONS) and self._code.is_entry(module, n) for n in ast.walk(function))
 
     def is_passed_on(self, name: str, depth: int = 0) -> bool:
-        """Whether a function is named without being called: somebody may call it later, as who gets it by its name does
-        (`getattr(callback, "on_epoch_end")`). Not where that only makes another step, which nobody runs beside this
-        one."""
-        if self._is_text(name):
-            return True
+        """Whether a function is named without being called: somebody may call it later. Not where that only makes
+        another step, which nobody runs beside this one."""
         for module in self._code.mentioning(name)[0]:
             for node in module.named.get(name, ()):
                 parent, field = module.parent(node)
@@ -299,17 +298,23 @@ class Runs:
                     return True
         return False
 
+    def _is_got_by_text(self, name: str) -> bool:
+        """Whether somebody may get a method by its name: `getattr(callback, name)()` where the sources have that as
+        text, or `getattr(self, f"on_{event}")`."""
+        getters = [
+            call.args[1]
+            for module in self._code.mentioning("getattr")[0]
+            for call in module.calls.get("getattr", ())
+            if len(call.args) > 1 and not isinstance(call.args[1], ast.Constant)
+        ]
+        return any(_may_make(text, name) for text in getters) or (bool(getters) and self._is_text(name))
+
     def _is_text(self, name: str) -> bool:
-        """Whether the sources have a name as text, or put it together: `getattr(self, f"on_{event}")`."""
         for module in self._code.mentioning(name)[0]:
             texts = (n for n in module.nodes if isinstance(n, ast.Constant) and n.value == name)
             if not all(_is_exported(module, text) for text in texts):
                 return True
-        return any(
-            len(call.args) > 1 and _may_make(call.args[1], name)
-            for module in self._code.mentioning("getattr")[0]
-            for call in module.calls.get("getattr", ())
-        )
+        return False
 
     def _is_of_another_step(self, module: Module, node: ast.AST, parent: ast.AST | None, depth: int) -> bool:
         """Whether a function's name stands for what a scenario or a function that nobody calls returns, or for what a
