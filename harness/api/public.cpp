@@ -113,9 +113,7 @@ struct Watch::Parts {
     return files;
   }
 
-  [[nodiscard]] bool writes_files() const {
-    return !(files.json.empty() && files.html.empty() && files.trace.empty()) && !watch.is_in_child();
-  }
+  [[nodiscard]] bool writes_files() const { return files.are_any() && !watch.is_in_child(); }
 
   const Result& judged() {
     if (result) return *result;
@@ -174,7 +172,7 @@ struct Turns::Parts {
   explicit Parts(const Options& options) : turns(own_options(without_files(options))) {}
 
   static const Options& without_files(const Options& options) {
-    if (!options.json.empty() || !options.html.empty() || !options.trace.empty()) {
+    if (files_of(options).are_any()) {
       throw usage_error("turns have a result each, and write no files", "write down the results that you ask for");
     }
     return options;

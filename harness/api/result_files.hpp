@@ -16,6 +16,8 @@ struct ResultFiles {
   std::string json;
   std::string html;
   std::string trace;  ///< what the result rests on
+
+  [[nodiscard]] bool are_any() const { return !(json.empty() && html.empty() && trace.empty()); }
 };
 
 /// Before a run, as check_outputs() of the command line's.

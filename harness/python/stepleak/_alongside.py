@@ -11,7 +11,7 @@ from typing import Any
 from stepleak._assignments import assigned_value
 from stepleak._facts import Facts
 from stepleak._syntax import Module
-from stepleak._use import Use
+from stepleak._use import TAKING, Use
 
 Place = tuple[Module, ast.AST]
 
@@ -67,4 +67,4 @@ class Alongside:
 
     @functools.cached_property
     def _removing(self) -> list[Use]:
-        return [use for use in self._facts.resolved() if use.kind in ("reset", "trim", "remove")]
+        return [use for use in self._facts.resolved() if use.kind in TAKING]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 
 from stepleak._syntax import Guard, Module, called_name
-from stepleak._use import Use
+from stepleak._use import TAKING, Use
 
 _PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
 """Methods of a module that list what it is made of."""
@@ -53,7 +53,7 @@ def guard_of_change(use: Use) -> Guard | None:
     """The test without which an assignment leaves a container as it is: `kept = kept[-9:] if len(kept) > 9 else
     kept`."""
     value = getattr(use.module.statement(use.node), "value", None)
-    if use.kind not in ("assign", "trim", "reset", "remove") or not isinstance(value, ast.IfExp):
+    if use.kind not in ("assign", *TAKING) or not isinstance(value, ast.IfExp):
         return None
     same = [branch for branch in (value.body, value.orelse) if ast.unparse(branch) == ast.unparse(use.node)]
     return Guard(value.test, same[0] is value.orelse, False) if len(same) == 1 else None

@@ -27,10 +27,8 @@ from stepleak._replaced import owner_replaced
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._unseen import is_array_of_objects, length_of
-from stepleak._use import CHANGING, Use
+from stepleak._use import CHANGING, TAKING, Use
 from stepleak._user_code import UserCode
-
-_REMOVING = ("remove", "reset", "trim")
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ class Judge:
         uses = [u for u in uses if not is_of_other_type(u, self._facts)]
         uses = self._without_own_removals(uses)
         uses = self._without_passed_removals(uses)
-        removing = [u for u in uses if u.kind in _REMOVING]
+        removing = [u for u in uses if u.kind in TAKING]
         living = [u for u in uses if u.kind not in CHANGING or not self._facts.is_idle(u)]
         taking = [u for u in living if u in removing]
         fills = [u for u in uses if u.kind == "fill"]
@@ -205,7 +203,7 @@ class Judge:
 
     def _without_passed_removals(self, uses: list[Use]) -> list[Use]:
         """Without those that run no more, since it is longer than the tests around them let it be."""
-        tests = {use: list(self._capacity.passed_tests(use)) for use in uses if use.kind in _REMOVING}
+        tests = {use: list(self._capacity.passed_tests(use)) for use in uses if use.kind in TAKING}
         self._growth.passed = {test: use for use, found in tests.items() for test in found}
         return [use for use in uses if not tests.get(use)]
 

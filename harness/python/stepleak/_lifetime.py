@@ -17,7 +17,7 @@ from stepleak._places import Places
 from stepleak._runs import Runs, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
-from stepleak._use import Name
+from stepleak._use import TAKING, Name
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Uses
 
@@ -205,7 +205,7 @@ def _dropping(statement: ast.AST, target: ast.Name, module: Module, code: UserCo
         for use in uses.found:
             kind = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_made = use.kind == "assign" and runs.is_making(use.module, use.node)
-            if kind in ("remove", "reset", "trim") and not is_made and not runs.is_at_end(use.module, use.node):
+            if kind in TAKING and not is_made and not runs.is_at_end(use.module, use.node):
                 return _end_at(use.module, use.node.lineno)
     return None
 

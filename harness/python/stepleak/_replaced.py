@@ -12,6 +12,7 @@ from stepleak._runs import Runs
 from stepleak._set_by_name import set_by_name
 from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
+from stepleak._use import TAKING
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Uses
 
@@ -34,7 +35,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
         for use in uses.found:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_here = use.kind == "reset" or not runs.is_making(use.module, use.node)
-            if assigned not in ("reset", "remove", "trim") or not is_here or runs.is_at_end(use.module, use.node):
+            if assigned not in TAKING or not is_here or runs.is_at_end(use.module, use.node):
                 continue
             is_carried = carried(use, uses.denoting, code, {name.name for name in below.names})
             if is_carried == "yes":

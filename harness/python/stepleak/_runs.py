@@ -21,6 +21,7 @@ from stepleak._syntax import (
     called_name,
     first_name,
     last_name,
+    texts,
 )
 from stepleak._use import Name, Use
 from stepleak._user_code import UserCode
@@ -311,8 +312,7 @@ class Runs:
 
     def _is_text(self, name: str) -> bool:
         for module in self._code.mentioning(name)[0]:
-            texts = (n for n in module.nodes if isinstance(n, ast.Constant) and n.value == name)
-            if not all(_is_exported(module, text) for text in texts):
+            if not all(_is_exported(module, text) for text in texts(module, name)):
                 return True
         return False
 

@@ -6,16 +6,24 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stepleak._assignments import SET_UP
 from stepleak._runs import Runs
 from stepleak._slots import Slot
-from stepleak._syntax import Module, called_name, last_name
+from stepleak._syntax import Module, called_name, has_text, last_name
 from stepleak._use import Use
 from stepleak._user_code import OwnerClasses, UserCode
 
+_CALLS = {
+    "setattr": ("setattr", "__setattr__"),
+    "__setstate__": ("__setstate__",),
+    "__init__": ("__init__",),
+    "patch": ("object",),  # mock.patch.object(trainer, "state", ...)
+}
+"""Words that a file has which calls one of these."""
 _NAMESPACE_WORDS = ("__dict__", "vars")
 _METHODS = ("update", "clear", "pop", "__setitem__")
 
@@ -39,7 +47,7 @@ class Asked:
 
     def has_text(self, module: Module) -> bool:
         """Whether a file has one of the attributes' names as text."""
-        return any(isinstance(node, ast.Constant) and node.value in self.attributes for node in module.nodes)
+        return any(has_text(module, attribute) for attribute in self.attributes)
 
 
 def set_by_name(code: UserCode, slots: list[Slot], runs: Runs) -> Use | None:
@@ -51,7 +59,7 @@ def set_by_name(code: UserCode, slots: list[Slot], runs: Runs) -> Use | None:
         tuple(OwnerClasses(code, slot.owner) for slot in slots if slot.owner is not None),
         frozenset(name.name for name in names if name.kind == "variable"),
     )
-    for use in [*_dynamic(code, asked), *_of_properties(code, asked)] if asked.attributes else []:
+    for use in itertools.chain(_dynamic(code, asked), _of_properties(code, asked)) if asked.attributes else ():
         function = use.module.function(use.node)
         is_making = getattr(function, "name", "") in SET_UP or runs.is_before_steps(use.module, use.node)
         is_run = not runs.is_uncalled(use.module, use.node) and not runs.is_at_end(use.module, use.node)
@@ -71,15 +79,6 @@ def _dynamic(code: UserCode, asked: Asked) -> Iterator[Use]:
             for node in module.nodes:
                 if isinstance(node, ast.expr) and _is_namespace_changed(module, node, asked):
                     yield Use("assign", module, node)
-
-
-_CALLS = {
-    "setattr": ("setattr", "__setattr__"),
-    "__setstate__": ("__setstate__",),
-    "__init__": ("__init__",),
-    "patch": ("object",),  # mock.patch.object(trainer, "state", ...)
-}
-"""Words that a file has which calls one of these."""
 
 
 def _may_set(module: Module, call: ast.Call, asked: Asked) -> bool:

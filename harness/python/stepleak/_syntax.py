@@ -227,6 +227,16 @@ def is_parameter(function: ast.AST, name: str) -> bool:
     return name in parameters(function) or any(a.arg == name for a in function.args.kwonlyargs)
 
 
+def texts(module: Module, text: str) -> Iterator[ast.Constant]:
+    """Where a file has it as text."""
+    return (node for node in module.nodes if isinstance(node, ast.Constant) and node.value == text)
+
+
+def has_text(module: Module, text: str) -> bool:
+    """Whether a file has it as text, so that it may be a name that is put together: `setattr(x, name, [])`."""
+    return any(True for _ in texts(module, text))
+
+
 def is_property(function: ast.AST) -> bool:
     """Of whatever kind: cached, or of a class."""
     return any("property" in last_name(decorator) for decorator in getattr(function, "decorator_list", ()))

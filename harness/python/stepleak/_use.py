@@ -16,6 +16,8 @@ VALUE = object()
 """In the place of a key: what is named is a context variable, whose `get()` is what it has."""
 CHANGING = frozenset({"fill", "put", "remove", "reset", "trim"})
 """Kinds of uses after which other items are in the container."""
+TAKING = frozenset({"remove", "reset", "trim"})
+"""Those of them that may take items out."""
 
 
 @dataclass(frozen=True)

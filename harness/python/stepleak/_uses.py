@@ -19,6 +19,7 @@ from stepleak._syntax import (
     argument_of,
     called_name,
     first_name,
+    has_text,
     is_parameter,
     last_name,
     parameters,
@@ -128,7 +129,7 @@ class Uses:
                 self._walk_dynamic(module, node, owner, name.keys)
             elif call == "delattr":
                 self._add("reset", module, node, None, is_it)
-            elif is_it or module.class_of_self(owner) is not None or _has_text(module, name.name):
+            elif is_it or module.class_of_self(owner) is not None or has_text(module, name.name):
                 self._add("assign" if is_it else "escape", module, node, node.args[-1])
 
     def _walk_dynamic(self, module: Module, node: ast.expr, owner: ast.expr, keys: Keys) -> None:
@@ -499,11 +500,6 @@ def _may_be(node: ast.expr | None, key: object) -> bool:
 def _lacks(mapping: ast.expr, key: object) -> bool:
     keys = mapping.keys if isinstance(mapping, ast.Dict) else [None]
     return all(isinstance(each, ast.Constant) and each.value != key for each in keys)
-
-
-def _has_text(module: Module, text: str) -> bool:
-    """Whether the sources write it as text, so that it may be a name that is put together: `setattr(x, name, [])`."""
-    return any(isinstance(n, ast.Constant) and n.value == text for n in module.nodes)
 
 
 def _without_key(target: ast.expr, over: ast.expr) -> ast.expr:
