@@ -59,6 +59,8 @@ class Observing {
   /// Throws usage errors for wrong names; a failing set-up gives a record with that failure.
   [[nodiscard]] virtual RunRecord record_file(const std::filesystem::path& file, const std::string& callable,
                                               const Options& options, FlightRecorder& recorder) = 0;
+  /// Of the step that was recorded last, where it is Python's and leaks: see try_python_fixes().
+  [[nodiscard]] virtual std::vector<Trial> try_fixes(const RunRecord& record, const Options& options) = 0;
   /// Steps that keep nothing of their own: what grows is stepleak's.
   [[nodiscard]] virtual std::vector<std::string> self_growth_steps() = 0;
   [[nodiscard]] virtual RunRecord record_self_growth(const std::string& name, const Options& options,

@@ -175,12 +175,15 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
 void add_run_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand("run", "Judge a callable of your own file, or scenarios by name");
   auto command = std::make_shared<RunCommand>();
+  command->options.tries_fixes = true;
   verb->add_option("target", command->targets, "FILE.py:callable, or a scenario's name or glob")->required();
   add_run_options(*verb, command->options);
   add_report_options(*verb, command->reports);
   add_output_option(*verb, "--trace", command->reports.trace_file,
                     "keep what the result rests on here, for stepleak analyze");
   verb->add_option("--scenarios", command->scenario_folder, kScenarioFolderHelp);
+  verb->add_flag("!--no-trial", command->options.tries_fixes,
+                 "run no more steps after a leak to try the statement that the report advises");
   verb->footer(
       "The file's top level is the set-up; the callable takes nothing, or the step index.\n"
       "Example: stepleak run train.py:step --json result.json --html result.html");

@@ -57,6 +57,14 @@ std::string payload_of(const Target& target, const RunOptions& run, FlightRecord
   }
 }
 
+// A leak's record with what came of the statements that its findings advise; empty where none could be tried.
+std::string with_trials(const std::string& payload, const RunOptions& run) {
+  if (payload.front() != kResultTag) return {};
+  auto record = run_record_from_json(std::string_view(payload).substr(1), "what the worker sends back");
+  record.trials = observing().try_fixes(record, run.options);
+  return record.trials.empty() ? std::string() : kResultTag + to_json(record);
+}
+
 RunRecord failed(const Target& target, const RunOptions& options, const std::string& reason, const Error& error) {
   return {.target = target.name,
           .device = parse_device(options.options.device),
@@ -210,12 +218,15 @@ TargetEnds run_targets(const std::vector<Target>& targets, const RunOptions& opt
   const WorkerLimits limits{options.timeout_seconds, options.memory.empty() ? 0 : parse_bytes(options.memory)};
   std::vector<WorkerTask> tasks;
   std::vector<Litter> litter(targets.size());
+  std::function<std::string(const std::string&)> amend;
+  if (options.tries_fixes) amend = [&options](const std::string& payload) { return with_trials(payload, options); };
   for (std::size_t i = 0; i < targets.size(); ++i) {
     tasks.push_back({.name = targets[i].name,
                      .body = [&target = targets[i], &options, &left = litter[i]](
                                  FlightRecorder& recorder) { return payload_of(target, options, recorder, left); },
                      .limits = limits,
                      .show_output = options.show_output,
+                     .amend = amend,
                      .farewell = [] { observing().end_in_worker(); }});
   }
   // Made before anything runs: what has ended needs no more memory to be kept.

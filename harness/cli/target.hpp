@@ -27,6 +27,7 @@ struct RunOptions {
   std::string memory;  ///< "8G"; empty: no limit
   int jobs = 0;        ///< 0: as many as cores
   bool show_output = false;
+  bool tries_fixes = false;  ///< run the step on with statements as the findings advise, once it is found to leak
   std::string progress = "auto";
 };
 

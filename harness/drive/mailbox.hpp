@@ -12,7 +12,8 @@
 namespace stepleak {
 
 /// Where a worker leaves what it returns: memory that it shares with its server. No descriptor stands for it, which
-/// a step could close, or open anew as a file of its own. Written once, by the worker alone; read after its end.
+/// a step could close, or open anew as a file of its own. Written by the worker alone, and read after its end: what it
+/// put last, to its end.
 class Mailbox {
  public:
   /// Pages that are never written cost nothing.
@@ -21,9 +22,9 @@ class Mailbox {
   /// Throws a failure error where there is no memory.
   Mailbox();
 
-  /// Throws a failure error where it is larger than kCapacity.
+  /// Twice at most. Throws a failure error where all of it is larger than kCapacity; what was put before stays.
   void put(std::string_view text);
-  /// Nothing where nothing was put, or not to its end.
+  /// Nothing where nothing was put.
   [[nodiscard]] std::optional<std::string> text() const;
 
  private:

@@ -39,7 +39,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // Of what a worker prints; a step that prints in each of a million steps does not fill the memory.
 constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 
-// The result is there: what a step registered to run at the exit may remove its litter, and hold nobody up.
+// The result is there: nobody waits for longer to hear more of it.
+constexpr unsigned kAmendSeconds = 60;
+
+// What a step registered to run at the exit may remove its litter, and hold nobody up.
 constexpr unsigned kFarewellSeconds = 2;
 
 struct Running {
@@ -67,6 +70,22 @@ struct Signals {
   ServerSignals server;
 };
 
+// Whatever the step made of the signal, it ends the process then.
+void end_after(unsigned seconds) {
+  ::signal(SIGALRM, SIG_DFL);
+  ::alarm(seconds);
+}
+
+// What is handed over stands, and what goes wrong with more of it is nobody's business.
+void amend(const WorkerTask& task, const std::string& result, Mailbox& mailbox) {
+  end_after(kAmendSeconds);
+  try {
+    if (const auto amended = task.amend(result); !amended.empty()) mailbox.put(amended);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
+  }
+}
+
 [[noreturn]] void run_in_worker(const WorkerTask& task, Running& running, const Signals& signals) {
   signals.server.restore();
   signals.stop.restore();
@@ -88,9 +107,10 @@ struct Signals {
     // A child that the step forked, and that came back here too, has no result to give.
     if (::getpid() != worker) ::_exit(0);
     running.mailbox.put(result);
+    if (task.amend) amend(task, result, running.mailbox);
+    if (::getpid() != worker) ::_exit(0);
     if (task.farewell) {
-      ::signal(SIGALRM, SIG_DFL);
-      ::alarm(kFarewellSeconds);
+      end_after(kFarewellSeconds);
       task.farewell();
     }
   } catch (const std::exception& error) {

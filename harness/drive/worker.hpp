@@ -28,7 +28,10 @@ struct WorkerTask {
   /// Since when its timeout counts, where each of its parts may take as long; none: from its start.
   std::function<std::chrono::steady_clock::time_point()> last_part;
   bool show_output = false;  ///< let the worker's stdout and stderr through instead of keeping them
-  /// Runs in the worker once its result is handed over, for two seconds at most; how it ends changes nothing.
+  /// Runs in the worker once its result is handed over, for a minute at most: what it makes of that takes its place,
+  /// unless it is empty. However it ends, the result of before stays.
+  std::function<std::string(const std::string& result)> amend;
+  /// Runs in the worker after that, for two seconds at most; how it ends changes nothing.
   std::function<void()> farewell;
 };
 

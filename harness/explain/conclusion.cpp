@@ -489,6 +489,9 @@ Result conclude(const RunRecord& record, const std::vector<const Detector*>& det
   result.target = record.target;
   result.device = record.device;
   conclude_verdict(record, detectors, result);
+  if (!record.trials.empty()) {
+    for (auto& finding : result.findings) finding.fix = fix_for(finding, record.trace.recording(), record.trials);
+  }
   add_failure(record, result);
   for (const auto& recording : record.trace.recordings()) {
     result.notes.insert(result.notes.end(), recording.notes.begin(), recording.notes.end());

@@ -4,6 +4,7 @@
 #include "harness/explain/explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -31,20 +32,27 @@ bool may_be_tensor(const std::string& expression) {
   });
 }
 
-// "self.history.append(loss)" with `loss` replaced: the statement as it should be.
-std::string fixed(const Statement& kept, std::string_view suffix) {
-  if (!may_be_tensor(kept.expression)) return {};
-  const auto at = kept.expression.empty() ? std::string::npos : kept.text.rfind(kept.expression);
-  if (at == std::string::npos) return {};
-  const bool is_name = kept.expression.find_first_of(" +-*/") == std::string::npos;
-  const auto expression = is_name ? kept.expression : "(" + kept.expression + ")";
-  auto statement = kept.text;
-  return statement.replace(at, kept.expression.size(), expression + std::string(suffix));
+// What is to be called on what a statement keeps, where that may be.
+std::optional<Correction> corrected(const Statement& kept, std::string_view suffix) {
+  const bool is_in_text = !kept.expression.empty() && kept.text.rfind(kept.expression) != std::string::npos;
+  if (!may_be_tensor(kept.expression) || !is_in_text) return std::nullopt;
+  return Correction{kept.file, kept.line, kept.text, kept.expression, std::string(suffix)};
 }
 
-std::string with_statement(std::string_view advice, const std::string& statement) {
-  return statement.empty() ? std::string(advice) : fmt::format("{}: {}", advice, statement);
+// "self.history.append(loss)" with `loss` replaced: the statement as it should be.
+std::string statement_of(const Correction& correction) {
+  const bool is_name = correction.expression.find_first_of(" +-*/") == std::string::npos;
+  const auto expression = is_name ? correction.expression : "(" + correction.expression + ")";
+  auto statement = correction.text;
+  return statement.replace(statement.rfind(correction.expression), correction.expression.size(),
+                           expression + correction.suffix);
 }
+
+/// What to change, in a sentence, and the user's own statement where it is known how that should be.
+struct Advice {
+  std::string text;
+  std::optional<Correction> correction = std::nullopt;
+};
 
 // Where what is kept is kept by the variables of a function that has not ended, that is what must go. The nearest to
 // what is kept decides; empty where none is on the way.
@@ -204,66 +212,98 @@ std::string with_bound(std::string_view advice, const Finding& finding, const Re
 }
 
 // The statement with a number in the place of the tensor, unless the sources need tensors later on.
-std::string fix_by_number(const Finding& finding, const Recording& recording) {
+Advice advice_of_number(const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
   if (holder != nullptr && holder->are_items_used)
-    return "keep a number where one will do, or clear what keeps it once its graph is of no more use";
-  return with_statement("keep a number, not the tensor", fixed(finding.kept_by, ".item()"));
+    return {"keep a number where one will do, or clear what keeps it once its graph is of no more use"};
+  return {"keep a number, not the tensor", corrected(finding.kept_by, ".item()")};
 }
 
-}  // namespace
-
-std::string fix_for(const Finding& finding, const Recording& recording) {
+Advice advice_of(const Finding& finding, const Recording& recording) {
   // What nothing of a recorded step bears out may have another cause.
   const bool is_borne_out = finding.kept_count > 0 || finding.has_gained || finding.holder_index >= 0;
   if (finding.explained_steps > 0 && !is_borne_out && finding.kind == Kind::graph_retention) return {};
-  if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_declared(finding); !fix.empty()) return fix;
-  if (auto fix = fix_of_library(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_table(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_context(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_group(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_capture(finding, recording); !fix.empty()) return fix;
-  if (auto fix = fix_of_hook(finding, recording); !fix.empty()) return fix;
+  if (auto fix = fix_of_frame(finding, recording); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_declared(finding); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_library(finding, recording); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_table(finding, recording); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_context(finding, recording); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_group(finding, recording); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_capture(finding, recording); !fix.empty()) return {std::move(fix)};
+  if (auto fix = fix_of_hook(finding, recording); !fix.empty()) return {std::move(fix)};
   switch (finding.kind) {
     case Kind::graph_retention:
-      return fix_by_number(finding, recording);
+      return advice_of_number(finding, recording);
     case Kind::attached_activation:
-      return with_statement(with_bound("detach what outlives the step", finding, recording),
-                            fixed(finding.kept_by, ".detach()"));
+      return {with_bound("detach what outlives the step", finding, recording), corrected(finding.kept_by, ".detach()")};
     case Kind::detached_activation:
-      return fix_of_container(finding, finding.device == kHost
-                                           ? "keep a summary, or bound what keeps it"
-                                           : "keep a summary, move it to the host, or bound what keeps it");
+      return {fix_of_container(finding, finding.device == kHost
+                                            ? "keep a summary, or bound what keeps it"
+                                            : "keep a summary, move it to the host, or bound what keeps it")};
     case Kind::view_pins_storage:
-      return with_statement(with_bound("copy the part that is kept", finding, recording),
-                            fixed(finding.kept_by, ".clone()"));
+      return {with_bound("copy the part that is kept", finding, recording), corrected(finding.kept_by, ".clone()")};
     case Kind::growing_buffer:
-      return "bound the buffer, or keep a list and reset it";
+      return {"bound the buffer, or keep a list and reset it"};
     case Kind::reference_cycle:
-      return fix_of_cycle(finding, recording);
+      return {fix_of_cycle(finding, recording)};
     case Kind::host_heap:
       // Memory that only a library's own code made and holds is no list of the user's; and where only the allocation is
       // known, it may have been lost.
       if (finding.holder.empty() && finding.holder_index < 0)
-        return finding.where.empty() ? "" : "free what is allocated there, or bound what keeps it";
-      return fix_of_container(finding, "bound what the step appends to on the host");
+        return {finding.where.empty() ? "" : "free what is allocated there, or bound what keeps it"};
+      return {fix_of_container(finding, "bound what the step appends to on the host")};
     case Kind::optimizer_state:
-      return "drop the optimizer's state together with the parameters that it belongs to";
+      return {"drop the optimizer's state together with the parameters that it belongs to"};
     case Kind::fragmentation_drift:
-      return "keep sizes few, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+      return {"keep sizes few, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"};
     case Kind::stuck_free:
-      return "synchronise the stream that the block was recorded on";
+      return {"synchronise the stream that the block was recorded on"};
     case Kind::pinned_host:
-      return "pin buffers of few sizes and use them again";
+      return {"pin buffers of few sizes and use them again"};
     case Kind::raw_cuda:
-      return fix_of_container(finding, finding.has_gained
-                                           ? "bound or clear what keeps them: each is destroyed with its last reference"
-                                           : "destroy what the step creates outside the caching allocator");
+      return {fix_of_container(
+          finding, finding.has_gained ? "bound or clear what keeps them: each is destroyed with its last reference"
+                                      : "destroy what the step creates outside the caching allocator")};
     case Kind::growth:
       break;
   }
-  return fix_of_container(finding, "bound or clear what keeps it");
+  return {fix_of_container(finding, "bound or clear what keeps it")};
+}
+
+// What became of the step with the statement corrected, in a word.
+std::string with_trial(const Advice& advice, const Finding& finding, const Trial& trial) {
+  const auto statements = fmt::format("{}", fmt::join(trial.statements, " and "));
+  const bool is_of_graph = finding.kind == Kind::graph_retention || finding.kind == Kind::attached_activation;
+  switch (trial.outcome) {
+    case TrialOutcome::ended:
+      return fmt::format("{}: {} (tried for {} steps: it ends)", advice.text, statements, trial.steps);
+    case TrialOutcome::eased:
+      return fmt::format("{}: {} (tried for {} steps: {}, what keeps it still grows)", advice.text, statements,
+                         trial.steps, is_of_graph ? "no graph stays" : "less stays");
+    case TrialOutcome::raised:
+      return fmt::format("{} ({} was tried, and raised {})", advice.text, statements, trial.what);
+    case TrialOutcome::in_vain:
+      if (trial.what.empty()) break;
+      return fmt::format("{}: {} (tried for {} steps: it goes on, by {})", advice.text, statements, trial.steps,
+                         trial.what);
+  }
+  return advice.text;
+}
+
+}  // namespace
+
+std::string fix_for(const Finding& finding, const Recording& recording, const std::vector<Trial>& trials) {
+  const auto advice = advice_of(finding, recording);
+  if (!advice.correction) return advice.text;
+  const auto trial = std::find_if(trials.begin(), trials.end(), [&](const Trial& each) {
+    return !each.corrections.empty() && each.corrections.front() == *advice.correction;
+  });
+  if (trial != trials.end()) return with_trial(advice, finding, *trial);
+  return fmt::format("{}: {}", advice.text, statement_of(*advice.correction));
+}
+
+std::optional<Correction> correction_for(const Finding& finding, const Recording& recording) {
+  return advice_of(finding, recording).correction;
 }
 
 std::string fingerprint_of(const Finding& finding) {

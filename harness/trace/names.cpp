@@ -6,6 +6,7 @@
 
 #include "harness/trace/handle_type.hpp"
 #include "harness/trace/result.hpp"
+#include "harness/trace/trial.hpp"
 
 namespace stepleak {
 namespace {
@@ -86,6 +87,10 @@ constexpr std::array kVerdicts{std::string_view("clean"), std::string_view("leak
 
 constexpr std::array kPassTypes{std::string_view("screen"), std::string_view("record"), std::string_view("fill")};
 
+constexpr std::array kTrialOutcomes{std::string_view("ended"), std::string_view("eased"), std::string_view("in vain"),
+                                    std::string_view("raised")};
+static_assert(kTrialOutcomes.size() == kTrialOutcomeCount);
+
 constexpr std::array kMarkTypes{std::string_view("epoch"), std::string_view("evaluation")};
 
 template <typename Enum, std::size_t N>
@@ -137,6 +142,11 @@ bool is_of_allocator(HandleType type) { return type == HandleType::pinned_memory
 
 std::string_view to_string(PassType type) { return kPassTypes.at(static_cast<std::size_t>(type)); }
 std::optional<PassType> parse_pass_type(std::string_view name) { return parse<PassType>(kPassTypes, name); }
+
+std::string_view to_string(TrialOutcome outcome) { return kTrialOutcomes.at(static_cast<std::size_t>(outcome)); }
+std::optional<TrialOutcome> parse_trial_outcome(std::string_view name) {
+  return parse<TrialOutcome>(kTrialOutcomes, name);
+}
 
 std::string_view to_string(MarkType type) { return kMarkTypes.at(static_cast<std::size_t>(type)); }
 std::optional<MarkType> parse_mark_type(std::string_view name) { return parse<MarkType>(kMarkTypes, name); }

@@ -10,6 +10,7 @@
 #include "harness/trace/policy.hpp"
 #include "harness/trace/run_failure.hpp"
 #include "harness/trace/trace.hpp"
+#include "harness/trace/trial.hpp"
 
 namespace stepleak {
 
@@ -31,6 +32,7 @@ struct RunRecord {
   bool is_interrupted = false;            ///< the user did (Ctrl-C)
   std::vector<std::string> notes;         ///< what the observation lacks
   std::vector<DeclaredBound> declared{};  ///< bounds, by the program
+  std::vector<Trial> trials{};            ///< of what its findings advise
   std::map<std::string, std::string> conditions;
   std::vector<DeviceCapacity> capacities;
   double seconds = 0;

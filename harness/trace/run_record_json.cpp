@@ -167,6 +167,43 @@ class TraceReader {
   Trace trace_;
 };
 
+Json trials_to_json(const std::vector<Trial>& trials) {
+  Json json = Json::array();
+  for (const auto& trial : trials) {
+    Json corrections = Json::array();
+    for (const auto& each : trial.corrections) {
+      corrections.push_back({{"file", each.file},
+                             {"line", each.line},
+                             {"text", each.text},
+                             {"expression", each.expression},
+                             {"suffix", each.suffix}});
+    }
+    json.push_back({{"corrections", std::move(corrections)},
+                    {"statements", trial.statements},
+                    {"steps", trial.steps},
+                    {"outcome", to_string(trial.outcome)},
+                    {"what", trial.what}});
+  }
+  return json;
+}
+
+std::vector<Trial> trials_from_json(const Json& json) {
+  std::vector<Trial> trials;
+  for (const auto& told : json) {
+    const std::string outcome = told.at("outcome");
+    Trial trial{.statements = told.at("statements").get<std::vector<std::string>>(),
+                .steps = count_from(told.at("steps")),
+                .outcome = parsed(parse_trial_outcome(outcome), "outcome of a trial", outcome),
+                .what = told.at("what")};
+    for (const auto& each : told.at("corrections")) {
+      trial.corrections.push_back(
+          {each.at("file"), int_from(each.at("line")), each.at("text"), each.at("expression"), each.at("suffix")});
+    }
+    trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
 Json capacities_to_json(const std::vector<DeviceCapacity>& capacities) {
   Json json = Json::array();
   for (const auto& capacity : capacities) {
@@ -200,6 +237,7 @@ std::string to_json(const RunRecord& record) {
                {"capacities", capacities_to_json(record.capacities)},
                {"trace", trace_to_json(record.trace)}};
   if (!record.declared.empty()) json["declared"] = declared_to_json(record.declared);
+  if (!record.trials.empty()) json["trials"] = trials_to_json(record.trials);
   if (record.failure) json["failure"] = failure_to_json(*record.failure);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -221,6 +259,7 @@ RunRecord run_record_from_json(std::string_view text, const std::string& origin)
                                  count_from(capacity.at("total_bytes")), count_from(capacity.at("used_bytes"))});
   }
   if (json.contains("declared")) record.declared = declared_from_json(json.at("declared"));
+  if (json.contains("trials")) record.trials = trials_from_json(json.at("trials"));
   if (json.contains("failure")) record.failure = failure_from_json(json.at("failure"));
   return record;
 } catch (const Json::exception& error) {

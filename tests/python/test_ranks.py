@@ -240,3 +240,38 @@ def test_place_of_a_rank_is_a_line_of_the_users() -> None:
         f"{__file__}:{line - 1} (train): def train() -> None:",
     )
     assert _standing.place_of_thread(thread.ident or 0, with_text=True) == "a place that is not known"
+
+
+@pytest.mark.parametrize("others_step", [16, 24], ids=["same", "another"])
+def test_ranks_that_come_to_different_places_name_each_other(others_step: int) -> None:
+    store = torch.distributed.HashStore()
+    ranks = [_peers.Peers(store, rank, 2, timeout=20) for rank in range(2)]
+    told: dict[int, object] = {}
+
+    def come(rank: int, step: int) -> None:
+        try:
+            told[rank] = ranks[rank].agree(step, f"wish of {rank}")
+        except _peers.PeerLost as lost:
+            told[rank] = str(lost)
+
+    other = threading.Thread(target=come, args=(1, others_step))
+    other.start()
+    come(0, 16)
+    other.join()
+    if others_step == 16:
+        assert told == {rank: ["wish of 0", "wish of 1"] for rank in range(2)}
+    else:
+        assert told[0] == "rank 1 came to step 24, and rank 0 to step 16: run as many steps on each"
+        assert told[1] == "rank 0 came to step 16, and rank 1 to step 24: run as many steps on each"
+
+
+def test_a_rank_whose_loop_has_ended_is_named() -> None:
+    store = torch.distributed.HashStore()
+    first, second = (_peers.Peers(store, rank, 2, timeout=20) for rank in range(2))
+    store.set("1/1", f"the end{_peers._SEPARATOR}{{}}")  # as it waits in another process
+    with pytest.raises(
+        _peers.PeerLost, match=r"^rank 1 came to the end, and rank 0 to step 16: run as many steps on each$"
+    ):
+        first.agree(16, "goes on")
+    with pytest.raises(_peers.PeerLost, match=r"^rank 0 came to step 16, and rank 1 to the end"):
+        second.gather("{}")

@@ -271,6 +271,20 @@ TEST(TraceTest, ReadsDeclaredBoundsBackFromResultsAndFromStoredRuns) {
   EXPECT_TRUE(conclude(record, {}).notes.empty());
 }
 
+TEST(TraceTest, ReadsTrialsBackFromStoredRuns) {
+  RunRecord record;
+  EXPECT_EQ(to_json(record).find("trials"), std::string::npos);
+  record.trials = {{.corrections = {{"train.py", 17, "losses.append(loss)", "loss", ".item()"}},
+                    .statements = {"losses.append(loss.item())"},
+                    .steps = 16,
+                    .outcome = TrialOutcome::raised,
+                    .what = "RuntimeError: no scalar"}};
+  const auto read = run_record_from_json(to_json(record), "line 1");
+  ASSERT_EQ(read.trials.size(), 1U);
+  EXPECT_EQ(read.trials.front().corrections, record.trials.front().corrections);
+  EXPECT_EQ(to_json(read), to_json(record));
+}
+
 TEST(TraceTest, ReadsMarksBackFromResultsAndFromStoredRuns) {
   RunRecord record;
   record.trace = TraceBuilder(8).with({Counter::live_bytes}, [](auto) { return 64; }).build();
@@ -391,6 +405,40 @@ TEST(FixTest, MendsTheUsersOwnStatement) {
   EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor: self.history.append(loss.item())");
   finding.kept_by = {};
   EXPECT_EQ(fix_for(finding, {}), "keep a number, not the tensor");
+}
+
+TEST(FixTest, SaysWhatCameOfItWhereItWasTried) {
+  Finding finding{.kind = Kind::graph_retention};
+  finding.kept_by = {"train.py", 45, "self.history.append(loss)", "loss"};
+  const auto untried = fix_for(finding, {});
+  const auto correction = correction_for(finding, {});
+  ASSERT_TRUE(correction);
+  Trial trial{.corrections = {*correction},
+              .statements = {"self.history.append(loss.item())", "self.total += loss.item()"},
+              .steps = 16,
+              .outcome = TrialOutcome::ended};
+  EXPECT_EQ(
+      fix_for(finding, {}, {trial}),
+      "keep a number, not the tensor: self.history.append(loss.item()) and self.total += loss.item() (tried for 16 "
+      "steps: it ends)");
+  trial.statements.pop_back();
+  trial.outcome = TrialOutcome::eased;
+  EXPECT_EQ(fix_for(finding, {}, {trial}),
+            "keep a number, not the tensor: self.history.append(loss.item()) (tried for 16 steps: no graph stays, what "
+            "keeps it still grows)");
+  trial.outcome = TrialOutcome::in_vain;
+  EXPECT_EQ(fix_for(finding, {}, {trial}), "keep a number, not the tensor") << "no statement to follow";
+  trial.what = "train.py:46  self.best = loss";
+  EXPECT_EQ(fix_for(finding, {}, {trial}),
+            "keep a number, not the tensor: self.history.append(loss.item()) (tried for 16 steps: it goes on, by "
+            "train.py:46  self.best = loss)");
+  trial.outcome = TrialOutcome::raised;
+  trial.what = "RuntimeError: no scalar";
+  EXPECT_EQ(fix_for(finding, {}, {trial}),
+            "keep a number, not the tensor (self.history.append(loss.item()) was tried, and raised RuntimeError: no "
+            "scalar)");
+  trial.corrections.front().line = 46;
+  EXPECT_EQ(fix_for(finding, {}, {trial}), untried) << "of another statement";
 }
 
 TEST(FixTest, WritesNoStatementWhereWhatIsKeptIsNoTensor) {

@@ -431,11 +431,42 @@ TEST_F(WorkerSignalTest, GoesOnAtAnInterruptThatIsIgnoredAndEndsAtSigterm) {
   EXPECT_TRUE(is_gone(running));
 }
 
+// What a task's amendment makes of "done".
+std::string payload_after(const std::function<std::string(const std::string&)>& amend) {
+  std::string payload;
+  run_workers({{.name = "task", .body = done, .amend = amend}}, 1, StopSignals(),
+              {.on_end = [&](std::size_t, const WorkerEnd& end) { payload = end.is_finished ? end.payload : "-"; }});
+  return payload;
+}
+
+TEST(AmendTest, PutsMoreInTheResultsPlaceAndNothingInsteadOfIt) {
+  EXPECT_EQ(payload_after([](const std::string& result) { return result + ", and more"; }), "done, and more");
+  EXPECT_EQ(payload_after([](const std::string&) { return std::string(); }), "done");
+}
+
+TEST(AmendTest, LosesNoResultHoweverItEnds) {
+  EXPECT_EQ(payload_after([](const std::string&) -> std::string { throw std::runtime_error("no room"); }), "done");
+  EXPECT_EQ(payload_after([](const std::string&) -> std::string { ::_exit(7); }), "done");
+  EXPECT_EQ(payload_after([](const std::string&) -> std::string {
+              ::raise(SIGKILL);
+              return "killed";
+            }),
+            "done");
+  EXPECT_EQ(payload_after([](const std::string&) { return std::string(Mailbox::kCapacity, 'x'); }), "done");
+}
+
 TEST(MailboxTest, IsEmptyUntilTextIsPut) {
   Mailbox mailbox;
   EXPECT_EQ(mailbox.text(), std::nullopt);
   mailbox.put("");
   EXPECT_EQ(mailbox.text(), "");
+}
+
+TEST(MailboxTest, HasWhatWasPutLast) {
+  Mailbox mailbox;
+  mailbox.put("first");
+  mailbox.put("second, longer");
+  EXPECT_EQ(mailbox.text(), "second, longer");
 }
 
 TEST(MailboxTest, RefusesMoreThanItHolds) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/api/python_step.hpp"
+#include "harness/api/python_trial.hpp"
 #include "harness/base/errors.hpp"
 
 namespace py = pybind11;
@@ -43,9 +44,17 @@ void before_set_up(const Options& options) {
   if (options.threads > 0) py::module_::import("torch").attr("set_num_threads")(options.threads);
 }
 
+// What a worker recorded, which ends without taking it down.
+struct LastStep {
+  py::object callable;
+  bool takes_index = false;
+};
+LastStep* last_step = nullptr;
+
 // Called with the GIL; releases it for the run.
 RunRecord record_callable(const py::object& callable, bool takes_index, const Options& options,
                           FlightRecorder& recorder) {
+  last_step = new LastStep{callable, takes_index};
   const py::gil_scoped_release without_gil;
   return record_python_run(callable.ptr(), takes_index, options, &recorder);
 }
@@ -246,6 +255,12 @@ RunRecord EmbeddedPython::record_scenario(const std::string& name, const Options
   return record_callable(step, false, options, recorder);
 } catch (const StepFailure& failure) {
   return failed_set_up(failure, options);
+}
+
+std::vector<Trial> EmbeddedPython::try_fixes(const RunRecord& record, const Options& options) {
+  if (last_step == nullptr) return {};
+  const py::gil_scoped_release without_gil;
+  return try_python_fixes(last_step->callable.ptr(), last_step->takes_index, record, options);
 }
 
 std::vector<std::string> EmbeddedPython::self_growth_steps() {

@@ -43,6 +43,9 @@ class EmbeddedPython {
   /// In a worker: does a declared scenario's set-up and records the run of its step.
   static RunRecord record_scenario(const std::string& name, const Options& options, FlightRecorder& recorder);
 
+  /// In a worker that has recorded a Python step: see try_python_fixes(). Else none.
+  static std::vector<Trial> try_fixes(const RunRecord& record, const Options& options);
+
   /// Names of the Python steps that keep nothing of their own.
   static std::vector<std::string> self_growth_steps();
 

@@ -64,6 +64,9 @@ class TorchObserving final : public Observing {
                         FlightRecorder& recorder) override {
     return EmbeddedPython::record_file(file, callable, options, recorder);
   }
+  std::vector<Trial> try_fixes(const RunRecord& record, const Options& options) override {
+    return EmbeddedPython::try_fixes(record, options);
+  }
   std::vector<std::string> self_growth_steps() override { return EmbeddedPython::self_growth_steps(); }
   RunRecord record_self_growth(const std::string& name, const Options& options, FlightRecorder& recorder) override {
     return EmbeddedPython::record_self_growth(name, options, recorder);

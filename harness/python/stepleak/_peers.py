@@ -31,6 +31,9 @@ _ANSWER_SECONDS = 2.0
 """How much later than this one another rank may find that its time is over. One that does not by then is stuck so that
 no thread of it runs."""
 
+_SEPARATOR = "\n"
+"""Between a rank's place and what it has to say."""
+
 _LAST_WORDS_SECONDS = 10.0
 """How long a step may take to return after its process group was aborted."""
 
@@ -92,7 +95,7 @@ class Peers:
 
     def _exchange(self, text: str, place: str) -> list[str]:
         self._number += 1
-        self._store.set(f"{self._number}/{self.rank}", text)
+        self._store.set(f"{self._number}/{self.rank}", f"{place}{_SEPARATOR}{text}")
         deadline = time.monotonic() + self._timeout
         return [self._wait_for(other, place, deadline) for other in range(self.world)]
 
@@ -110,9 +113,14 @@ class Peers:
                     raise PeerLost(f"rank {other} did not come to {place} within {self._timeout:g} s{stands}")
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
-            return str(self._store.get(key).decode())
+            other_place, _, text = self._store.get(key).decode().partition(_SEPARATOR)
         except RuntimeError as error:
             raise PeerLost(f"rank {other} cannot be asked, since the ranks' store is gone: {error}") from None
+        if other_place != place:
+            raise PeerLost(
+                f"rank {other} came to {other_place}, and rank {self.rank} to {place}: run as many steps on each"
+            )
+        return str(text)
 
     def _left(self, other: int) -> str | None:
         if not self._store.check([f"left/{other}"]):

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,7 +19,7 @@ def no_statement() -> dict[str, Any]:
 def statement_of(file: str, node: ast.stmt, value: ast.expr | None = None) -> dict[str, Any]:
     """A `stepleak::Statement`; `value`: the expression of what is held, where it is written."""
     text = ast.unparse(node).splitlines()[0]
-    expression = "" if value is None else _expression_in(node, value, text)
+    expression = "" if value is None else expression_in(node, value, text)
     return {
         "file": file,
         "line": line_of(node),
@@ -62,28 +61,40 @@ def makes_of_itself(statement: dict[str, Any]) -> bool:
     return any(ast.unparse(target) in made_of for target in node.targets)
 
 
-def _expression_in(statement: ast.stmt, value: ast.expr, text: str) -> str:
+def expression_in(statement: ast.stmt, value: ast.expr, text: str) -> str:
     """The value's own text, where it is the last of its kind in the statement's: whoever replaces that replaces it."""
     mark = "kept_value_of_this_statement"
-    marked = ast.unparse(_Replacing(value, mark).visit(statement)).splitlines()[0]
+    marked = ast.unparse(Replacing({id(value): ast.Name(mark)}).visit(statement)).splitlines()[0]
     expression = ast.unparse(value)
     return expression if text.rfind(expression) == marked.find(mark) else ""
 
 
-class _Replacing(ast.NodeTransformer):
-    """Copies a statement with one of its expressions replaced by a name."""
+class Replacing(ast.NodeTransformer):
+    """Replaces nodes of a tree, in a copy of what leads to them."""
 
-    def __init__(self, value: ast.expr, name: str) -> None:
-        self._value = value
-        self._name = ast.Name(name)
+    def __init__(self, replaced: dict[int, Any]) -> None:
+        self._replaced = replaced
+        self._open: set[int] = set()
 
     def visit(self, node: ast.AST) -> Any:
-        return self._name if node is self._value else self.generic_visit(copy.copy(node))
+        instead = self._replaced.get(id(node))
+        if instead is None or id(node) in self._open:
+            return self._copied(node)
+        self._open.add(id(node))  # what takes its place may have it
+        try:
+            return [self.visit(each) for each in instead] if isinstance(instead, list) else self.visit(instead)
+        finally:
+            self._open.discard(id(node))
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        for field, old in ast.iter_fields(node):
+    def _copied(self, node: ast.AST) -> ast.AST:
+        fields: dict[str, Any] = {}
+        for name, old in ast.iter_fields(node):
             if isinstance(old, list):
-                setattr(node, field, [self.visit(item) if isinstance(item, ast.AST) else item for item in old])
-            elif isinstance(old, ast.AST):
-                setattr(node, field, self.visit(old))
-        return node
+                new: list[Any] = []
+                for item in old:
+                    visited = self.visit(item) if isinstance(item, ast.AST) else item
+                    new += visited if isinstance(visited, list) else [visited]
+                fields[name] = new
+            else:
+                fields[name] = self.visit(old) if isinstance(old, ast.AST) else old
+        return ast.copy_location(type(node)(**fields), node)
