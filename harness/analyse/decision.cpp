@@ -210,10 +210,19 @@ bool is_overdue(const std::vector<std::int64_t>& clearings, StepRange judged, co
   return judged.last - before >= std::max(2 * longest, policy.leak_steps);
 }
 
+// Whether what was cleared once or twice on a device may be about to be cleared again.
+bool is_clearing_awaited(const Trace& trace, Device device, StepRange judged, const Policy& policy) {
+  constexpr std::int64_t kFewTeeth = 2;
+  const auto clearings = clearings_of(trace, device, judged);
+  if (clearings.empty() || std::ssize(clearings) > kFewTeeth) return false;
+  const bool is_awaited =
+      drops_like_a_clearing(trace, device, judged) <= kFewTeeth && !is_overdue(clearings, judged, policy);
+  return is_awaited || !is_confirmed_twice(judged, policy);
+}
+
 // What speaks against a growth that its trend shows. A list that was cleared once or twice is about to be cleared
 // again: until that is overdue and it is confirmed twice, a tooth is no line.
 std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends& trends, const Policy& policy) {
-  constexpr std::int64_t kFewTeeth = 2;
   const auto judged = trends.judged();
   if (!trends.of(key).is_growing()) return {};
   // What lives for a time of its own levels off, and on its way there never repeats. A queue that takes two in each
@@ -223,13 +232,7 @@ std::string_view doubt_of(const Trace& trace, const SeriesKey& key, const Trends
     // Entries that are replaced by larger ones die, too, and are no more of them.
     const bool are_more = !trends.of({Counter::live_blocks, device}).is_flat();
     if (are_more && may_end && are_old_dying(trace, device, judged)) return "what has lived for long dies all the same";
-    const auto clearings = clearings_of(trace, device, judged);
-    const bool are_few = std::ssize(clearings) <= kFewTeeth;
-    const bool is_awaited =
-        drops_like_a_clearing(trace, device, judged) <= kFewTeeth && !is_overdue(clearings, judged, policy);
-    if (!clearings.empty() && are_few && (is_awaited || !is_confirmed_twice(judged, policy))) {
-      return "what it consists of has been cleared before";
-    }
+    if (is_clearing_awaited(trace, device, judged, policy)) return "what it consists of has been cleared before";
   }
   if (may_sizes_end(trace, key, trends, policy)) return "larger ones take the place of others";
   if (is_within_a_tooth(trace, key, trends) && !is_confirmed_twice(judged, policy)) {
@@ -413,12 +416,16 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
       exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_growing() && ledger.doubt.empty(); });
   const bool is_flat =
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
-  // Alone the heap is noisy.
+  // Alone the heap is noisy, and what tensors that are cleared together lie in, or beside, goes with them.
+  const auto all = trace.devices();
+  const bool is_tooth = std::any_of(all.begin(), all.end(), [&](const Device& device) {
+    return is_clearing_awaited(trace, device, trends.judged(), policy);
+  });
   const bool is_host_leak =
-      host.is_leak && host.is_seen && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
+      host.is_leak && host.is_seen && !is_tooth && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
   // A quick run is too short: the readings that a record pass leaves out would hide that the heap rises ever more
   // slowly.
-  const bool may_prove_host = host.is_leak && policy.clean_steps >= Policy{}.clean_steps;
+  const bool may_prove_host = host.is_leak && !is_tooth && policy.clean_steps >= Policy{}.clean_steps;
   const bool are_objects_kept =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
   const bool is_host_settled = host.is_settled || (host.is_fading && may_decay);

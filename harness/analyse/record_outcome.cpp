@@ -127,6 +127,21 @@ bool has_slowed(const Evidence& evidence) {
   return is_any;
 }
 
+// Whether blocks that grew were cleared while steps were recorded: they are fewer than half way up to there. What was
+// left of them the next look will show.
+bool has_been_cleared(const Evidence& evidence) {
+  const auto devices = evidence.trace.devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    const SeriesKey key{Counter::live_blocks, device};
+    if (!evidence.trends.of(key).is_growing()) return false;
+    const auto before = values_of(evidence.trace, key, evidence.trends.judged());
+    const auto recorded = values_of(evidence.trace, key, recorded_range(evidence));
+    if (before.empty() || recorded.empty()) return false;
+    const auto lowest = *std::min_element(recorded.begin(), recorded.end());
+    return 2 * (lowest - before.front()) < before.back() - before.front();
+  });
+}
+
 // The container that keeps a finding; null where none is known.
 const ObjectNode* container_of(const Recording& recording, const Finding& finding) {
   const auto* holder = holder_of(finding, recording);
@@ -198,10 +213,13 @@ double recorded_rate(const Recording& recording, const Finding& finding) {
 
 // Entries a step at which a container fills: the mean of all steps so far, and that of the recorded ones where it is
 // higher: the container may have been emptied meanwhile. Set-up may have put more in at once: of a rate of more than
-// one entry a step, half is counted on.
+// one entry a step, half is counted on, unless both are the same.
 double filling_rate(const Recording& recording, const Finding& finding, std::int64_t held) {
+  constexpr double kSame = 0.9;
   const auto mean = rate_of(std::max<std::int64_t>(1, held), recording.last_step());
-  const auto rate = std::max(mean, recorded_rate(recording, finding));
+  const auto recorded = recorded_rate(recording, finding);
+  const auto [lower, rate] = std::minmax(mean, recorded);
+  if (lower >= kSame * rate) return lower;
   return rate <= 1 ? rate : std::max(1.0, rate / 2);
 }
 
@@ -219,9 +237,10 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   if (container == nullptr) {
     // A buffer that is cut is no container whose entries count.
     const auto type = finding.structure.type;
-    const bool is_cut = type == StructureType::bounded && (is_buffer || finding.kind == Kind::host_heap);
-    const bool may_be_cut = type == StructureType::conditional && is_buffer;
-    if (is_cut || may_be_cut || is_reset_to_come(evidence, finding)) outcome.type = RecordOutcome::Type::filling;
+    const bool may_be_cut = type == StructureType::bounded || type == StructureType::conditional;
+    const bool is_any_buffer = is_buffer || finding.kind == Kind::host_heap;
+    if ((may_be_cut && is_any_buffer) || is_reset_to_come(evidence, finding))
+      outcome.type = RecordOutcome::Type::filling;
     return outcome;
   }
   outcome.bound = bound_of(*container, finding.structure);
@@ -391,6 +410,7 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   });
   if (has_stopped(evidence) && !is_heap_proven) return {.type = Type::contradicted};
   if (is_any_proven) return {.type = Type::proven};
+  if (has_been_cleared(evidence)) return {.type = Type::contradicted};
   if (is_withheld(evidence)) return {.type = Type::withheld};
   if (has_slowed(evidence)) return {.type = Type::slowed};
   RecordOutcome latest;

@@ -86,7 +86,7 @@ double rise_between(Values values, std::size_t from, std::size_t to) {
 
 // Where one buffer that makes room for a part of itself ahead has risen, as strings, streams, lists and vectors do, the
 // newest first: as long as each stair is at most as high as the next one, and not by far lower, and little happens in
-// between.
+// between, but once: over a record pass it is taken to have gone on as before, which of stairs nobody knows.
 std::vector<std::size_t> stairs_of(Values values) {
   constexpr double kLowest = 1.0 / 3;  // of the next one: a buffer doubles at most, and steps are counted in readings
   constexpr double kAlike = 1.1;
@@ -94,14 +94,19 @@ std::vector<std::size_t> stairs_of(Values values) {
   double height = 0;
   for (std::size_t i = 1; i < values.size(); ++i) height = std::max(height, rise_between(values, i - 1, i));
   std::vector<std::size_t> stairs;
+  std::optional<double> foreign;
+  double since = 0;  // of it, since the stair before
   auto after = values.size();
   for (auto i = values.size() - 1; i > 0 && height > 0; --i) {
     const auto rise = rise_between(values, i - 1, i);
     if (rise < (stairs.empty() ? height / kAlike : kLowest * height)) {
-      if (std::abs(rise) > kNoise * height) break;
+      if (std::abs(rise) <= kNoise * height) continue;
+      if (foreign || stairs.empty()) break;
+      foreign = since = rise;
       continue;
     }
-    if (rise > kAlike * height || std::abs(rise_between(values, i, after - 1)) > kNoise * height) break;
+    if (rise > kAlike * height || std::abs(rise_between(values, i, after - 1) - since) > kNoise * height) break;
+    since = 0;
     stairs.push_back(i);
     height = rise;
     after = i;
@@ -139,17 +144,27 @@ Trend trend_of_latest_stairs(Values values) {
           .per_step = rise_between(values, first - 1, newest - 1) / static_cast<double>(newest - first)};
 }
 
-// The same behind what rose once and higher: state that is made late, or what a record pass made.
-Trend trend_of_stairs(Values values) {
+struct Stairs {
+  Trend trend;
+  double newest = 0;  // its height
+};
+
+// The same without what rose once and higher: state that is made late, or what a record pass made.
+Stairs all_stairs_of(Values values) {
   constexpr int kMostTries = 4;
-  for (int i = 0; i < kMostTries && values.size() > 1; ++i) {
-    auto trend = trend_of_latest_stairs(values);
-    if (trend.state != TrendState::too_short) return trend;
-    std::size_t highest = 1;
-    for (std::size_t j = 2; j < values.size(); ++j) {
-      if (rise_between(values, j - 1, j) >= rise_between(values, highest - 1, highest)) highest = j;
+  std::vector<std::int64_t> rest(values.begin(), values.end());
+  for (int i = 0; i < kMostTries && rest.size() > 1; ++i) {
+    const auto trend = trend_of_latest_stairs(rest);
+    if (trend.state != TrendState::too_short) {
+      const auto newest = stairs_of(rest).front();
+      return {trend, rise_between(rest, newest - 1, newest)};
     }
-    values = values.subspan(highest);
+    std::size_t highest = 1;
+    for (std::size_t j = 2; j < rest.size(); ++j) {
+      if (rise_between(rest, j - 1, j) >= rise_between(rest, highest - 1, highest)) highest = j;
+    }
+    const auto height = rest[highest] - rest[highest - 1];
+    for (auto j = highest; j < rest.size(); ++j) rest[j] -= height;
   }
   return {};
 }
@@ -267,7 +282,7 @@ Trend trend_of(Values values, const TrendOptions& options) {
       }
     }
     if (options.sees_stairs && !trend.is_growing()) {
-      const auto stairs = trend_of_stairs(values);
+      const auto stairs = all_stairs_of(values).trend;
       if (stairs.state != TrendState::too_short && stairs.per_step >= options.floor) {
         trend.state = stairs.state;
         trend.per_step = stairs.per_step;
@@ -408,12 +423,20 @@ Parts parts_of(Values values, std::int64_t gap) {
 
 }  // namespace
 
+bool rises_in_stairs(Values values) { return all_stairs_of(values).trend.state != TrendState::too_short; }
+
+bool is_next_stair(Values before, std::int64_t rise) {
+  constexpr double kMost = 2.2;  // a buffer doubles at most
+  const auto newest = all_stairs_of(before).newest;
+  return newest > 0 && static_cast<double>(rise) >= newest && static_cast<double>(rise) <= kMost * newest;
+}
+
 Decay decay_of(Values values, double floor, std::int64_t gap) {
   constexpr double kDecay = 0.75;
   constexpr double kBetter = 2.0 / 3;
   constexpr double kStillFalling = 0.9;
   const auto [width, rises] = parts_of(values, gap);
-  if (rises.empty()) return Decay::none;
+  if (rises.empty() || rises_in_stairs(values)) return Decay::none;
   const auto parts = std::ssize(rises);
   // What is made once does not move the median.
   const auto median_of = [begin = rises.begin()](std::ptrdiff_t first, std::ptrdiff_t end) {

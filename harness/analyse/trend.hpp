@@ -85,6 +85,13 @@ inline constexpr double kSlowestPart = 0.4;
 /// 5 %, over the means of sixteen equal parts of the last three quarters.
 [[nodiscard]] bool has_upward_trend(std::span<const std::int64_t> values);
 
+/// Whether it rises in ever higher and rarer stairs, at one rate in all, but for what rose once and higher: as one
+/// buffer does that makes room ahead for a part of itself.
+[[nodiscard]] bool rises_in_stairs(std::span<const std::int64_t> values);
+
+/// Whether what it rises by then may be the next of such stairs: as high as the newest, and twice as high at most.
+[[nodiscard]] bool is_next_stair(std::span<const std::int64_t> before, std::int64_t rise);
+
 /// How a series that rises does so ever more slowly, as what fills does and a leak does not.
 enum class Decay : std::uint8_t {
   none,

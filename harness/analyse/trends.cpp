@@ -59,7 +59,7 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
                                return step > steps[i - 1] && step <= steps[i];
                              });
     const bool is_known_fall = change < 0 && -change <= 2 * deepest_fall;
-    if (is_over_own && !is_known_fall) {
+    if (is_over_own && !is_known_fall && !is_next_stair(rest.held(steps.front(), steps[i - 1]), change)) {
       const auto gap = steps[i] - steps[i - 1];
       const auto usual = usual_rise(ledger, i - 1, gap);
       for (std::int64_t passed = 1; passed < gap && ledger.key().counter == Counter::python_blocks; ++passed) {
@@ -260,9 +260,11 @@ Trends::Trends(const Trace& trace, StepRange judged) : judged_(judged) {
   const TrendOptions mapped{.period = period, .floor = kMappedFloorBytes, .is_exact = false, .sees_stairs = true};
   const TrendOptions blocks{.period = period, .floor = kBlockFloor, .is_exact = false};
   const auto note_decay = [&](const Ledger& ledger, StepRange range, double floor = 0) {
-    auto decay = stepleak::decay_of(ledger.held(range.first, range.last), floor, longest_gap(ledger, range).steps);
-    const bool is_of_host = floor > 0;
-    if (is_of_host && !is_fading(decay) && rises_with_new_peaks(trace, ledger, range, floor)) decay = Decay::of_shapes;
+    const auto values = ledger.held(range.first, range.last);
+    auto decay = stepleak::decay_of(values, floor, longest_gap(ledger, range).steps);
+    // The step in which a buffer grows has the most memory so far, too, and no shape that is new.
+    const bool may_be_of_shapes = floor > 0 && !is_fading(decay) && !rises_in_stairs(values);
+    if (may_be_of_shapes && rises_with_new_peaks(trace, ledger, range, floor)) decay = Decay::of_shapes;
     if (decay != Decay::none) decays_[ledger.key()] = decay;
   };
   for (const auto& ledger : trace.ledgers()) {

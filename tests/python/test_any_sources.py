@@ -17,6 +17,7 @@ import pytest
 import torch
 from stepleak import _accumulated, _cut_buffers
 from stepleak._access import Access, Place
+from stepleak._facts import Facts
 from stepleak._judge import Judge
 from stepleak._slots import Slots
 from stepleak._sources import Sources
@@ -91,6 +92,6 @@ def test_structure_of_any_sources_is_asked_without_an_error(file: Path) -> None:
         slots = Slots(code, objects, variable, function).all()
         if slots and slots[0] is not None:
             known = [slot for slot in slots if slot is not None]
-            Judge(objects, code, known, lambda _: False, False).judged()
+            Judge(Facts(objects, code, known, False, objects[-1]), lambda _: False).judged()
             asked += 1
     assert asked > 0

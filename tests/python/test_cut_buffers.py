@@ -125,6 +125,25 @@ def test_a_cut_under_a_test_that_is_not_understood_may_bound_it(tmp_path: Path) 
     assert structure_in(program, tmp_path)["kind"] == "conditional"
 
 
+@pytest.mark.parametrize(
+    "update",
+    [
+        f"{JOINED}\n        best = self.program_rows.sum(1).topk(min(9, self.count)).indices\n"
+        "        self.program_rows = self.program_rows[best]",
+        f"joined = {JOINED.partition(' = ')[2]}\n        self.program_rows = joined[joined.sum(1) > 0]",
+        f"{JOINED}\n        self.program_rows = self.program_rows.narrow(0, 0, len(self.program_rows)).clone()",
+    ],
+    ids=["by numbers", "by a mask", "by narrow"],
+)
+def test_a_selection_of_rows_may_bound_it(update: str, tmp_path: Path) -> None:
+    assert structure_in(window(update), tmp_path)["kind"] == "conditional"
+
+
+@pytest.mark.parametrize("read", ["self.program_rows[0]", "self.program_rows[-1:]", "row[row.sum(1) > 0]"])
+def test_a_selection_beside_it_does_not(read: str, tmp_path: Path) -> None:
+    assert structure_in(window(f"{JOINED}\n        newest = {read}"), tmp_path)["kind"] == "unknown"
+
+
 HANDED_BACK = """
 import torch
 

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import watched_program
 from holder_search import STEPS, Keeper, appended, search
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
 from torch import nn
+from watched_program import found_in
 
 
 def test_container_that_gained_most_comes_first() -> None:
@@ -371,3 +373,96 @@ def test_list_that_was_made_with_all_its_places_gains_those_that_are_taken(is_fi
     found = [holder for holder in holders.search([], {}, STEPS)["holders"] if holder["gained_entries"] > 0]
     assert [(h["gained_entries"], h["free_entries"]) for h in found] == [(STEPS, 99 - STEPS)][:is_filled]
     assert all(STEPS * 512 < h["gained_bytes"] < 2 * STEPS * 512 and h["is_weighed"] for h in found)
+
+
+@pytest.mark.parametrize("is_another", [False, True], ids=["the same", "another at its place"])
+def test_dict_that_came_to_be_tracked_is_none_that_was_born(is_another: bool, tmp_path: Path) -> None:
+    """A collection lets go of a dict that holds plain values alone, and a tuple that is put in has it tracked again."""
+    program = """
+    import gc
+    program_words = {}
+    count = 0
+    def program_main():
+        global program_words, count
+        while True:
+            gc.collect()
+            for _ in range(4):
+                count += 1
+                program_words[f"word {count}"] = (count, ("w", str(count)))
+            program_step()
+    program_main()
+    """
+    if is_another:
+        program = program.replace("gc.collect()", "program_words = {}; gc.collect()")
+    holders = [
+        holder for holder in found_in(program, tmp_path)["holders"] if "program_words" in holder["kept_by"]["text"]
+    ]
+    assert [holder["gained_entries"] for holder in holders] == ([] if is_another else [4 * watched_program.STEPS])
+
+
+DELAYED = """
+import collections
+program_kept, program_due, count = {}, collections.deque(), 0
+def program_keep():
+    global count
+    count += 1
+    for part in range(8):
+        program_kept[count, part] = [1]
+        program_due.append((count, part))
+    for _ in range(TAKEN):
+        program_kept.pop(program_due.popleft())
+"""
+
+
+@pytest.mark.parametrize(("before", "now", "kind"), [(0, 4, "conditional"), (4, 4, "unknown"), (0, 0, "conditional")])
+def test_what_has_begun_to_take_something_out_may_go_on(before: int, now: int, kind: str, tmp_path: Path) -> None:
+    """A delay of hundreds of steps ends by and by; what takes half of what comes all the time bounds nothing."""
+    file = tmp_path / "delayed.py"
+    file.write_text(DELAYED.replace("TAKEN", "taken"), encoding="utf-8")
+    module: Any = types.ModuleType("delayed")
+    module.__file__ = str(file)
+    module.taken = before
+    sys.modules["delayed"] = module
+    try:
+        exec(compile(file.read_text(encoding="utf-8"), file, "exec"), module.__dict__)
+        holders = HolderSearch(module.program_keep, frame_locals)
+        module.taken = 0
+        module.program_keep()
+        for taken in (before, now):
+            module.taken = taken
+            holders.begin()
+            gc.freeze()
+            for _ in range(STEPS):
+                module.program_keep()
+            holders.end()
+            gc.unfreeze()
+            found = holders.search([], {str(file): set()}, STEPS)["holders"]
+        (kept,) = [holder for holder in found if "program_kept" in holder["kept_by"]["text"]]
+    finally:
+        del sys.modules["delayed"]
+    assert kept["structure"]["kind"] == kind
+
+
+def test_list_of_a_suspended_generator_is_judged_by_its_sources(tmp_path: Path) -> None:
+    program = """
+    def program_stream(most):
+        program_seen, count = [], 0
+        while True:
+            count += 1
+            FILL
+            yield count
+    def program_main():
+        stream = program_stream(700)
+        while True:
+            next(stream)
+            program_step()
+    program_main()
+    """
+
+    def structure_of(fill: str) -> tuple[str, int]:
+        holders = found_in(program.replace("FILL", fill), tmp_path)["holders"]
+        (seen,) = [holder for holder in holders if holder["container"] >= 0]
+        return seen["structure"]["kind"], seen["structure"]["bound"]
+
+    assert structure_of("program_seen.append(count)") == ("unbounded", -1)
+    assert structure_of("program_seen.append(count) if len(program_seen) < most else None") == ("bounded", 700)

@@ -25,6 +25,7 @@ from stepleak._structure import Structure
 from stepleak._user_code import UserCode
 from structure_programs import Case, appending, keeper, method
 from structure_programs.amounts import AMOUNTS
+from structure_programs.any_removals import ANY_REMOVALS
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
 from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
@@ -52,6 +53,7 @@ CASES = [
     *REFUTED,
     *REQUESTS,
     *SET_BY_NAME,
+    *ANY_REMOVALS,
 ]
 
 

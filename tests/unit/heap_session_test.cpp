@@ -120,7 +120,9 @@ TEST(HeapSessionTest, FillsAContainerAtTheRateOfTheRecordedStepsWhereItHasBeenEm
 
 TEST(HeapSessionTest, FillsAContainerForAsManyStepsAsReplaceWhatItHolds) {
   EXPECT_TRUE(is_filled(33, 2000, 1700));
-  EXPECT_FALSE(is_filled(33, 20000, 1700));
+  EXPECT_TRUE(is_filled(33, 20000, 1700)) << "it filled at the same rate before";
+  EXPECT_FALSE(is_filled(33, 20000, 500));
+  EXPECT_FALSE(is_filled(33, 40000, 1700));
 }
 
 TEST(HeapSessionTest, RunsOnToTheBudgetWhereAContainerThatItCannotFillHasBeenEmptied) {

@@ -267,6 +267,33 @@ TEST(StairsTest, SeesABufferBehindAHigherRise) {
   EXPECT_EQ(with_rise(200).state, TrendState::flat);
 }
 
+// What a record pass left, or what is taken for it, lies between two of a few stairs.
+TEST(StairsTest, SeesABufferThatDoublesOverARecordPass) {
+  const auto over = [](std::int64_t own, std::int64_t filled_until) {
+    auto values = buffer_of(512, 2.0, 1310, filled_until);
+    for (std::size_t i = 151; i < values.size(); ++i) values[i] += own;
+    return values;
+  };
+  for (const std::int64_t own : {0, 80'000, 2'110'000}) {
+    const auto trend = trend_of(over(own, 512), kStairs);
+    EXPECT_EQ(trend.state, TrendState::growing) << own;
+    EXPECT_NEAR(trend.per_step, 1310, 300) << own;
+    EXPECT_TRUE(rises_in_stairs(over(own, 512))) << own;
+    EXPECT_EQ(decay_of(over(own, 512), 512, 8), Decay::none) << own;
+    EXPECT_EQ(trend_of(over(own, 60), kStairs).state, TrendState::flat) << own;
+    EXPECT_FALSE(rises_in_stairs(over(own, 60))) << own;
+  }
+}
+
+TEST(StairsTest, TheNextIsAsHighAsTheNewestOrTwice) {
+  const auto before = buffer_of(250, 2.0, 1310, 250);
+  constexpr std::int64_t newest = 1 << 18;
+  EXPECT_TRUE(is_next_stair(before, 2 * newest));
+  EXPECT_FALSE(is_next_stair(before, newest / 2));
+  EXPECT_FALSE(is_next_stair(before, 4 * newest));
+  EXPECT_FALSE(is_next_stair(series(250, [](auto step) { return 1310 * step; }), 2 * newest));
+}
+
 // Strings, and a list of them whose room doubles.
 TEST(StairsTest, AListOfSmallThingsGrowsBetweenItsStairs) {
   const auto strings = [](std::int64_t added_until) {

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from stepleak._limit import TimeLimit
@@ -36,6 +36,10 @@ class Births:
     def end(self) -> None:
         """After the last of them."""
         self.all = frozenset(map(id, _born()))
+
+    def leave_out(self, is_older: Callable[[dict[Any, Any]], bool]) -> None:
+        """Dicts that are no births."""
+        self.all -= {id(item) for item in _born() if type(item) is dict and is_older(item)}
 
     def is_shadow(self, item: Any) -> bool:
         """Whether it is a weak reference to what was born with it, or where that is not known to what lives: it goes

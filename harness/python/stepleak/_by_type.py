@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import queue
 import sys
@@ -87,6 +88,12 @@ def owner_of(objects: list[Any]) -> Any:
 def is_queue(item: Any) -> bool:
     """Whether it is a queue of one process, which keeps its items in a container of its own."""
     return full_type_name(item) in _QUEUES
+
+
+def is_wrapper(owner: Any, container: Any) -> bool:
+    """Whether one is a container of Python's own library that another one stands for, and has as its `data`."""
+    is_one = is_a(owner, collections.UserDict) or is_a(owner, collections.UserList)
+    return is_one and any(name == "data" and held is container for name, held in attributes_of(owner))
 
 
 def _library_bound(container: Any) -> int:

@@ -26,7 +26,7 @@ from stepleak._slots import Slots
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import FUNCTIONS, called_name
 from stepleak._tensors import is_tensor, shape_of
-from stepleak._unseen import array_type
+from stepleak._unseen import array_type, is_array
 from stepleak._use import Use
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Uses
@@ -34,6 +34,8 @@ from stepleak._uses import Uses
 _JOINING = {"cat": 0, "concat": 0, "concatenate": 0, "append": 0, "vstack": 0, "row_stack": 0}
 """Functions that make a longer buffer of others, and the axis where none is given."""
 _SIZES = frozenset({"shape", "size", "numel", "nbytes"})
+_SELECTING = frozenset({"narrow", "index_select", "masked_select", "compress", "take", "topk"})
+"""Functions and methods that take some rows of what they get."""
 _MOST_NAMES = 3
 """Variables that a value may have gone through in one function."""
 
@@ -41,6 +43,8 @@ _MOST_NAMES = 3
 def cut(objects: list[Any], code: UserCode, variable: str = "", function: str = "") -> Structure:
     """Of the variable that holds the buffer, the last of `objects`, each of which leads to the next. Never raises for
     what the sources contain. `variable`, `function`: where the way begins at a variable of a running function."""
+    while len(objects) > 1 and is_array(objects[-2]) and is_array(objects[-1]):
+        objects = objects[:-1]  # whose memory the array shows
     try:
         return _judged(objects, code, variable, function)
     except Exception:
@@ -107,6 +111,9 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
                 kind, bound = _kept(use, part, runs, bounds)
                 if bound < 0 or shape[axis] <= bound:
                     return at(kind, use, bound)
+    for use in living:
+        if any(_selections(use, uses)):
+            return at("conditional", use)
     for use in living:
         if use.detail is not None and is_fresh(use.detail) and not runs.is_making(use.module, use.node):
             return at("reset", use)
@@ -197,6 +204,24 @@ def _cuts(use: Use, uses: Uses, dimensions: int) -> Iterator[tuple[int, ast.Slic
         if not isinstance(node, ast.Subscript) or not _is_made_of(use, uses, node.value):
             continue
         yield from _sliced(node, dimensions)
+
+
+def _selections(use: Use, uses: Uses) -> Iterator[ast.expr]:
+    """Where only some rows of it are taken, by their numbers or a mask: `features[scores.topk(size).indices]`."""
+    assert use.detail is not None
+    for node in _parts(use, use.detail):
+        if isinstance(node, ast.Subscript) and _is_made_of(use, uses, node.value) and not _is_position(node.slice):
+            yield node
+        elif isinstance(node, ast.Call) and called_name(node) in _SELECTING:
+            of = [node.func.value, *node.args] if isinstance(node.func, ast.Attribute) else node.args
+            if any(_is_made_of(use, uses, part) for part in of):
+                yield node
+
+
+def _is_position(item: ast.expr) -> bool:
+    """Whether an index takes slices, single rows, or all."""
+    items = item.elts if isinstance(item, ast.Tuple) else [item]
+    return all(isinstance(each, (ast.Slice, ast.Constant, ast.UnaryOp)) for each in items)
 
 
 def _sliced(node: ast.Subscript, dimensions: int) -> Iterator[tuple[int, ast.Slice]]:

@@ -27,15 +27,17 @@ from stepleak._values import Values
 
 class Facts:
     """Of the last one of `objects`, each of which leads to the next. `slots`: of these, the innermost first.
-    `is_as_long`: whether it is known to have as many entries as before, though it has got new ones."""
+    `is_as_long`: whether it is known to have as many entries as before, though it has got new ones. `container`: the
+    last one, or the one that it stands for, as a `UserDict` does."""
 
-    def __init__(self, objects: list[Any], code: UserCode, slots: list[Slot], is_as_long: bool) -> None:
-        self.container = objects[-1]
+    def __init__(self, objects: list[Any], code: UserCode, slots: list[Slot], is_as_long: bool, container: Any) -> None:
+        self.container = container
+        self._known_as = objects[-1]
         self.is_as_long = is_as_long
         self.code = code
         self.slots = slots
         self.slot = slots[0]
-        own, methods = all_class_names(self.container), frozenset(class_attributes_of(self.container))
+        own, methods = all_class_names(objects[-1]), frozenset(class_attributes_of(objects[-1]))
         self.uses = Uses(code, OwnerClasses(code, self.slot.owner), own, methods)
         self.runs = Runs(code, is_closure=self.slot.is_closure)
         self.places = Places(code, self.uses, self.runs)
@@ -51,7 +53,7 @@ class Facts:
         """Follows the container under all its names. Before anything else is asked."""
         slot = self.slot
         names = list(slot.names)
-        for kind in all_classes_of(self.container):
+        for kind in all_classes_of(self._known_as):
             names += [Name("self", "", (), m, c) for m, c in self.code.definitions(kind)]
         self.uses.follow(names)
         for name in slot.names:

@@ -70,6 +70,7 @@ class Found:
         is_as_long: Callable[[Any], bool],
         has_taken: Callable[[Any], bool],
         has_kept_all: Callable[[Any], bool],
+        has_slowed: Callable[[Any], bool],
         births: Births,
         grown: list[Any],
         callbacks: set[int],
@@ -88,6 +89,7 @@ class Found:
         self._callbacks = callbacks
         self._has_taken = has_taken
         self._has_kept_all = has_kept_all
+        self._has_slowed = has_slowed
         self._births = births
         self._limit = limit
         self._graph = Graph(read_locals, growth)
@@ -308,7 +310,7 @@ class Found:
             self.doubtful.add(id(chain[-1]))
         if structure.kind == "conditional" and chain:
             self.doubtful.add(id(chain[-1]))
-            is_vain = self._has_taken(chain[-1]) and not judged_alone.is_taken_from
+            is_vain = self._has_taken(chain[-1]) and not judged_alone.is_taken_from and not self._has_slowed(chain[-1])
             is_vain = is_vain or (judged_alone.is_passing and growth > 0 and self._has_kept_all(chain[-1]))
             structure = UNKNOWN_STRUCTURE if is_vain else structure
         if structure.kind == "unbounded" and end is not None and not is_table(chain):

@@ -60,6 +60,7 @@ class Growth:
         if not taking and self._facts.uses.is_whole and not any(use.kind == "escape" for use in uses):
             tests = (use for use in tests if not self._is_passed(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
+        known = known or next(filter(self._is_second_best, filling), None)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
 
     def _lasting_tests(self) -> Iterator[Use]:
@@ -109,6 +110,7 @@ class Growth:
             fill.is_sure
             and not is_phase
             and not self._facts.places.is_moved(fill)
+            and not self._is_second_best(fill)
             and all(
                 self._facts.places.depends_on(module, guard.test, in_vain)
                 for module, guard in _ending_guards(
@@ -116,6 +118,16 @@ class Growth:
                 )
             )
         )
+
+    def _is_second_best(self, fill: Use) -> bool:
+        """Whether it fills only where something else that was to be done with the container raised: where there is no
+        such place to put a value in."""
+        for outer, field in fill.module.around(fill.node):
+            if isinstance(outer, ast.ExceptHandler) and field == "body":
+                tried = fill.module.parent(outer)[0]
+                nodes = {n for statement in getattr(tried, "body", ()) for n in ast.walk(statement)}
+                return any(use.kind in ("put", "index", "ask") and use.node in nodes for use in self._facts.uses.found)
+        return False
 
     def _rooms(self) -> Iterator[Use]:
         """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and

@@ -43,6 +43,8 @@ _MOST_WEIGHED = 64
 """Containers that grew, of which some weigh the most."""
 _MOST_ASKED = 16
 """Containers that grew, of which one may keep what something else has in use."""
+_SAME = 0.9
+"""Of a rate, at which something goes on as before."""
 _FEWEST_ENTRIES = 2
 """Of a container that grew, where what it gained can be weighed."""
 
@@ -63,10 +65,16 @@ class HolderSearch:
         """Of each list that may have been made with all its places, by its `id`: how many of them were free."""
         self._taken: dict[int, int] = {}
         """How many of these were taken since, once a search has asked."""
+        self._first_keys: dict[int, int] = {}
+        """Of each dict, by its `id`: the `id` of its first key."""
         self._exit_calls = 0
         self._garbage: Garbage | None = None
         self._births = Births()
         self._buffers = Buffers(read_locals)
+        self._rates: dict[int, float] = {}
+        """Entries a step that containers which were doubtful had gained as they were searched before. What takes
+        something out of one that gains as many all the same did so all the time, and where it gains fewer has only
+        begun to."""
         self._doubtful: set[int] = set()
         """The `id` of each container that something may keep small, as the search before found."""
         self._contents: dict[int, set[int]] = {}
@@ -79,7 +87,7 @@ class HolderSearch:
         Of none, if it takes longer.
         """
         self._lengths, self._free, self._births, self._contents = {}, {}, Births(), {}
-        self._taken = {}
+        self._taken, self._first_keys = {}, {}
         self._exit_calls, self._garbage = atexit._ncallbacks(), None
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
@@ -90,6 +98,7 @@ class HolderSearch:
                 containers, counted = _containers(part)
                 lengths.update(zip(map(id, containers), counted, strict=True))
                 free.update((id(containers[at]), places) for at, places in free_places_of(containers))
+                self._first_keys.update((id(o), id(next(iter(o), None))) for o in containers if type(o) is dict)
                 for container in containers:
                     if id(container) in self._doubtful:
                         self._contents[id(container)] = set(map(id, items_of(container)))
@@ -107,6 +116,8 @@ class HolderSearch:
     def end(self) -> None:
         """Remembers what was born meanwhile: a container may have the `id` of another that is gone."""
         self._births.end()
+        # One that was not tracked in between, as a dict is not that holds nothing but plain values, was there before.
+        self._births.leave_out(lambda item: self._first_keys.get(id(item)) == id(next(iter(item), None)))
 
     @_signal_errors.held
     def search(
@@ -192,6 +203,7 @@ class HolderSearch:
             self._is_as_long,
             self._has_taken,
             self._has_kept_all,
+            lambda container: self._growth(container) < _SAME * steps * self._rates.get(id(container), 0),
             self._births,
             any_grown,
             callbacks,
@@ -235,8 +247,9 @@ class HolderSearch:
                 found.add_garbage(self._garbage)
             if are_graphs_cyclic:
                 found.add_gradient(paths, tensors)
+        self._rates = {id(o): self._growth(o) / steps for o in any_grown if id(o) in found.doubtful and steps > 0}
         # Megabytes, which are not the program's.
-        self._lengths, self._free, self._births, self._contents = {}, {}, Births(), {}
+        self._lengths, self._free, self._births, self._contents, self._first_keys = {}, {}, Births(), {}, {}
         self._doubtful = found.doubtful
         self._buffers.forget()
         return found.values() | {"held": held, "notes": [_note_of(limit, most)] if limit.is_over else []}

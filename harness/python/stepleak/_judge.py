@@ -11,7 +11,8 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stepleak._by_type import CACHES, is_kept_weakly, is_of_library, is_queue, of_cache, of_type, owner_of
+from stepleak._any_removals import removals_of_any
+from stepleak._by_type import CACHES, is_kept_weakly, is_of_library, is_queue, is_wrapper, of_cache, of_type, owner_of
 from stepleak._capacity import Capacity
 from stepleak._container_words import ADDING
 from stepleak._facts import Facts
@@ -24,7 +25,7 @@ from stepleak._objects import container_kind, is_one_of
 from stepleak._own_removals import are_calls_over, is_of_own_call
 from stepleak._passing import is_passing
 from stepleak._replaced import owner_replaced
-from stepleak._slots import Slot, Slots
+from stepleak._slots import Slots
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._unseen import is_array_of_objects, length_of
 from stepleak._use import CHANGING, TAKING, Use
@@ -72,7 +73,9 @@ def judged(
         return Judged(by_type)
     while len(objects) > 1 and is_queue(owner_of(objects)):
         objects = objects[:-1]
-    found = _of_sources(objects, sources, variable, function, are_keys_lost, is_as_long)
+    found = _of_wrapper(objects, sources, variable, function, are_keys_lost, is_as_long) or _of_sources(
+        objects, sources, variable, function, are_keys_lost, is_as_long
+    )
     if found.structure.kind == "unbounded" and is_kept_weakly(objects):
         return replace(found, structure=UNKNOWN)
     if found.structure != UNKNOWN:
@@ -94,15 +97,37 @@ def _filled_once_a_key(objects: list[Any], sources: UserCode, are_keys_lost: Are
     return None if keyed is None or are_keys_lost(objects[-1]) else keyed
 
 
-def _of_sources(
+def _of_wrapper(
     objects: list[Any], sources: UserCode, variable: str, function: str, are_keys_lost: AreKeysLost, is_as_long: bool
+) -> Judged | None:
+    """Of the `data` of a `UserDict` or `UserList`, by what is done with that; None where it is no such, or where that
+    does not tell."""
+    owner = owner_of(objects)
+    if not is_wrapper(owner, objects[-1]):
+        return None
+    outer = objects[: -1 if objects[-2] is owner else -2]
+    found = _of_sources(outer, sources, variable, function, are_keys_lost, is_as_long, objects[-1])
+    is_known = found.structure.kind not in ("unknown", "unbounded", "keyed")
+    is_data_used = any(module.named.get("data") for module, _ in sources.definitions(type(owner)))
+    return found if is_known or not is_data_used else None
+
+
+def _of_sources(
+    objects: list[Any],
+    sources: UserCode,
+    variable: str,
+    function: str,
+    are_keys_lost: AreKeysLost,
+    is_as_long: bool,
+    container: Any = None,
 ) -> Judged:
     slots = Slots(sources, objects, variable, function).all()
     if not slots or slots[0] is None:
         return Judged()
     try:
         known = [slot for slot in slots if slot is not None]
-        return Judge(objects, sources, known, are_keys_lost, is_as_long).judged()
+        facts = Facts(objects, sources, known, is_as_long, objects[-1] if container is None else container)
+        return Judge(facts, are_keys_lost).judged()
     except Exception:
         # Source that nobody thought of must not lose the holder itself.
         return Judged()
@@ -111,11 +136,9 @@ def _of_sources(
 class Judge:
     """Weighs what the sources do with one container."""
 
-    def __init__(
-        self, objects: list[Any], code: UserCode, slots: list[Slot], are_keys_lost: AreKeysLost, is_as_long: bool
-    ) -> None:
+    def __init__(self, facts: Facts, are_keys_lost: AreKeysLost) -> None:
         self._are_keys_lost = are_keys_lost
-        self._facts = Facts(objects, code, slots, is_as_long)
+        self._facts = facts
         self._capacity = Capacity(self._facts)
         self._growth = Growth(self._facts)
         self._is_expiry = False
@@ -186,7 +209,11 @@ class Judge:
             return found
         are_tests_over = self._growth.conditional([], still, uses) == UNKNOWN
         self._is_passing = are_tests_over and is_passing(self._facts, taking, filling)
-        return self._growth.conditional(taking, still, uses)
+        conditional = self._growth.conditional(taking, still, uses)
+        if conditional != UNKNOWN or all(use.kind != "escape" for use in uses):
+            return conditional
+        removal = next(removals_of_any(self._facts), None)
+        return UNKNOWN if removal is None else self._facts.at("conditional", removal)
 
     def _of_same_keys(self, asks: list[Use], filling: list[Use]) -> list[Use]:
         """Those that ask for the very key that is put in then."""

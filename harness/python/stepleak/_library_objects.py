@@ -40,7 +40,7 @@ def of_library_object(objects: list[Any], code: UserCode, variable: str, functio
         slots = [slot for slot in known if slot is not None]
         if not known or known[0] is None:
             continue
-        facts = Facts(objects[: index + 1], code, slots, False)
+        facts = Facts(objects[: index + 1], code, slots, False, objects[index])
         facts.follow()
         return _taken_from(facts) or _limited(facts, objects[-1]) or UNKNOWN
     return UNKNOWN

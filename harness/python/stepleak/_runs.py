@@ -277,6 +277,8 @@ class Runs:
 
     def _are_uncalled(self, name: str, function: Function | None, depth: int) -> bool:
         callers = [(home, call) for home, call in self._code.calls(name) if home.function(call) is not function]
+        if function is not None and _is_generator(function) and any(_is_kept(home, call) for home, call in callers):
+            return False  # it runs as it is asked for items, wherever it was made
         return all(self.is_uncalled(home, call, depth + 1) for home, call in callers)
 
     def _is_unmade(self, owner: ast.ClassDef, depth: int) -> bool:
@@ -382,6 +384,17 @@ class Runs:
 
 _TELLING = 3
 """Characters of a name by which it is known: `on_`."""
+
+
+def _is_generator(function: Function) -> bool:
+    own = (node for statement in function.body for node in ast.walk(statement))
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in own)
+
+
+def _is_kept(module: Module, call: ast.Call) -> bool:
+    """Whether a call's value gets a name, and is not gone through on the spot."""
+    parent, field = module.parent(call)
+    return field == "value" and isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
 
 
 def _is_exported(module: Module, text: ast.Constant) -> bool:

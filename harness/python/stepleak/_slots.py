@@ -77,7 +77,7 @@ class Slots:
                 continue
             frame = frame_of(parent)
             if frame is not None:
-                return None, index - 1
+                return self._suspended(frame, child, keys), index - 1
             name = next((n for n, v in attributes_of(parent) if v is child), None)
             return (None if name is None else self._attribute(parent, name, keys)), index - 1
         return (self._local(keys) if self._variable else None), -1
@@ -103,19 +103,27 @@ class Slots:
         if type(function) is not types.FunctionType or function.__closure__ is None:
             return None
         names = [n for n, c in zip(function.__code__.co_freevars, function.__closure__, strict=False) if c is cell]
-        module, node = self._source_of(function)
+        module, node = self._source_of(function.__code__)
         if module is None or node is None or not names:
             return None
         inside = node.body[0] if isinstance(node, FUNCTIONS) else node.body  # type: ignore[attr-defined]
         return Slot([Name("variable", names[0], keys, module, module.resolve(inside, names[0]), True)], is_closure=True)
 
     def _default(self, function: Any, defaults: Any, value: Any, keys: Keys) -> Slot | None:
-        module, node = self._source_of(function)
+        module, node = self._source_of(function.__code__)
         if function.__defaults__ is not defaults or module is None or node is None:
             return None
         names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :]
         name = next(n for n, v in zip(names, defaults, strict=False) if v is value)
         return Slot([Name("variable", name, keys, module, node, True)], is_closure=True)
+
+    def _suspended(self, frame: types.FrameType, value: Any, keys: Keys) -> Slot | None:
+        """A variable of a generator or a coroutine."""
+        name = self._code.variable_in(frame, value)
+        module, node = self._source_of(frame.f_code)
+        if module is None or node is None or name is None:
+            return None
+        return Slot([Name("variable", name, keys, module, node, True)])
 
     def _local(self, keys: Keys) -> Slot | None:
         names = []
@@ -127,11 +135,11 @@ class Slots:
                 names.append(Name("variable", self._variable, keys, module, function, True))
         return Slot(names) if names else None
 
-    def _source_of(self, function: types.FunctionType) -> tuple[Module | None, ast.AST | None]:
-        module = self._code.file(function.__code__.co_filename)
+    def _source_of(self, code: types.CodeType) -> tuple[Module | None, ast.AST | None]:
+        module = self._code.file(code.co_filename)
         if module is None:
             return None, None
-        line, name = function.__code__.co_firstlineno, function.__code__.co_name
+        line, name = code.co_firstlineno, code.co_name
         for node in module.nodes:
             if isinstance(node, FUNCTIONS) and node.name == name:
                 if first_line(node) == line:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._folders import installed_folders, is_user_file, real, runtime_folders
-from stepleak._frames import ReadLocals, frames_of_this_thread, running_frames
+from stepleak._frames import ReadLocals, frames_of_this_thread, name_in, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
 from stepleak._syntax import FUNCTIONS, LOOPS, Function, Module, first_line, last_name
@@ -134,6 +134,10 @@ class UserCode:
             for variable, value in self._read_locals(frame)
             if variable == name
         ]
+
+    def variable_in(self, frame: types.FrameType, value: Any) -> str | None:
+        """The variable of a frame that holds a value."""
+        return name_in(frame, value, self._read_locals)
 
     def is_waiting(self, frame: types.FrameType) -> bool:
         """Whether a frame waits for the end of a run that repeats a step."""

@@ -29,6 +29,7 @@ from stepleak._user_code import OwnerClasses, UserCode
 
 _DYNAMIC = ("getattr(", "setattr(", "delattr(", "vars(", "__dict__", "globals(")
 _MOST_NAMES = 200
+_CONTAINERS = frozenset({"list", "dict", "set", "deque", "OrderedDict", "defaultdict"})
 
 
 class Uses:
@@ -48,7 +49,7 @@ class Uses:
         self._code = code
         self._classes = classes
         self._own = own
-        self._methods = methods
+        self.methods = methods
         self._removing = REMOVING | OF_QUEUES if "put" in methods else REMOVING
         self._names: set[tuple[str, str, Keys, int, bool]] = set()
         self._waiting: list[Name] = []
@@ -294,7 +295,7 @@ class Uses:
         elif isinstance(parent, ast.Starred):
             if keys:
                 self._add("escape", module, node)
-        elif isinstance(parent, ast.Call) and not keys and "__call__" not in self._methods:
+        elif isinstance(parent, ast.Call) and not keys and "__call__" not in self.methods:
             # It is called, as no container is: a method of that name (`items`), of another object.
             self.denoting.discard(node)
         elif not isinstance(parent, (ast.Expr, ast.FormattedValue, ast.BinOp, ast.AugAssign, ast.Assert, ast.Slice)):
@@ -344,7 +345,7 @@ class Uses:
         first = call.args[0] if call.args else None
         if keys:
             self._outer_method(module, call, name, keys, sure)
-        elif name in self._methods:
+        elif name in self.methods:
             if name == "clear":
                 self._add("reset", module, attribute.value, None, sure)
             elif name in self._removing:
@@ -387,7 +388,7 @@ class Uses:
             self._updated(module, call, keys, sure)
         elif name not in ADDING and name not in ("keys", "index", "count", "sort", "reverse", "rotate", "move_to_end"):
             functions = self._code.functions(name)
-            if functions and name not in self._methods:
+            if functions and name not in self.methods:
                 self._add("escape", module, call)
 
     def _updated(self, module: Module, call: ast.Call, keys: Keys, sure: bool) -> None:
@@ -433,6 +434,14 @@ class Uses:
         if name == "cast":
             self._walk(module, call, keys, False)
             return
+        if keys and name == "map" and node is not call.args[0]:
+            self._mapped(module, call.args[0], keys[1:])
+            return
+        if node is call.args[0] if call.args else False:
+            kind = self.kind_of_unbound(call.func)
+            if kind and not keys:
+                self._add(kind, module, node, call.args[1] if len(call.args) > 1 else None)
+                return
         if name in ("getattr", "setattr", "vars") and isinstance(call.func, ast.Name):
             self._add("escape", module, node)
             return
@@ -446,6 +455,35 @@ class Uses:
             return
         if name not in READING and first_name(call.func) not in READING_LIBRARIES:
             self._add("escape", module, node)
+
+    def _mapped(self, module: Module, function: ast.expr, keys: Keys) -> None:
+        """What `map()` calls with it: `map(list.clear, self.parts)`."""
+        functions = self._code.functions(function.id) if isinstance(function, ast.Name) else []
+        kind = self.kind_of_unbound(function)
+        if isinstance(function, ast.Lambda) and function.args.args:
+            self.add(Name("variable", function.args.args[0].arg, keys, module, function))
+        elif kind and not keys:
+            self._add(kind, module, function)
+        elif functions:
+            for home, called in functions:
+                names = parameters(called)
+                self.add(Name("variable", names[0], keys, home, called)) if names else None
+        elif last_name(function) not in READING and first_name(function) not in READING_LIBRARIES:
+            self._add("escape", module, function)
+
+    def kind_of_unbound(self, function: ast.expr) -> str:
+        """What `list.clear`, or `methodcaller("clear")`, does with the container that it is called with; empty where
+        that is none of these, or only reads."""
+        if isinstance(function, ast.Call) and called_name(function) == "methodcaller" and function.args:
+            text = function.args[0]
+            name = text.value if isinstance(text, ast.Constant) else None
+        elif isinstance(function, ast.Attribute) and last_name(function.value) in _CONTAINERS:
+            name = function.attr
+        else:
+            return ""
+        if name == "clear":
+            return "reset"
+        return "remove" if name in self._removing else "fill" if name in ADDING else ""
 
     def _into_user_code(self, module: Module, call: ast.Call, node: ast.expr, keys: Keys, keyword: str) -> bool:
         """Follows it into the functions and classes of the user's that the call may mean."""
