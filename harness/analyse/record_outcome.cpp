@@ -127,14 +127,15 @@ bool has_slowed(const Evidence& evidence) {
   return is_any;
 }
 
-// Whether blocks that grew were cleared while steps were recorded: they are fewer than half way up to there. What was
-// left of them the next look will show.
+// Whether blocks that grew were cleared for the first time while steps were recorded: they are fewer than half way up
+// to there. What was left of them the next look will show.
 bool has_been_cleared(const Evidence& evidence) {
   const auto devices = evidence.trace.devices();
   return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
     const SeriesKey key{Counter::live_blocks, device};
-    if (!evidence.trends.of(key).is_growing()) return false;
-    const auto before = values_of(evidence.trace, key, evidence.trends.judged());
+    const auto judged = evidence.trends.judged();
+    if (!evidence.trends.of(key).is_growing() || !clearings_of(evidence.trace, device, judged).empty()) return false;
+    const auto before = values_of(evidence.trace, key, judged);
     const auto recorded = values_of(evidence.trace, key, recorded_range(evidence));
     if (before.empty() || recorded.empty()) return false;
     const auto lowest = *std::min_element(recorded.begin(), recorded.end());
@@ -410,8 +411,8 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   });
   if (has_stopped(evidence) && !is_heap_proven) return {.type = Type::contradicted};
   if (is_any_proven) return {.type = Type::proven};
-  if (has_been_cleared(evidence)) return {.type = Type::contradicted};
   if (is_withheld(evidence)) return {.type = Type::withheld};
+  if (has_been_cleared(evidence)) return {.type = Type::contradicted};
   if (has_slowed(evidence)) return {.type = Type::slowed};
   RecordOutcome latest;
   bool is_any_left = findings.empty();

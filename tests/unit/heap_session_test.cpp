@@ -84,6 +84,39 @@ TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereSomethingEmptiesTheConta
   EXPECT_GE(result_of(StructureType::reset, kStepBytes).trace.step_count(), 512);
 }
 
+/// The ledgers of a step that keeps a block, all of which go at one step.
+class ClearedBlocksProbe final : public Probe {
+ public:
+  explicit ClearedBlocksProbe(std::int64_t cleared_at) : cleared_at_(cleared_at) {}
+  [[nodiscard]] std::string_view name() const override { return "cleared blocks"; }
+  [[nodiscard]] std::vector<SeriesKey> keys() const override { return {{Counter::live_bytes}, {Counter::live_blocks}}; }
+  void begin_step(std::int64_t step) override { step_ = step; }
+  void read(Moment /*moment*/, std::span<std::int64_t> row) override {
+    row[1] = step_ < cleared_at_ ? step_ : step_ - cleared_at_;
+    row[0] = kStepBytes * row[1];
+  }
+
+ private:
+  std::int64_t cleared_at_;
+  std::int64_t step_ = 0;
+};
+
+std::int64_t steps_until_judged(std::int64_t cleared_at) {
+  ClearedBlocksProbe probe(cleared_at);
+  WeighedListSearch search(StructureType::unknown, kStepBytes);
+  const HostHeapDetector detector;
+  SessionParts parts{
+      .target = "step", .facts = {.has_python = true}, .observer = {.probes = {&probe}}, .holder_searches = {&search}};
+  parts.detectors = {&detector};
+  Session session(parts);
+  return conclude(repeat([](std::int64_t) {}, session), parts.detectors).trace.step_count();
+}
+
+TEST(HeapSessionTest, GoesOnWhereAllThatGrewWasClearedWhileItWasRecorded) {
+  EXPECT_LT(steps_until_judged(400), 300);
+  EXPECT_GT(steps_until_judged(260), 300);
+}
+
 /// Finds a list that holds so many, may hold so many more, and gained so many entries in each recorded step.
 class EmptiedListSearch final : public HolderSearch {
  public:

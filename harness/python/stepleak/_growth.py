@@ -120,13 +120,13 @@ class Growth:
         )
 
     def _is_second_best(self, fill: Use) -> bool:
-        """Whether it fills only where something else that was to be done with the container raised: where there is no
-        such place to put a value in."""
-        for outer, field in fill.module.around(fill.node):
+        """Whether it fills a sequence only where it has no place of that number, to put a value in or to read it. Of
+        mappings the keys tell."""
+        for outer, field in fill.module.around(fill.node) if self._facts.is_sequence else ():
             if isinstance(outer, ast.ExceptHandler) and field == "body":
                 tried = fill.module.parent(outer)[0]
                 nodes = {n for statement in getattr(tried, "body", ()) for n in ast.walk(statement)}
-                return any(use.kind in ("put", "index", "ask") and use.node in nodes for use in self._facts.uses.found)
+                return any(use.kind in ("put", "index") and use.node in nodes for use in self._facts.uses.found)
         return False
 
     def _rooms(self) -> Iterator[Use]:
