@@ -62,6 +62,10 @@ class Trainer:
         loss, out = Loss(1), Loss(2)
         self.losses.append({"loss": loss, "out": out})
 
+    def in_one_line(self):
+        loss = Loss(1)
+        self.losses.append(loss); self.by_name["last"] = loss
+
     def within(self):
         def keep(loss):
             self.losses.append(loss)
@@ -152,6 +156,19 @@ def test_two_of_one_statement_are_corrected_together(program: Any) -> None:
     (kept,) = trainer.losses
     assert kept["loss"] == 1
     assert type(kept["out"]) is program.Plain
+
+
+def test_two_statements_of_one_line_are_both_told(program: Any) -> None:
+    trainer = program.Trainer()
+    line = next(i for i, text in enumerate(PROGRAM.splitlines(), 1) if "; self.by_name" in text)
+    appended = Correction(program.__file__, line, "self.losses.append(loss)", "loss", ".item()")
+    named = Correction(program.__file__, line, "self.by_name['last'] = loss", "loss", ".detach()")
+    corrected = Corrected([named, appended])
+    trainer.in_one_line()
+    corrected.undo()
+    assert corrected.statements == ["self.losses.append(loss.item())", "self.by_name['last'] = loss.detach()"]
+    assert trainer.losses == [1]
+    assert type(trainer.by_name["last"]) is program.Plain
 
 
 def test_a_function_made_in_each_step_is_corrected(program: Any) -> None:

@@ -101,13 +101,9 @@ class Corrected:
     def _texts(self, tree: ast.Module, values: dict[int, ast.expr]) -> list[str]:
         """The statements as a person would write them, in their order."""
         plain = {id(value): _called(value, self._corrections[number].suffix) for number, value in values.items()}
-        lines = sorted({self._corrections[number].line for number in values})
-        told = []
-        for line in lines:
-            of_line = next(each for each in self._corrections if each.line == line and each.text)
-            statement = _statement_at(tree, of_line)
-            told.append(ast.unparse(Replacing(plain).visit(statement)).splitlines()[0])
-        return told
+        statements = {id(node): node for number in values for node in [_statement_at(tree, self._corrections[number])]}
+        in_order = sorted(statements.values(), key=lambda node: (node.lineno, node.col_offset))
+        return [ast.unparse(Replacing(plain).visit(node)).splitlines()[0] for node in in_order]
 
     def _corrected(self, tree: ast.Module, values: dict[int, ast.expr]) -> ast.Module:
         replaced: dict[int, ast.AST | list[ast.AST]] = {}

@@ -131,7 +131,7 @@ class Runs:
         if self._code.calls(function.name):
             return False
         registered = [c for _, c in self._code.calls("register") if any(last_name(a) == function.name for a in c.args)]
-        own = any(last_name(d) == "register" for d in function.decorator_list)
+        own = any(is_atexit(_named(d)) for d in function.decorator_list)
         return own or any(isinstance(c.func, (ast.Attribute, ast.Name)) and is_atexit(c.func) for c in registered)
 
     # --- how often ----------------------------------------------------------------------------------------------------

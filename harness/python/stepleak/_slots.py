@@ -118,12 +118,12 @@ class Slots:
         return Slot([Name("variable", name, keys, module, node, True)], is_closure=True)
 
     def _suspended(self, frame: types.FrameType, value: Any, keys: Keys) -> Slot | None:
-        """A variable of a generator or a coroutine."""
+        """A variable of a generator or a coroutine: called again, the function makes another one."""
         name = self._code.variable_in(frame, value)
         module, node = self._source_of(frame.f_code)
         if module is None or node is None or name is None:
             return None
-        return Slot([Name("variable", name, keys, module, node, True)])
+        return Slot([Name("variable", name, keys, module, node, True)], is_closure=True)
 
     def _local(self, keys: Keys) -> Slot | None:
         names = []

@@ -24,6 +24,42 @@ def step():
     if keeper.count % 400 == 0: keeper.scope.close()
 """
 
+_HANDED = """
+class Part:
+    def __init__(self, part):
+        self.part = part
+        self.other = []
+class Scope(Part):
+    def close(self):
+        {close}
+class Base:
+    def __init__(self): self.kept, self.count = [], 0
+class Keeper(Base):
+    def close(self): self.scope.close()
+keeper = Keeper()
+keeper.scope = Scope(keeper.kept)
+def step():
+    keeper.count += 1
+    keeper.kept.append([1])
+    if keeper.count % 400 == 0: keeper.close()
+"""
+
+_REGISTERED = """
+from functools import singledispatch
+import atexit
+class Ended: pass
+kept, count = [], 0
+@singledispatch
+def handle(event): pass
+@{register}
+def ended({parameter}): kept.clear()
+def step():
+    global count
+    count += 1
+    kept.append([1])
+    if count % 400 == 0: handle(Ended())
+"""
+
 _MAPPED = """
 import collections, itertools
 from operator import methodcaller
@@ -92,6 +128,24 @@ def step(): reservoir.add([1])
 """
 
 ANY_REMOVALS = [
+    *(
+        Case(name, _HANDED.format(close=close), "keeper.kept", kind, line=line)
+        for name, close, kind, line in (
+            ("list that another object has under another name", "self.part.clear()", "reset", "self.part.clear()"),
+            ("list that another object cuts", "del self.part[:]", "reset", "del self.part[:]"),
+            ("list that another object pops", "while self.part: self.part.pop()", "reset", "self.part.pop()"),
+            ("list that another object reads", "self.other = list(self.part)", "unbounded", ""),
+            ("list of another object beside it", "self.other.clear()", "unbounded", ""),
+        )
+    ),
+    *(
+        Case(name, _REGISTERED.format(register=register, parameter=parameter), "kept", kind, line=line)
+        for name, register, parameter, kind, line in (
+            ("handler of a type that is registered", "handle.register", "event: Ended", "reset", "kept.clear()"),
+            ("handler of a type that is named", "handle.register(Ended)", "event", "reset", "kept.clear()"),
+            ("function that is registered for the end", "atexit.register", "", "unbounded", ""),
+        )
+    ),
     *(
         Case(name, _SCOPED.format(close=close), "keeper.kept", kind, line=line)
         for name, close, kind, line in (
