@@ -127,27 +127,28 @@ bool has_slowed(const Evidence& evidence) {
   return is_any;
 }
 
-// Whether blocks that grew were cleared for the first time while steps were recorded: they are fewer than half way up
-// to there. What was left of them the next look will show.
-bool has_been_cleared(const Evidence& evidence) {
-  const auto devices = evidence.trace.devices();
-  return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
-    const SeriesKey key{Counter::live_blocks, device};
-    const auto judged = evidence.trends.judged();
-    if (!evidence.trends.of(key).is_growing() || !clearings_of(evidence.trace, device, judged).empty()) return false;
-    const auto before = values_of(evidence.trace, key, judged);
-    const auto recorded = values_of(evidence.trace, key, recorded_range(evidence));
-    if (before.empty() || recorded.empty()) return false;
-    const auto lowest = *std::min_element(recorded.begin(), recorded.end());
-    return 2 * (lowest - before.front()) < before.back() - before.front();
-  });
-}
-
 // The container that keeps a finding; null where none is known.
 const ObjectNode* container_of(const Recording& recording, const Finding& finding) {
   const auto* holder = holder_of(finding, recording);
   if (holder == nullptr || holder->container < 0) return nullptr;
   return &recording.objects.nodes.at(static_cast<std::size_t>(holder->container));
+}
+
+// Whether blocks that grew were cleared for the first time while steps were recorded: they came down to where they
+// began, and what keeps a finding holds no more than these steps can have put in. What was left the next look will
+// show.
+bool has_been_cleared(const Evidence& evidence, const Finding& finding) {
+  constexpr std::int64_t kFew = 4;
+  const auto* container = container_of(evidence.recording, finding);
+  const auto judged = evidence.trends.judged();
+  const bool is_short = container != nullptr && container->length < evidence.recording.steps &&
+                        judged.count() >= kFew * evidence.recording.steps;
+  const SeriesKey key{Counter::live_blocks, finding.device};
+  if (!is_short || !evidence.trends.of(key).is_growing()) return false;
+  if (!clearings_of(evidence.trace, finding.device, judged).empty()) return false;
+  const auto before = values_of(evidence.trace, key, judged);
+  const auto recorded = values_of(evidence.trace, key, recorded_range(evidence));
+  return !before.empty() && !recorded.empty() && *std::min_element(recorded.begin(), recorded.end()) <= before.front();
 }
 
 // Whether what drops the old of a container has yet to begin, or has done so too lately for the trend to show: it is
@@ -412,7 +413,8 @@ RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& f
   if (has_stopped(evidence) && !is_heap_proven) return {.type = Type::contradicted};
   if (is_any_proven) return {.type = Type::proven};
   if (is_withheld(evidence)) return {.type = Type::withheld};
-  if (has_been_cleared(evidence)) return {.type = Type::contradicted};
+  const auto is_cleared = [&](const Finding& finding) { return has_been_cleared(evidence, finding); };
+  if (std::any_of(findings.begin(), findings.end(), is_cleared)) return {.type = Type::contradicted};
   if (has_slowed(evidence)) return {.type = Type::slowed};
   RecordOutcome latest;
   bool is_any_left = findings.empty();
