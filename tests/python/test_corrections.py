@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of a running program as a report would have them."""
+"""Statements of a running program as a report would have them.
+
+It names each attribute that it asks for: what a test gets by another name may be what the tests beside it judge.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def test_the_statement_keeps_a_number_until_it_is_put_back(program: Any) -> None
     trainer.step()
     assert trainer.losses[0] == 1
     assert isinstance(trainer.losses[1], program.Loss)
-    assert not [name for name in vars(builtins) if "stepleak" in name]
+    assert not [name for name in dir(builtins) if "stepleak" in name]
     corrected.undo()
 
 
@@ -130,19 +133,26 @@ def test_functions_that_were_set_apart_are_found(program: Any) -> None:
     assert trainer.losses == [1]
 
 
-@pytest.mark.parametrize(
-    ("method", "text", "attribute"),
-    [("sums", "self.total += loss", "total"), ("averages", "self.mean = self.mean + loss", "mean")],
-)
-def test_a_total_goes_on_from_its_value(program: Any, method: str, text: str, attribute: str) -> None:
+def test_a_total_goes_on_from_its_value(program: Any) -> None:
     trainer = program.Trainer()
-    before = getattr(trainer, attribute).value
+    text = "self.total += loss"
     corrected = Corrected([correction(program, text, "loss", ".detach()")])
-    getattr(trainer, method)()
-    getattr(trainer, method)()
+    trainer.sums()
+    trainer.sums()
     corrected.undo()
     assert corrected.statements == [text.replace("loss", "loss.detach()")]
-    assert getattr(trainer, attribute).value == before + 2
+    assert trainer.total.value == 5 + 2
+
+
+def test_what_is_assigned_to_itself_goes_on_from_its_value(program: Any) -> None:
+    trainer = program.Trainer()
+    text = "self.mean = self.mean + loss"
+    corrected = Corrected([correction(program, text, "loss", ".detach()")])
+    trainer.averages()
+    trainer.averages()
+    corrected.undo()
+    assert corrected.statements == [text.replace("loss", "loss.detach()")]
+    assert trainer.mean.value == 7 + 2
 
 
 def test_two_of_one_statement_are_corrected_together(program: Any) -> None:
@@ -212,7 +222,7 @@ def test_what_the_sources_do_not_have_changes_nothing(program: Any) -> None:
         with pytest.raises(NotCorrected):
             Corrected([there, wrong])
     assert program.Trainer.step.__code__ is step
-    assert not [name for name in vars(builtins) if "stepleak" in name]
+    assert not [name for name in dir(builtins) if "stepleak" in name]
 
 
 def test_what_only_a_module_runs_is_in_no_function(tmp_path: Path) -> None:
