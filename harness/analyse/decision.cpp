@@ -418,14 +418,14 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
       std::all_of(exact.begin(), exact.end(), [](const auto& ledger) { return ledger.trend.is_flat(); });
   // Alone the heap is noisy, and what tensors that are cleared together lie in, or beside, goes with them.
   const auto all = trace.devices();
-  const bool is_tooth = std::any_of(all.begin(), all.end(), [&](const Device& device) {
-    return is_clearing_awaited(trace, device, trends.judged(), policy);
-  });
+  const bool may_host_leak = host.is_leak && std::none_of(all.begin(), all.end(), [&](const Device& device) {
+                               return is_clearing_awaited(trace, device, trends.judged(), policy);
+                             });
   const bool is_host_leak =
-      host.is_leak && host.is_seen && !is_tooth && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
+      may_host_leak && host.is_seen && (host.is_witnessed || is_confirmed_twice(trends.judged(), policy));
   // A quick run is too short: the readings that a record pass leaves out would hide that the heap rises ever more
   // slowly.
-  const bool may_prove_host = host.is_leak && !is_tooth && policy.clean_steps >= Policy{}.clean_steps;
+  const bool may_prove_host = may_host_leak && policy.clean_steps >= Policy{}.clean_steps;
   const bool are_objects_kept =
       std::any_of(devices.begin(), devices.end(), [](const auto& growth) { return growth.is_keeping_objects(); });
   const bool is_host_settled = host.is_settled || (host.is_fading && may_decay);

@@ -94,19 +94,20 @@ std::vector<std::size_t> stairs_of(Values values) {
   double height = 0;
   for (std::size_t i = 1; i < values.size(); ++i) height = std::max(height, rise_between(values, i - 1, i));
   std::vector<std::size_t> stairs;
-  std::optional<double> foreign;
-  double since = 0;  // of it, since the stair before
+  bool was_foreign = false;
+  double foreign = 0;  // what rose so since the stair before
   auto after = values.size();
   for (auto i = values.size() - 1; i > 0 && height > 0; --i) {
     const auto rise = rise_between(values, i - 1, i);
     if (rise < (stairs.empty() ? height / kAlike : kLowest * height)) {
       if (std::abs(rise) <= kNoise * height) continue;
-      if (foreign || stairs.empty()) break;
-      foreign = since = rise;
+      if (was_foreign || stairs.empty()) break;
+      was_foreign = true;
+      foreign = rise;
       continue;
     }
-    if (rise > kAlike * height || std::abs(rise_between(values, i, after - 1) - since) > kNoise * height) break;
-    since = 0;
+    if (rise > kAlike * height || std::abs(rise_between(values, i, after - 1) - foreign) > kNoise * height) break;
+    foreign = 0;
     stairs.push_back(i);
     height = rise;
     after = i;
@@ -114,9 +115,14 @@ std::vector<std::size_t> stairs_of(Values values) {
   return stairs;
 }
 
+struct Stairs {
+  Trend trend;
+  double newest = 0;  // its height
+};
+
 // Of such a buffer that stands still, and rises by ever more after ever more steps, at one rate in all. Too short
 // where it is none, or where the next stair should have come by now: it may be full.
-Trend trend_of_latest_stairs(Values values) {
+Stairs latest_stairs_of(Values values) {
   constexpr std::size_t kFewest = 3;
   constexpr std::size_t kProof = 5;
   // The newest than the first, at least, and as much later than the one before: what rises by as much each time is
@@ -140,25 +146,18 @@ Trend trend_of_latest_stairs(Values values) {
   const auto expected = height(newest) / height(stairs[1]) * static_cast<double>(newest - stairs[1]);
   if (static_cast<double>(values.size() - 1 - newest) > kLate * expected) return {};
   // What is asked for as a stair comes is what was there before it.
-  return {.state = stairs.size() < kProof ? TrendState::undecided : TrendState::growing,
-          .per_step = rise_between(values, first - 1, newest - 1) / static_cast<double>(newest - first)};
+  return {{.state = stairs.size() < kProof ? TrendState::undecided : TrendState::growing,
+           .per_step = rise_between(values, first - 1, newest - 1) / static_cast<double>(newest - first)},
+          height(newest)};
 }
-
-struct Stairs {
-  Trend trend;
-  double newest = 0;  // its height
-};
 
 // The same without what rose once and higher: state that is made late, or what a record pass made.
 Stairs all_stairs_of(Values values) {
   constexpr int kMostTries = 4;
   std::vector<std::int64_t> rest(values.begin(), values.end());
   for (int i = 0; i < kMostTries && rest.size() > 1; ++i) {
-    const auto trend = trend_of_latest_stairs(rest);
-    if (trend.state != TrendState::too_short) {
-      const auto newest = stairs_of(rest).front();
-      return {trend, rise_between(rest, newest - 1, newest)};
-    }
+    const auto found = latest_stairs_of(rest);
+    if (found.trend.state != TrendState::too_short) return found;
     std::size_t highest = 1;
     for (std::size_t j = 2; j < rest.size(); ++j) {
       if (rise_between(rest, j - 1, j) >= rise_between(rest, highest - 1, highest)) highest = j;

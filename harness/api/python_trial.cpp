@@ -17,6 +17,7 @@
 #include "harness/api/python_step.hpp"
 #include "harness/api/result_of.hpp"
 #include "harness/explain/explain.hpp"
+#include "harness/probes/python/program_errors.hpp"
 
 namespace py = pybind11;
 
@@ -50,7 +51,7 @@ class Corrected {
     try {
       corrected_.attr("undo")();
     } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("putting corrected statements back");
+      discard(&error, "putting corrected statements back");
     }
     corrected_ = {};
   }
@@ -70,8 +71,7 @@ class Corrected {
 
 bool is_alone() {
   const py::gil_scoped_acquire gil;
-  const auto distributed = py::module_::import("torch.distributed");
-  return !distributed.attr("is_available")().cast<bool>() || !distributed.attr("is_initialized")().cast<bool>();
+  return py::module_::import("stepleak._collectives").attr("distributed_in_use")().is_none();
 }
 
 // A look sees what comes once in a window, of which there are four in the last three quarters of the steps.

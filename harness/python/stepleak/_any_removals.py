@@ -30,12 +30,16 @@ def removals_of_any(facts: Facts) -> Iterator[Use]:
             yield use
 
 
-def _by_methods(facts: Facts) -> Iterator[tuple[Module, ast.expr]]:
+def _named(facts: Facts) -> Iterator[tuple[Module, str]]:
+    """The files with each method of the container that takes something out."""
     for word in sorted({"clear", *REMOVING} & facts.uses.methods):
-        for module in facts.code.mentioning(word)[0]:
-            for call in module.calls.get(word, ()):
-                if isinstance(call.func, ast.Attribute):
-                    yield module, call.func.value
+        yield from ((module, word) for module in facts.code.mentioning(word)[0])
+
+
+def _by_methods(facts: Facts) -> Iterator[tuple[Module, ast.expr]]:
+    for module, word in _named(facts):
+        calls = (call.func for call in module.calls.get(word, ()))
+        yield from ((module, called.value) for called in calls if isinstance(called, ast.Attribute))
 
 
 def _by_statements(facts: Facts) -> Iterator[tuple[Module, ast.expr]]:
@@ -56,15 +60,15 @@ def _by_functions(facts: Facts) -> Iterator[tuple[Module, ast.expr]]:
     for module in facts.code.mentioning("methodcaller")[0]:
         calls = module.calls.get("methodcaller", ())
         yield from ((module, call) for call in calls if facts.uses.kind_of_unbound(call) in ("reset", "remove"))
-    for word in sorted({"clear", *REMOVING} & facts.uses.methods):
-        for module in facts.code.mentioning(word)[0]:
-            for node in module.named.get(word, ()):
-                is_called = isinstance(parent := module.parent(node)[0], ast.Call) and parent.func is node
-                if not is_called and facts.uses.kind_of_unbound(node) in ("reset", "remove"):
-                    yield module, node
+    for module, word in _named(facts):
+        for node in module.named.get(word, ()):
+            parent, field = module.parent(node)
+            is_called = isinstance(parent, ast.Call) and field == "func"
+            if not is_called and facts.uses.kind_of_unbound(node) in ("reset", "remove"):
+                yield module, node
 
 
-def _may_be_any(facts: Facts, module: Module, node: ast.expr | None, depth: int = 0) -> bool:
+def _may_be_any(facts: Facts, module: Module, node: ast.expr, depth: int = 0) -> bool:
     """Whether an expression is an item of something, or what a function gets or returns, of which nobody tells what
     that is. An attribute or a variable of another name is another container."""
     if isinstance(node, ast.Subscript):
@@ -72,20 +76,16 @@ def _may_be_any(facts: Facts, module: Module, node: ast.expr | None, depth: int 
     if isinstance(node, ast.Call):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         return name not in FRESH and name != "super" and not facts.code.classes(name)
-    if not isinstance(node, ast.Name) or depth > _MOST_LEVELS:
+    if not isinstance(node, ast.Name) or depth > _MOST_LEVELS or module.class_of_self(node) is not None:
         return False
     scope = module.resolve(node, node.id)
     if isinstance(scope, (*FUNCTIONS, ast.Lambda)) and is_parameter(scope, node.id):
         return _may_argument(facts, module, scope, node.id, depth)
-    return any(
-        _may_be_any(facts, module, value, depth + 1) if value is not None else True
-        for value in _values_of(module, node.id, scope)
-    )
+    values = _values_of(module, node.id, scope)
+    return any(value is None or _may_be_any(facts, module, value, depth + 1) for value in values)
 
 
 def _may_argument(facts: Facts, module: Module, function: ast.AST, name: str, depth: int) -> bool:
-    if module.class_of_method(function) is not None and name == function.args.args[0].arg:  # type: ignore[attr-defined]
-        return False
     calls = facts.code.calls(getattr(function, "name", "")) if isinstance(function, FUNCTIONS) else []
     if not calls:
         return True

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import gc
-import os
 import tokenize
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from stepleak._folders import real
 from stepleak._statement import Replacing, expression_in, line_of
 
 # Names that the corrected statements find among the builtins.
@@ -29,6 +30,13 @@ class Correction(NamedTuple):
     text: str
     expression: str
     suffix: str
+
+
+class _Part(NamedTuple):
+    """A statement of a syntax tree, and the expression in it."""
+
+    statement: ast.stmt
+    value: ast.expr
 
 
 class NotCorrected(Exception):
@@ -84,11 +92,11 @@ class Corrected:
             with tokenize.open(file) as source:
                 text = source.read()
             tree = ast.parse(text)
-            values = {number: _value_of(tree, self._corrections[number]) for number in numbers}
+            parts = {number: _part_of(tree, self._corrections[number]) for number in numbers}
         except (OSError, SyntaxError, ValueError, UnicodeError) as error:
             raise NotCorrected(f"{file} cannot be read: {error}") from error
-        self.statements += self._texts(tree, values)
-        codes = _functions_of(compile(self._corrected(tree, values), file, "exec", dont_inherit=True))
+        self.statements += self._texts(parts)
+        codes = _functions_of(compile(self._corrected(tree, parts), file, "exec", dont_inherit=True))
         changed = [
             (function, code)
             for function in _functions_in(file)
@@ -98,20 +106,19 @@ class Corrected:
             raise NotCorrected(f"no function of {file} has the statement")
         return changed
 
-    def _texts(self, tree: ast.Module, values: dict[int, ast.expr]) -> list[str]:
+    def _texts(self, parts: dict[int, _Part]) -> list[str]:
         """The statements as a person would write them, in their order."""
-        plain = {id(value): _called(value, self._corrections[number].suffix) for number, value in values.items()}
-        statements = {id(node): node for number in values for node in [_statement_at(tree, self._corrections[number])]}
+        plain = {id(part.value): _called(part.value, self._corrections[n].suffix) for n, part in parts.items()}
+        statements = {id(part.statement): part.statement for part in parts.values()}
         in_order = sorted(statements.values(), key=lambda node: (node.lineno, node.col_offset))
         return [ast.unparse(Replacing(plain).visit(node)).splitlines()[0] for node in in_order]
 
-    def _corrected(self, tree: ast.Module, values: dict[int, ast.expr]) -> ast.Module:
+    def _corrected(self, tree: ast.Module, parts: dict[int, _Part]) -> ast.Module:
         replaced: dict[int, ast.AST | list[ast.AST]] = {}
-        for number, value in values.items():
+        for number, (statement, value) in parts.items():
             take = ast.Call(ast.Name(_TAKE, ast.Load()), [ast.Constant(number)], [])
             take.args.append(_called(value, self._corrections[number].suffix))
             replaced[id(value)] = ast.copy_location(take, value)
-            statement = _statement_at(tree, self._corrections[number])
             total = _total_of(statement)
             if total is not None and id(statement) not in replaced:
                 renewed = ast.parse(f"{total} = {_RENEW}({number}, {total})").body
@@ -137,14 +144,13 @@ def _statement_at(tree: ast.Module, correction: Correction) -> ast.stmt:
     raise NotCorrected(f"{correction.file}:{correction.line} is no longer {correction.text}")
 
 
-def _value_of(tree: ast.Module, correction: Correction) -> ast.expr:
-    """The expression in its statement."""
+def _part_of(tree: ast.Module, correction: Correction) -> _Part:
     statement = _statement_at(tree, correction)
     for node in ast.walk(statement):
         if not isinstance(node, ast.expr) or ast.unparse(node) != correction.expression:
             continue
         if expression_in(statement, node, correction.text):
-            return node
+            return _Part(statement, node)
     raise NotCorrected(f"{correction.text} has no {correction.expression}")
 
 
@@ -155,11 +161,8 @@ def _total_of(statement: ast.stmt) -> str | None:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
     target = ast.unparse(statement.targets[0])
-    return (
-        target
-        if any(isinstance(part, ast.expr) and ast.unparse(part) == target for part in ast.walk(statement.value))
-        else None
-    )
+    made_of = (ast.unparse(part) for part in ast.walk(statement.value) if isinstance(part, ast.expr))
+    return target if target in made_of else None
 
 
 def _key_of(code: CodeType) -> tuple[str, int]:
@@ -180,20 +183,7 @@ def _functions_of(code: CodeType) -> dict[tuple[str, int], CodeType]:
 
 def _functions_in(file: str) -> Iterator[FunctionType]:
     gc.unfreeze()  # else those that were set apart are not listed
-    is_of_file: Callable[[str], bool] = _Same(file)
+    resolved = functools.cache(real)
     for found in gc.get_objects():
-        if type(found) is FunctionType and is_of_file(found.__code__.co_filename):
+        if type(found) is FunctionType and resolved(found.__code__.co_filename) == resolved(file):
             yield found
-
-
-class _Same:
-    """Whether names are of one file."""
-
-    def __init__(self, file: str) -> None:
-        self._file = os.path.realpath(file)
-        self._known: dict[str, bool] = {}
-
-    def __call__(self, name: str) -> bool:
-        if name not in self._known:
-            self._known[name] = os.path.realpath(name) == self._file
-        return self._known[name]

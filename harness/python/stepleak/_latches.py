@@ -16,7 +16,7 @@ from stepleak._endings import Endings
 from stepleak._guards import parts_of
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._runs import Runs
-from stepleak._syntax import FUNCTIONS, Function, Guard, Module
+from stepleak._syntax import FUNCTIONS, Function, Guard, Module, is_generator
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -123,8 +123,7 @@ def is_idle(use: Use, runs: Runs, endings: Endings) -> bool:
 
 def is_suspended(function: Function) -> bool:
     """Whether it may wait in the middle while others run."""
-    is_generator = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
-    return is_generator or isinstance(function, ast.AsyncFunctionDef)
+    return is_generator(function) or isinstance(function, ast.AsyncFunctionDef)
 
 
 def _asked(part: Guard) -> tuple[str, object] | None:

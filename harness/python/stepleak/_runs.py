@@ -20,6 +20,7 @@ from stepleak._syntax import (
     Module,
     called_name,
     first_name,
+    is_generator,
     last_name,
     texts,
 )
@@ -277,7 +278,7 @@ class Runs:
 
     def _are_uncalled(self, name: str, function: Function | None, depth: int) -> bool:
         callers = [(home, call) for home, call in self._code.calls(name) if home.function(call) is not function]
-        if function is not None and _is_generator(function) and any(_is_kept(home, call) for home, call in callers):
+        if function is not None and is_generator(function) and any(_is_kept(home, call) for home, call in callers):
             return False  # it runs as it is asked for items, wherever it was made
         return all(self.is_uncalled(home, call, depth + 1) for home, call in callers)
 
@@ -384,11 +385,6 @@ class Runs:
 
 _TELLING = 3
 """Characters of a name by which it is known: `on_`."""
-
-
-def _is_generator(function: Function) -> bool:
-    own = (node for statement in function.body for node in ast.walk(statement))
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in own)
 
 
 def _is_kept(module: Module, call: ast.Call) -> bool:

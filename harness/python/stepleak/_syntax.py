@@ -237,6 +237,10 @@ def has_text(module: Module, text: str) -> bool:
     return any(True for _ in texts(module, text))
 
 
+def is_generator(function: Function) -> bool:
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+
+
 def is_property(function: ast.AST) -> bool:
     """Of whatever kind: cached, or of a class."""
     return any("property" in last_name(decorator) for decorator in getattr(function, "decorator_list", ()))

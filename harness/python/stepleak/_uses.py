@@ -346,15 +346,14 @@ class Uses:
         if keys:
             self._outer_method(module, call, name, keys, sure)
         elif name in self.methods:
-            if name == "clear":
-                self._add("reset", module, attribute.value, None, sure)
-            elif name in self._removing:
-                self._add("remove", module, attribute.value, first, sure)
+            kind = self._kind_of(name)
+            if kind in ("reset", "remove"):
+                self._add(kind, module, attribute.value, first if kind == "remove" else None, sure)
             elif name in ("get", "setdefault", "__contains__"):
                 self._add("ask", module, attribute.value, first, sure)
-            elif name in ADDING:
+            elif kind == "fill":
                 detail = call.args[-1] if name == "insert" and call.args else first
-                self._add("fill", module, attribute.value, detail, sure)
+                self._add(kind, module, attribute.value, detail, sure)
             elif name in ("__init__", "__setstate__", "__ior__", "__iadd__", "__imul__", "__delattr__"):
                 self._add("escape", module, attribute.value)
             elif name in ("__len__", "qsize"):
@@ -437,11 +436,9 @@ class Uses:
         if keys and name == "map" and node is not call.args[0]:
             self._mapped(module, call.args[0], keys[1:])
             return
-        if node is call.args[0] if call.args else False:
-            kind = self.kind_of_unbound(call.func)
-            if kind and not keys:
-                self._add(kind, module, node, call.args[1] if len(call.args) > 1 else None)
-                return
+        if not keys and node in call.args[:1] and (kind := self.kind_of_unbound(call.func)):
+            self._add(kind, module, node, call.args[1] if len(call.args) > 1 else None)
+            return
         if name in ("getattr", "setattr", "vars") and isinstance(call.func, ast.Name):
             self._add("escape", module, node)
             return
@@ -466,8 +463,8 @@ class Uses:
             self._add(kind, module, function)
         elif functions:
             for home, called in functions:
-                names = parameters(called)
-                self.add(Name("variable", names[0], keys, home, called)) if names else None
+                if names := parameters(called):
+                    self.add(Name("variable", names[0], keys, home, called))
         elif last_name(function) not in READING and first_name(function) not in READING_LIBRARIES:
             self._add("escape", module, function)
 
@@ -476,14 +473,15 @@ class Uses:
         that is none of these, or only reads."""
         if isinstance(function, ast.Call) and called_name(function) == "methodcaller" and function.args:
             text = function.args[0]
-            name = text.value if isinstance(text, ast.Constant) else None
-        elif isinstance(function, ast.Attribute) and last_name(function.value) in _CONTAINERS:
-            name = function.attr
-        else:
-            return ""
-        if name == "clear":
+            return self._kind_of(text.value) if isinstance(text, ast.Constant) else ""
+        is_unbound = isinstance(function, ast.Attribute) and last_name(function.value) in _CONTAINERS
+        return self._kind_of(last_name(function)) if is_unbound else ""
+
+    def _kind_of(self, method: object) -> str:
+        """What a method of this name does with the container; empty where it changes nothing."""
+        if method == "clear":
             return "reset"
-        return "remove" if name in self._removing else "fill" if name in ADDING else ""
+        return "remove" if method in self._removing else "fill" if method in ADDING else ""
 
     def _into_user_code(self, module: Module, call: ast.Call, node: ast.expr, keys: Keys, keyword: str) -> bool:
         """Follows it into the functions and classes of the user's that the call may mean."""
