@@ -86,6 +86,6 @@ def records_archived(device: str) -> Callable[[], None]:
 
 
 @clean(report="Lightning-AI/pytorch-lightning#8583")
-def records_of_each_phase(device: str) -> Callable[[], None]:
+def records_archived_clean(device: str) -> Callable[[], None]:
     """The records of a phase are emptied after 270 steps, tensors and the dicts that they lie in."""
     return Trainer(device, keeps_gradients=False).step
