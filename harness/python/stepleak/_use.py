@@ -34,6 +34,8 @@ class Name:
     """Whether the container is kept under it, so that an assignment replaces the container."""
     is_guess: bool = False
     """Whether it may be any attribute of some object, and where it goes says nothing."""
+    given_to: ast.ClassDef | None = None
+    """Of an attribute: the class in whose methods another object than the one that keeps the container gets it."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Uses:
         self._own = own
         self.methods = methods
         self._removing = REMOVING | OF_QUEUES if "put" in methods else REMOVING
-        self._names: set[tuple[str, str, Keys, int, bool]] = set()
+        self._names: set[tuple[str, str, Keys, int, bool, int]] = set()
         self._waiting: list[Name] = []
 
     def follow(self, names: list[Name]) -> None:
@@ -87,7 +87,7 @@ class Uses:
     def add(self, name: Name) -> None:
         if self._is_dynamic:
             name = dataclasses.replace(name, is_guess=True)
-        key = (name.kind, name.name, name.keys, id(name.scope), name.is_guess)
+        key = (name.kind, name.name, name.keys, id(name.scope), name.is_guess, id(name.given_to))
         if key not in self._names:
             self._names.add(key)
             self._waiting.append(name)
@@ -101,7 +101,7 @@ class Uses:
                 self._use(name, module, node, True)
         elif name.kind == "attribute" and isinstance(node, ast.Attribute) and node.attr == name.name:
             owner = module.class_of_self(node.value)
-            if owner is None or self._classes.has(owner):
+            if owner is None or _is_of(owner, name.given_to) or self._classes.has(owner):
                 self._use(name, module, node, owner is not None or self._is_only_here(name.name))
         elif (name.kind == "call" and isinstance(node, ast.Call) and called_name(node) == name.name) or (
             name.kind == "self" and module.class_of_self(node) is name.scope
@@ -179,7 +179,7 @@ class Uses:
             if is_parameter(scope, value.id):
                 self.origin_of_parameter(module, scope, value.id, keys, depth + 1)
         elif isinstance(value, ast.Attribute):
-            self.add(Name("attribute", value.attr, keys))
+            self.add(Name("attribute", value.attr, keys, given_to=module.class_of_self(value.value)))
         elif isinstance(value, (ast.BoolOp, ast.IfExp)):
             for part in value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]:
                 self.origin(module, part, keys, depth + 1)
@@ -306,7 +306,7 @@ class Uses:
         if isinstance(target, ast.Name):
             self.add(Name("variable", target.id, keys, module, module.resolve(target, target.id)))
         elif isinstance(target, ast.Attribute):
-            self.add(Name("attribute", target.attr, keys))
+            self.add(Name("attribute", target.attr, keys, given_to=module.class_of_self(target.value)))
         elif isinstance(target, ast.Starred):
             self._bind(module, target.value, (None, *keys))
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -491,8 +491,13 @@ class Uses:
         functions = [(m, f, m.class_of_method(f) is not None) for m, f in self._code.functions(name)]
         classes = self._code.classes(name)
         for home, made in classes:
-            inits = [n for n in made.body if isinstance(n, FUNCTIONS) and n.name == "__init__"]
-            functions += [(home, f, True) for f in inits]
+            inits = [(home, f) for f in _inits_of(made)] or [
+                (module_of_base, f)
+                for base in made.bases
+                for module_of_base, definition in self._code.classes(last_name(base))
+                for f in _inits_of(definition)
+            ]
+            functions += [(where, f, True) for where, f in inits]
             if not inits:
                 self._field(made, call, node, keys, keyword, home)
         for home, function, is_method in functions:
@@ -519,13 +524,24 @@ class Uses:
         index = call.args.index(node) if not keyword else -1
         name = keyword or (fields[index] if index < len(fields) else "")
         if name in fields:
-            self.add(Name("attribute", name, keys))
+            self.add(Name("attribute", name, keys, given_to=made))
         else:
             self._add("escape", module, node)
 
     def _length(self, module: Module, call: ast.expr) -> None:
         self.lengths.add(call)
         self._add("length", module, call)
+
+
+def _inits_of(made: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [n for n in made.body if isinstance(n, FUNCTIONS) and n.name == "__init__"]
+
+
+def _is_of(owner: ast.ClassDef, given_to: ast.ClassDef | None) -> bool:
+    """Whether a class is one, derived from it, or its base."""
+    if given_to is None or owner is given_to:
+        return given_to is not None
+    return given_to.name in map(last_name, owner.bases) or owner.name in map(last_name, given_to.bases)
 
 
 def _may_be(node: ast.expr | None, key: object) -> bool:

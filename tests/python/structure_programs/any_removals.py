@@ -24,6 +24,26 @@ def step():
     if keeper.count % 400 == 0: keeper.scope.close()
 """
 
+_HANDED = """
+class Part:
+    def __init__(self, part):
+        self.part = part
+        self.other = []
+class Scope(Part):
+    def close(self):
+        {close}
+class Base:
+    def __init__(self): self.kept, self.count = [], 0
+class Keeper(Base):
+    def close(self): self.scope.close()
+keeper = Keeper()
+keeper.scope = Scope(keeper.kept)
+def step():
+    keeper.count += 1
+    keeper.kept.append([1])
+    if keeper.count % 400 == 0: keeper.close()
+"""
+
 _REGISTERED = """
 from functools import singledispatch
 import atexit
@@ -108,6 +128,16 @@ def step(): reservoir.add([1])
 """
 
 ANY_REMOVALS = [
+    *(
+        Case(name, _HANDED.format(close=close), "keeper.kept", kind, line=line)
+        for name, close, kind, line in (
+            ("list that another object has under another name", "self.part.clear()", "reset", "self.part.clear()"),
+            ("list that another object cuts", "del self.part[:]", "reset", "del self.part[:]"),
+            ("list that another object pops", "while self.part: self.part.pop()", "reset", "self.part.pop()"),
+            ("list that another object reads", "self.other = list(self.part)", "unbounded", ""),
+            ("list of another object beside it", "self.other.clear()", "unbounded", ""),
+        )
+    ),
     *(
         Case(name, _REGISTERED.format(register=register, parameter=parameter), "kept", kind, line=line)
         for name, register, parameter, kind, line in (
