@@ -646,6 +646,32 @@ def test_a_loop_that_grew_to_its_end_when_it_was_watched_again_is_not_clean(fold
     assert "kept.pop(step // 48 - 16, None)" in result["reason"]
 
 
+PHASES_OF_280 = """
+import torch
+from torch import nn
+
+model = nn.Linear(32, 32)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+for phase in range(8):
+    outputs = []
+    for _ in range(280):
+        output = model(torch.rand(16, 32))
+        optimizer.zero_grad()
+        output.square().mean().backward()
+        optimizer.step()
+        outputs.append(output.detach())
+"""
+
+
+def test_a_loop_that_ends_before_it_is_judged_again_stays_clean(folder: CommandLine) -> None:
+    """Of what takes 768 steps to be called clean, no end after 702 of the next watch says anything."""
+    folder.write("phases.py", PHASES_OF_280)
+    watched = folder("watch", "--exit-code", "--json", "out.json", "phases.py")
+    result = folder.results("out.json")["phases.py"]
+    assert (result["verdict"], result["steps"], watched.code) == ("clean", 768, 0), watched.text
+    assert result["conditions"]["steps found by"].endswith("; then 702 from step 1536 on (inconclusive)")
+
+
 def test_a_loop_is_not_watched_again_where_its_steps_are_limited(folder: CommandLine) -> None:
     folder.write("late.py", LATE)
     folder("watch", "--steps", "128", "--json", "out.json", "late.py")

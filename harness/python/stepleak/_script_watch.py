@@ -88,7 +88,7 @@ class ScriptWatch:
     What is clean may leak later: where another optimizer steps after such a verdict (fine-tuning after pretraining) a
     watch begins over its steps. A leak that it finds is the script's verdict, and so is that it could not decide. Where
     the same loop goes on it is watched again once it has run twice as long, and so on: of that a leak counts, and that
-    it could not decide where a leak is called by its trend.
+    it could not decide once a leak is called by its trend and the steps are no fewer than a clean verdict took before.
     """
 
     def __init__(self, request: Request) -> None:
@@ -110,6 +110,8 @@ class ScriptWatch:
         self._core: Any = None
         self._steps = 0
         """Of the newest watch."""
+        self._steps_to_clean = 0
+        """The most that a watch took which found nothing."""
         self._passed = 0
         """Steps of the script, those after its verdict included."""
         self._again_after = 0
@@ -164,10 +166,13 @@ class ScriptWatch:
         verdict: str = json.loads(core.finish()[0])["verdict"]
         record = core.record()
         # What had as many steps as a clean verdict takes, and has none, takes the one of another loop away; of the same
-        # loop, which was clean, it may fill something, and a leak is called by its trend after some hundred steps.
+        # loop, which was clean, it may fill something: a leak is called by its trend after some hundred steps, and
+        # where its first verdict took more, no fewer are needed again.
         policy = json.loads(record)["policy"]
         is_long = self._steps >= policy["clean_steps"]
-        enough = policy["leak_steps"] if self._again_since > 0 else policy["clean_steps"]
+        enough = max(policy["leak_steps"], self._steps_to_clean) if self._again_since > 0 else policy["clean_steps"]
+        if verdict == "clean":
+            self._steps_to_clean = max(self._steps_to_clean, self._steps)
         is_undecided = verdict != "clean" and self._steps >= enough
         is_telling = not self._told or verdict == "leak" or is_undecided
         if self._again_since == 0 or verdict in ("leak", "clean") or is_long:
