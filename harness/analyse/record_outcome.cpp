@@ -237,11 +237,11 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
   const auto* container = container_of(evidence.recording, finding);
   const bool is_buffer = finding.kind == Kind::growing_buffer;
   if (container == nullptr) {
-    // A buffer that is cut is no container whose entries count.
+    // A buffer that is cut, a chain or a tuple is no container whose entries count.
     const auto type = finding.structure.type;
-    const bool may_be_cut = type == StructureType::bounded || type == StructureType::conditional;
     const bool is_any_buffer = is_buffer || finding.kind == Kind::host_heap;
-    if ((may_be_cut && is_any_buffer) || is_reset_to_come(evidence, finding))
+    const bool is_cut = is_any_buffer && type == StructureType::bounded;
+    if (is_cut || type == StructureType::conditional || is_reset_to_come(evidence, finding))
       outcome.type = RecordOutcome::Type::filling;
     return outcome;
   }

@@ -21,6 +21,7 @@ from stepleak._core import frame_locals
 from stepleak._graph import Graph
 from stepleak._judge import judged
 from stepleak._paths import End, Paths
+from stepleak._renewed import ended
 from stepleak._structure import Structure
 from stepleak._user_code import UserCode
 from structure_programs import Case, appending, keeper, method
@@ -32,6 +33,7 @@ from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
 from structure_programs.refuted import REFUTED
+from structure_programs.renewed import RENEWED
 from structure_programs.requests import REQUESTS
 from structure_programs.set_by_name import SET_BY_NAME
 from structure_programs.unbounded import UNBOUNDED
@@ -147,6 +149,28 @@ def test_of_a_step_that_takes_its_number(case: Case, load: Callable[[str, str], 
     for index in range(STEPS):
         module.step(index)
     check(case, structure_at(module, module.kept))
+
+
+@pytest.mark.parametrize("case", RENEWED, ids=lambda case: case.name)
+def test_of_what_is_made_anew(case: Case, load: Callable[[str, str], ModuleType]) -> None:
+    module = program(load, case)
+    module.step()
+    before = gc.get_objects()  # none of which may make room for others
+    for _ in range(STEPS):
+        module.step()
+    born = frozenset(map(id, gc.get_objects())) - frozenset(map(id, before))
+    del before
+    entries = eval(case.what, vars(module))
+    way = Paths(module.step, [], frame_locals).to(entries).objects
+    if "chain" in vars(module):
+        # As the search downwards finds it, from the oldest link on.
+        chain = vars(module)["chain"]
+        way = [vars(module), chain, vars(chain)]
+        link = chain.head
+        while link is not None:
+            way += [link, vars(link)]
+            link = link.next
+    check(case, ended(way, born, sources(module)))
 
 
 USED = ["stack(self.kept)", "self.kept[-1].backward()", "stack(*self.kept)", "for x in self.kept: x.backward()"]

@@ -101,7 +101,8 @@ def _is_lasting(use: Use, runs: Runs) -> bool:
 
 def is_fresh(value: ast.expr) -> bool:
     """Whether it is made of nothing that was there before."""
-    return isinstance(value, ast.Constant) or called_name(value) in _MAKING
+    is_empty = isinstance(value, ast.Tuple) and not value.elts
+    return is_empty or isinstance(value, ast.Constant) or called_name(value) in _MAKING
 
 
 def _leads_on(use: Use, node: ast.AST) -> bool:

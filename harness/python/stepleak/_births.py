@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from stepleak._limit import TimeLimit
-from stepleak._objects import is_a
+from stepleak._objects import is_a, is_namespace_of
 from stepleak._unseen import contents_of
 
 _referent_of: Any = weakref.ReferenceType.__call__
@@ -82,11 +82,19 @@ class Births:
         while waiting:
             if len(reached) % 256 == 0:
                 limit.check()
-            for held in contents_of(waiting.popleft()):
+            for held in _parts_of(waiting.popleft()):
                 if id(held) in self.all and id(held) not in reached and id(held) not in but:
                     reached.add(id(held))
                     waiting.append(held)
         return reached
+
+
+def _parts_of(item: Any) -> list[Any]:
+    """What an object refers to, itself or by its namespace: that is made by the first who asks for it, and is then no
+    older than this search."""
+    parts = contents_of(item)
+    namespace = next((held for held in parts if type(held) is dict and is_namespace_of(item, held)), None)
+    return parts if namespace is None else [*parts, *contents_of(namespace)]
 
 
 def _born() -> list[Any]:

@@ -38,8 +38,12 @@ class Capacity:
             key = use.detail
             if use.kind in ("put", "fill") and isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod):
                 module, parent = use.module, use.module.parent(use.node)[0]
-                if isinstance(parent, ast.Subscript):
-                    return self._facts.at("bounded", use, self._number_of_slots(module, key.right))
+                if not isinstance(parent, ast.Subscript):
+                    continue
+                found = self._facts.at("bounded", use, self._number_of_slots(module, key.right))
+                # Of one that is longer only some places are counted round, where something else makes it longer.
+                if found != UNKNOWN or all(f is use or self._facts.runs.is_set_up(f) for f in fills):
+                    return found
         return None
 
     def removed_when_long(self, removing: list[Use], fills: list[Use]) -> Structure | None:

@@ -11,7 +11,7 @@ from stepleak._syntax import Function, Module, argument_of, called_name, last_na
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
-_COPYING = frozenset({"copy", "deepcopy", "replace", "_replace"})
+COPYING = frozenset({"copy", "deepcopy", "replace", "_replace"})
 """Functions that make another one with the same attributes, but for those that are named."""
 _ASKING = frozenset({"type", "id", "len", "isinstance", "repr", "str", "int", "float", "bool"})
 _WHOLE = frozenset({"__dict__", "__reduce__", "__reduce_ex__", "__getstate__", "__copy__", "__deepcopy__"})
@@ -65,10 +65,10 @@ def _of_owner(module: Module, node: ast.AST, code: UserCode, names: set[str]) ->
 
 def _of_call(call: ast.Call, argument: ast.AST | None, code: UserCode, names: set[str]) -> str:
     """Of a call with the object as an argument, or of a method of it."""
-    if any(keyword.arg in names for keyword in call.keywords):
-        return "no"  # what is passed there counts by itself
+    if _is_given(call, names):
+        return "no"
     name = called_name(call)
-    if name in _COPYING and not code.functions(name):
+    if name in COPYING and not code.functions(name):
         return "yes"
     if name in _ASKING:
         return "no"
@@ -83,6 +83,11 @@ def _of_call(call: ast.Call, argument: ast.AST | None, code: UserCode, names: se
     if not passed:
         return "no" if argument is None and not is_bound else "perhaps"
     return _worst(_in_function(module, body, passed[0], names))
+
+
+def _is_given(call: ast.Call, names: set[str]) -> bool:
+    """Whether a call names the attribute: what is passed there counts by itself."""
+    return any(keyword.arg in names for keyword in call.keywords)
 
 
 def _only_function(name: str, code: UserCode) -> tuple[Module, Function, bool] | None:
@@ -115,7 +120,8 @@ def _in_function(module: Module, function: Function, name: str, names: set[str])
             yield "perhaps" if is_called or parent.attr in _WHOLE else "no"
         elif isinstance(parent, ast.Call) and called_name(parent) in _ASKING:
             yield "no"
-        elif isinstance(parent, ast.Call) and called_name(parent) in _COPYING:
-            yield "yes"
+        elif isinstance(parent, ast.Call) and called_name(parent) in COPYING:
+            yield "no" if _is_given(parent, names) else "yes"
         else:
-            yield "yes" if isinstance(parent, (ast.Return, ast.Assign, ast.AnnAssign)) else "perhaps"
+            stored, _ = module.parent(parent) if isinstance(parent, ast.Tuple) else (parent, "")
+            yield "yes" if isinstance(stored, (ast.Return, ast.Assign, ast.AnnAssign)) else "perhaps"

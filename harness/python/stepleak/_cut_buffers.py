@@ -148,7 +148,9 @@ def _is_size(node: ast.AST, uses: Uses) -> bool:
 
 
 def _shape_of(item: Any) -> tuple[int, ...]:
-    """Of a buffer; empty where it is none."""
+    """Of a buffer, or of a tuple; empty where it is none."""
+    if is_a(item, tuple):
+        return (tuple.__len__(item),)
     if is_tensor(item):
         return shape_of(item)
     array = array_type()
@@ -179,6 +181,10 @@ def _joins(use: Use, uses: Uses) -> Iterator[tuple[Use, int | None]]:
     assert use.detail is not None
     for node in _parts(use, use.detail):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_made_of(use, uses, node):
+            yield replace(use, node=node), 0
+        if isinstance(node, ast.Tuple) and any(
+            isinstance(e, ast.Starred) and _is_made_of(use, uses, e) for e in node.elts
+        ):
             yield replace(use, node=node), 0
         if not isinstance(node, ast.Call) or not any(_is_made_of(use, uses, a) for a in node.args):
             continue

@@ -40,6 +40,7 @@ from stepleak._objects import (
 )
 from stepleak._paths import AT_EXIT, End, Paths, Search
 from stepleak._profilers import endless_profiler
+from stepleak._renewed import ended
 from stepleak._runs import is_atexit
 from stepleak._sources import Sources
 from stepleak._statement import makes_of_itself, no_statement
@@ -301,6 +302,9 @@ class Found:
             end = end if life.owners or len(search.objects) > 1 else None
         elif not chain and structure == UNKNOWN_STRUCTURE:
             structure = cut([*life.owners, *search.objects], self._code, life.variable, life.function)
+        if structure == UNKNOWN_STRUCTURE and growth <= 0:
+            way = [*life.owners, *search.objects]
+            structure = ended(way, self._births.all, self._code, life.variable, life.function)
         if structure.kind == "keyed" and growth == 0 and is_graph:
             # No key came: what grows is the graph of an item that is made of itself.
             structure = UNKNOWN_STRUCTURE
@@ -388,7 +392,10 @@ class Found:
         found = paths.to_entry(self._births, known, fewest, self._code.namespaces())
         if found is not None:
             search, born = found
+            index = len(self._holders)
             self.add(paths, search, weight=weight_of_born(born, self._limit, self._births.all), is_link=True)
+            if index < len(self._holders):
+                self._give(self._births.reached_from(born, self._limit) | set(map(id, born)), index)
 
     def _around(self, chain: list[Any]) -> Any:
         """The nearest container around the last one that grew as well, or was made anew as that was."""

@@ -279,6 +279,22 @@ BOUNDED_BY_SOURCE = [
         "% 50",
     ),
     Case(
+        "filled while counted, then changed at some places",
+        keeper(
+            "def add(self, x):\n    if self.count < 50:\n        self.count += 1\n        self.kept.append(x)\n    else:\n        self.kept[self.count % 2] = x"
+        ),
+        "keeper.kept",
+        "bounded",
+        50,
+        "append",
+    ),
+    Case(
+        "changed at some places and filled for ever",
+        keeper("def add(self, x):\n    self.kept.append(x)\n    self.kept[self.count % 2] = x\n    self.count += 1"),
+        "keeper.kept",
+        "unbounded",
+    ),
+    Case(
         "ring by its length",
         keeper(
             "def add(self, x):\n    self.count += 1\n    self.kept[self.count % len(self.kept)] = x",
