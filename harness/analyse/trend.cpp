@@ -55,21 +55,28 @@ bool is_full(Values values) {
   return 2 * silence >= values.size() && silence >= kPauses * longest_pause;
 }
 
-// A list that is emptied at each epoch's end: it rises, and falls at once by the better part of what it rose by. Where
-// that was seen three times, what it falls to tells what windows shorter than its tooth do not.
+// A list that is emptied at each epoch's end: it rises, and falls by the better part of what it rose by, at once or
+// over some readings. Where that was seen three times, what it falls to tells what windows shorter than its tooth do
+// not.
 bool has_level_troughs(Values values, double floor) {
   constexpr std::size_t kFewest = 3;
   constexpr std::int64_t kSmallest = 8;  // of a tooth: what falls by less in between is its noise
   const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
   const auto tooth = *highest - *lowest;
   std::vector<std::size_t> troughs;
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    const auto fall = values[i - 1] - values[i];
+  std::size_t bottom = 0;
+  for (std::size_t i = 1, top = 0; i <= values.size(); ++i) {
+    if (i < values.size() && values[i] <= values[i - 1]) {
+      if (values[i] < values[i - 1]) bottom = i;
+      continue;
+    }
+    const auto fall = values[top] - values[i - 1];
     if (2 * fall >= tooth && tooth > 0) {
-      troughs.push_back(i);
+      troughs.push_back(bottom);
     } else if (kSmallest * fall > tooth) {
       return false;
     }
+    top = i;
   }
   if (troughs.size() < kFewest) return false;
   // Since the newest fall it must not have risen beyond what it fell from: it may no longer be emptied.
@@ -268,9 +275,10 @@ Trend trend_of(Values values, const TrendOptions& options) {
     trend.per_step = per_step_of(windows, trend.window);
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
     if (options.is_exact && !trend.is_growing() && is_full(values)) trend.state = TrendState::flat;
-    if (trend.state == TrendState::undecided && has_level_troughs(values, options.floor)) {
-      trend.state = TrendState::flat;
-    }
+    // What a process's start takes is higher than any tooth.
+    const bool is_level =
+        has_level_troughs(values, options.floor) || (!options.is_exact && has_level_troughs(settled, options.floor));
+    if (trend.state == TrendState::undecided && is_level) trend.state = TrendState::flat;
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
     }

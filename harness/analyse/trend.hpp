@@ -54,10 +54,10 @@ inline constexpr double kSlowestPart = 0.4;
 ///    maxima must rise too (random sizes alone raise the minima now and then). Flat: none is positive, and the last
 ///    window reached no new maximum (a late rise would hide behind the minimum); or an exact ledger has stood still for
 ///    half of all steps, and for four times as long as it ever paused before (a cache that is full); or it fell three
-///    times by half of its range at once, rises in between, and came down to the same level. A noisy one whose
-///    newest eighth rises by less than a quarter of its rate has paused, and is not growing. One with a floor that
-///    rises in ever higher and rarer stairs, at one rate in all, is growing after five of them, and not flat after
-///    three; and so it is where it would be growing without the highest single rise in each window.
+///    times by half of its range, rises in between, and came down to the same level (a noisy one: behind the first
+///    quarter). A noisy one whose newest eighth rises by less than a quarter of its rate has paused, and is not growing.
+///    One with a floor that rises in ever higher and rarer stairs, at one rate in all, is growing after five of them,
+///    and not flat after three; and so it is where it would be growing without the highest single rise in each window.
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
 

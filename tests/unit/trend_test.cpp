@@ -65,6 +65,22 @@ TEST(TrendTest, SettlesOnTheTroughsOfALongSawTooth) {
   EXPECT_EQ(state_of(760, stops), TrendState::undecided);
 }
 
+TEST(TrendTest, SettlesOnTeethBesideTheStartOfAProcess) {
+  const TrendOptions noisy{.floor = 512, .is_exact = false};
+  // Read every eighth step; what falls does so over two readings.
+  const auto tooth = [](auto step) {
+    const auto at = step / 8 * 8 % 280;
+    return at == 0 ? 1'500'000 : 10'000 * at;
+  };
+  const auto started = [&](auto step) { return tooth(step) + std::min<std::int64_t>(step, 60) * 50'000; };
+  EXPECT_EQ(trend_of(series(1024, started), noisy).state, TrendState::flat);
+  EXPECT_EQ(trend_of(series(1024, started), {.floor = 512}).state, TrendState::undecided);  // an exact one has none
+  const auto remainder = [&](auto step) { return started(step) + step / 280 * 280 * 600; };
+  EXPECT_NE(trend_of(series(1024, remainder), noisy).state, TrendState::flat);
+  const auto part_falls_later = [&](auto step) { return started(step) + (step % 280 < 60 ? 600'000 : 0); };
+  EXPECT_NE(trend_of(series(1024, part_falls_later), noisy).state, TrendState::flat);
+}
+
 TEST(TrendTest, DoesNotTakeRandomLoadForASawTooth) {
   std::mt19937 draws(1);
   const auto load = [&](auto step) { return step * 2 + static_cast<std::int64_t>(draws() % 1000); };
