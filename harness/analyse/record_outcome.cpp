@@ -368,12 +368,22 @@ bool is_alone_in_its_place(const Evidence& evidence, const Finding& finding) {
 
 bool says_nothing(const Finding& finding) { return finding.bytes_per_step <= 0 && finding.count_per_step <= 0; }
 
+// Whether the heap grows as one buffer does that makes room ahead, by nothing that the recorded steps show. What a
+// container of Python's takes is seen between two stairs, too: this may be an array that is made twice as long up to a
+// size, and then used as a ring.
+bool is_unseen_buffer_of_python(const Evidence& evidence) {
+  const auto& mapped = evidence.trends.of({Counter::mapped_bytes});
+  return evidence.trace.facts().has_python && (evidence.trends.heap().is_in_stairs || mapped.is_in_stairs);
+}
+
 // What takes the place of a smaller one is none that stays; but where the graph of each step is larger than the last
 // one's and is gone with it, what it needs is, too. Of the heap nobody may be seen, where a library keeps it; but not
 // beside tensors that fill something now and then, of which the recorded steps had none.
 bool is_refuted(const Evidence& evidence, const Finding& finding) {
   const bool is_unseen = finding.holder_index < 0 && finding.where.empty();
-  if (finding.kind == Kind::host_heap && is_unseen && are_tensors_rising(evidence)) return true;
+  if (finding.kind == Kind::host_heap && is_unseen) {
+    if (are_tensors_rising(evidence) || is_unseen_buffer_of_python(evidence)) return true;
+  }
   if (is_alone_in_its_place(evidence, finding)) return true;
   const bool is_of_a_graph = finding.counted == Counted::autograd_nodes || finding.count_per_step <= 0;
   if (is_of_a_graph && is_graph_of_the_step(evidence)) return true;

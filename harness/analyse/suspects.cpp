@@ -176,10 +176,17 @@ struct PlaceShare {
   }
 };
 
-// Where it was made is also made what something has in use for the moment.
+bool is_in_container(const Recording& recording, const Survivor& survivor) {
+  return recording.holders.at(static_cast<std::size_t>(survivor.holder)).container >= 0;
+}
+
+// Where it was made is also made what something has in use for the moment, and a variable keeps one of them: the best.
 bool is_told_better(const Recording& recording, const Survivor& survivor, const Survivor& known) {
   if (known.holder < 0 || survivor.holder < 0) return known.holder < 0 && survivor.holder >= 0;
-  return !is_kept_for_ever(recording, known) && is_kept_for_ever(recording, survivor);
+  const auto rank = [&](const Survivor& s) {
+    return std::pair(is_kept_for_ever(recording, s), is_in_container(recording, s));
+  };
+  return rank(survivor) > rank(known);
 }
 
 }  // namespace

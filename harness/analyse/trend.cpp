@@ -293,6 +293,7 @@ Trend trend_of(Values values, const TrendOptions& options) {
       if (stairs.state != TrendState::too_short && stairs.per_step >= options.floor) {
         trend.state = stairs.state;
         trend.per_step = stairs.per_step;
+        trend.is_in_stairs = true;
       }
     }
   }

@@ -24,6 +24,7 @@ struct Trend {
   double floor = 0;  ///< of a ledger that is read now and then: what rises by more a step is sure not to be flat
   /// Of such a one: a record pass hides one of its two newest windows, over which it is taken to go on as before.
   bool is_half_seen = false;
+  bool is_in_stairs = false;  ///< of such a one: it grows as one buffer that makes room ahead, and not in between
 
   [[nodiscard]] bool is_growing() const { return state == TrendState::growing; }
   [[nodiscard]] bool is_flat() const { return state == TrendState::flat; }
@@ -55,9 +56,10 @@ inline constexpr double kSlowestPart = 0.4;
 ///    window reached no new maximum (a late rise would hide behind the minimum); or an exact ledger has stood still for
 ///    half of all steps, and for four times as long as it ever paused before (a cache that is full); or it fell three
 ///    times by half of its range, rises in between, and came down to the same level (a noisy one: behind the first
-///    quarter). A noisy one whose newest eighth rises by less than a quarter of its rate has paused, and is not growing.
-///    One with a floor that rises in ever higher and rarer stairs, at one rate in all, is growing after five of them,
-///    and not flat after three; and so it is where it would be growing without the highest single rise in each window.
+///    quarter). A noisy one whose newest eighth rises by less than a quarter of its rate has paused, and is not
+///    growing. One with a floor that rises in ever higher and rarer stairs, at one rate in all, is growing after five
+///    of them, and not flat after three; and so it is where it would be growing without the highest single rise in each
+///    window.
 /// A pure function; O(n^2) in the worst case for the search of a period, n = number of values.
 [[nodiscard]] Trend trend_of(std::span<const std::int64_t> values, const TrendOptions& options = {});
 

@@ -19,6 +19,8 @@ constexpr std::int64_t kStepBytes = 2048;
 /// The ledgers of a step that keeps no tensor, and so many bytes of the heap.
 class GrowingHeapProbe final : public Probe {
  public:
+  explicit GrowingHeapProbe(std::int64_t (*held)(std::int64_t) = [](std::int64_t step) { return kStepBytes * step; })
+      : held_(held) {}
   [[nodiscard]] std::string_view name() const override { return "growing heap"; }
   [[nodiscard]] std::vector<SeriesKey> keys() const override {
     return {{Counter::live_bytes}, {Counter::live_blocks}, {Counter::heap_bytes}};
@@ -27,10 +29,11 @@ class GrowingHeapProbe final : public Probe {
   void read(Moment /*moment*/, std::span<std::int64_t> row) override {
     row[0] = 4096;
     row[1] = 1;
-    row[2] = 1'000'000 + kStepBytes * step_;
+    row[2] = 1'000'000 + held_(step_);
   }
 
  private:
+  std::int64_t (*held_)(std::int64_t);
   std::int64_t step_ = 0;
 };
 
@@ -84,6 +87,27 @@ TEST(HeapSessionTest, ConfirmsALeakByItsTrendWhereAContainerGainedItAndItsStruct
 
 TEST(HeapSessionTest, ConfirmsTheHeapForTwiceAsLongWhereSomethingEmptiesTheContainer) {
   EXPECT_GE(result_of(StructureType::reset, kStepBytes).trace.step_count(), 512);
+}
+
+std::int64_t doubling(std::int64_t step) {
+  std::int64_t bytes = kStepBytes;
+  while (bytes < kStepBytes * step) bytes *= 2;
+  return bytes;
+}
+
+/// Of a step whose heap is one buffer that doubles, which no search finds.
+Verdict verdict_on_doubling(bool has_python) {
+  GrowingHeapProbe probe(doubling);
+  const HostHeapDetector detector;
+  SessionParts parts{.target = "step", .facts = {.has_python = has_python}, .observer = {.probes = {&probe}}};
+  parts.detectors = {&detector};
+  Session session(parts);
+  return conclude(repeat([](std::int64_t) {}, session), parts.detectors).verdict;
+}
+
+TEST(HeapSessionTest, TakesABufferThatDoublesForALeakButWhereContainersOfPythonWouldHaveBeenSeen) {
+  EXPECT_EQ(verdict_on_doubling(false), Verdict::leak);
+  EXPECT_EQ(verdict_on_doubling(true), Verdict::inconclusive);
 }
 
 /// The ledgers of a step that keeps a block, all of which go at one step.

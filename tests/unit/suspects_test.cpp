@@ -55,6 +55,20 @@ TEST(SuspectsTest, NamesWhatKeepsForEverBeforeWhatIsInUse) {
   EXPECT_EQ(named(StructureType::bounded, 2), "step");
 }
 
+// The first of them is the best so far, which an attribute keeps; a list has all of them.
+TEST(SuspectsTest, NamesAContainerBeforeAVariableThatKeepsOne) {
+  auto recording = two_places(0);
+  recording.objects.nodes = {{.type = "Tensor"}, {.type = "list"}};
+  recording.holders = {{.held = 0}, {.held = 1, .container = 1}};
+  for (auto& survivor : recording.survivors) survivor.holder = survivor.birth_step == 1 ? 0 : 1;
+  Finding finding;
+  add_suspects(recording, survivors_where(recording, [](const Survivor&) { return true; }), finding);
+  EXPECT_EQ(finding.holder_index, 1);
+  recording.holders[1].container = -1;
+  add_suspects(recording, survivors_where(recording, [](const Survivor&) { return true; }), finding);
+  EXPECT_EQ(finding.holder_index, 0);
+}
+
 TEST(SuspectsTest, ShowsWhatTheNamedHolderKeeps) {
   auto recording = two_places(32);
   for (auto& survivor : recording.survivors) survivor.holder = survivor.stack;

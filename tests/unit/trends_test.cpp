@@ -112,6 +112,15 @@ TEST(TrendsTest, KeepAFallOfTheStepsInTheRecordPass) {
   EXPECT_LT(trends.heap().per_step, 10'000);
 }
 
+// It is the first that ends, so that nothing fell before.
+TEST(TrendsTest, KnowTheFirstEpochsEndInTheRecordPassByWhatItHadRisenBy) {
+  constexpr std::int64_t kEpoch = kScreened + kRecorded / 2;
+  const auto trace = heap_of_run([](auto step) { return 8192 * (step % kEpoch); }, kLeftBehind / 8);
+  const Trends trends(trace);
+  EXPECT_FALSE(trends.heap().is_growing());
+  EXPECT_LT(trends.heap().per_step, 4096);
+}
+
 TEST(TrendsTest, SeeGrowthEndInTheRecordPass) {
   const Trends trends(leak_of_run(kScreened + kRecorded, kLeftBehind));
   EXPECT_FALSE(trends.heap().is_growing());

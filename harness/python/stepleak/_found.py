@@ -394,7 +394,9 @@ class Found:
             search, born = found
             index = len(self._holders)
             self.add(paths, search, weight=weight_of_born(born, self._limit, self._births.all), is_link=True)
-            if index < len(self._holders):
+            links = sum(type(item) is type(search.objects[-1]) for item in search.objects)
+            if index < len(self._holders) and links >= _FEWEST_LINKS:
+                # A chain; what else leads to most of them may lead to others.
                 self._give(self._births.reached_from(born, self._limit) | set(map(id, born)), index)
 
     def _around(self, chain: list[Any]) -> Any:
