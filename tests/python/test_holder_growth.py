@@ -226,6 +226,23 @@ def test_gradients_of_older_leaves_lie_in_their_only_places(are_leaves_new: bool
     assert all((holder["container_type"], holder["container_length"]) == ("Parameter", 1) for holder in holders)
 
 
+def test_gradients_of_new_leaves_go_with_these() -> None:
+    root: Any = types.SimpleNamespace(experts=[])
+    gradients: list[int] = []
+
+    def keep() -> list[int]:
+        expert = nn.Parameter(torch.zeros(4))
+        expert.sum().backward()
+        root.experts.append(expert)
+        assert expert.grad is not None
+        gradients.append(expert.grad._cdata)
+        return [expert._cdata, gradients[-1]]
+
+    found = search(root, keep)
+    holders = {index for address, index in found["holder_of"].items() if address in gradients}
+    assert [found["holders"][index]["path"].endswith("-> Parameter") for index in holders] == [True], holders
+
+
 def test_what_hangs_on_entries_of_before_may_grow() -> None:
     root: Any = types.SimpleNamespace(layers=[types.SimpleNamespace(cache=torch.zeros(1)) for _ in range(3)])
 

@@ -162,15 +162,44 @@ def test_of_what_is_made_anew(case: Case, load: Callable[[str, str], ModuleType]
     del before
     entries = eval(case.what, vars(module))
     way = Paths(module.step, [], frame_locals).to(entries).objects
-    if "chain" in vars(module):
+    if case.what.startswith("chain"):
         # As the search downwards finds it, from the oldest link on.
-        chain = vars(module)["chain"]
-        way = [vars(module), chain, vars(chain)]
-        link = chain.head
+        way = Paths(module.step, [], frame_locals).to(module.chain).objects
+        link = module.chain.head
         while link is not None:
-            way += [link, vars(link)]
+            way.append(link)
             link = link.next
     check(case, ended(way, born, sources(module)))
+
+
+LIBRARY = """
+class Store:
+    def __init__(self): self.stored_locations = {}
+STORE = Store()
+def param(name, value): STORE.stored_locations[name] = value
+def clear_param_store(): STORE.stored_locations.clear()
+def get_param_store(): return STORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [
+        ("if count % 400 == 0: library.clear_param_store()", "conditional"),
+        ("if count % 400 == 0: library.get_param_store()", "unknown"),
+        ("if count % 400 == 0: other.clear_param_store()", "unknown"),
+    ],
+)
+def test_a_function_of_the_library_may_empty_what_it_keeps(
+    program: str, kind: str, load: Callable[[str, str], ModuleType]
+) -> None:
+    library = load(LIBRARY, "library")
+    source = "import library, math as other\ncount = 0\ndef step():\n    global count\n    count += 1\n"
+    module = load(f"{source}    {program}\n    library.param(f'loc {{count}}', [1])\n", f"program_{next(_numbers)}")
+    for _ in range(STEPS):
+        module.step()
+    structure = structure_at(module, library.STORE.stored_locations)
+    assert structure.kind == kind, structure
 
 
 USED = ["stack(self.kept)", "self.kept[-1].backward()", "stack(*self.kept)", "for x in self.kept: x.backward()"]

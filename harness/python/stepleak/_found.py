@@ -498,10 +498,16 @@ class Found:
         self._conclude(addresses, ends)
 
     def add_gradients(self, paths: Paths, tensors: dict[int, Any], addresses: Collection[int]) -> None:
-        """Of those that are gradients of leaves which are older than the pass: each took the place of what its leaf had
-        before, or of none, and there are never more of them than leaves. C++ keeps them, where no way is seen.
+        """Those that are gradients, which C++ keeps, where no way is seen. Of leaves which are older than the pass each
+        took the place of what its leaf had before, or of none, and there are never more of them than leaves. One of a
+        leaf that was born goes with that.
         """
         missing = set(addresses) - self._holder_of.keys()
+        for address, leaf in tensors.items() if missing else ():
+            gradient = _tensors.gradient_of(leaf) if address in self._holder_of else None
+            if gradient is not None and _tensors.address_of(gradient) in missing:
+                self._holder_of[_tensors.address_of(gradient)] = self._holder_of[address]
+        missing -= self._holder_of.keys()
         searches = 0
         for leaf in tensors.values() if missing else ():
             if id(leaf) in self._births.all or (gradient := _tensors.gradient_of(leaf)) is None:

@@ -61,6 +61,7 @@ class Growth:
             tests = (use for use in tests if not self._is_passed(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         known = known or next(filter(self._is_second_best, filling), None)
+        known = known or next(filter(self._is_by_permit, filling), None)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
 
     def _lasting_tests(self) -> Iterator[Use]:
@@ -128,6 +129,11 @@ class Growth:
                 nodes = {n for statement in getattr(tried, "body", ()) for n in ast.walk(statement)}
                 return any(use.kind in ("put", "index") and use.node in nodes for use in self._facts.uses.found)
         return False
+
+    def _is_by_permit(self, fill: Use) -> bool:
+        """Whether it fills it only where a semaphore has something left, of which nobody knows how many."""
+        tests = (guard.test for _, guard in self._facts.runs.guards(fill))
+        return any(called_name(node) == "acquire" for test in tests for node in ast.walk(test))
 
     def _rooms(self) -> Iterator[Use]:
         """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and

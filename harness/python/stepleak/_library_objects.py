@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
 """What may keep a container small that is part of a library's object: methods that the user's sources call on that,
-and limits that it was made with.
+limits that it was made with, and functions of the library's that they call.
 
 The library's own code is not followed, so that nothing here says how many entries there may be: such a container is
 perhaps kept small by the line that is named.
@@ -16,9 +16,10 @@ from typing import Any
 from stepleak._container_words import REMOVING
 from stepleak._facts import Facts
 from stepleak._objects import attributes_of, is_one_of, length_of, package_of
+from stepleak._runs import Runs
 from stepleak._slots import Slots
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import Module, last_name
+from stepleak._syntax import Module, called_name, first_name, last_name
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -42,8 +43,9 @@ def of_library_object(objects: list[Any], code: UserCode, variable: str, functio
             continue
         facts = Facts(objects[: index + 1], code, slots, False, objects[index])
         facts.follow()
-        return _taken_from(facts) or _limited(facts, objects[-1]) or UNKNOWN
-    return UNKNOWN
+        found = _taken_from(facts) or _limited(facts, objects[-1])
+        return found or _taken_by_function([item], code) or UNKNOWN
+    return _taken_by_function([item for item in objects if _is_of_library(item, code)], code) or UNKNOWN
 
 
 def _is_of_library(item: Any, code: UserCode) -> bool:
@@ -63,6 +65,35 @@ def _taken_from(facts: Facts) -> Structure | None:
         if isinstance(call, ast.Call) and field == "func" and is_run:
             return at("conditional", use)
     return None
+
+
+def _taken_by_function(items: list[Any], code: UserCode) -> Structure | None:
+    """By a call in the steps of a function of the library's whose name says so: `pyro.clear_param_store()`."""
+    runs = Runs(code)
+    for package in dict.fromkeys(package_of(item) for item in items):
+        for module in code.mentioning(package)[0]:
+            names = _names_of(module, package)
+            for node in module.nodes:
+                if not isinstance(node, ast.Call) or first_name(node.func) not in names:
+                    continue
+                if not _has_word(called_name(node), _REMOVING_WORDS):
+                    continue
+                use = Use("remove", module, node)
+                if not runs.is_set_up(use) and not runs.is_at_end(module, node):
+                    return at("conditional", use)
+    return None
+
+
+def _names_of(module: Module, package: str) -> set[str]:
+    """Under which a file has a package, its modules, and what it imports of these."""
+    names: set[str] = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Import):
+            taken = [alias for alias in node.names if alias.name.partition(".")[0] == package]
+            names |= {alias.asname or package for alias in taken}
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == package:
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
 
 
 def _limited(facts: Facts, container: Any) -> Structure | None:

@@ -61,7 +61,9 @@ def _judged(way: list[Any], born: Container[int], code: UserCode, variable: str,
     names = {name.name for name in known[0].names if name.kind == "attribute"}
     if is_tuple and (found := _perhaps(cut(way[: end + 1], code, variable, function))) != UNKNOWN:
         return found
-    uses = chain(_passing_over(code, known[1:], names), _cutting(code, names)) if not is_tuple else ()
+    uses = (
+        _choosing(code, known[0]) if is_tuple else chain(_passing_over(code, known[1:], names), _cutting(code, names))
+    )
     use = next(chain(uses, _copying_without(code, names)), None)
     return UNKNOWN if use is None else at("conditional", use)
 
@@ -79,6 +81,18 @@ def _passing_over(code: UserCode, slots: list[Slot], links: set[str]) -> Iterato
             value = use.detail if use.kind == "assign" else None
             if isinstance(value, ast.Attribute) and value.attr in links and value.value in uses.denoting:
                 yield use
+
+
+def _choosing(code: UserCode, slot: Slot) -> Iterator[Use]:
+    """Where it depends on the length what is made of a tuple: `(None, *rows) if len(rows) < size else rows`."""
+    uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
+    uses.follow(list(slot.names))
+    for module in {use.module for use in uses.found}:
+        for node in module.nodes:
+            if isinstance(node, ast.IfExp) and any(part in uses.lengths for part in ast.walk(node.test)):
+                sides = (part for side in (node.body, node.orelse) for part in ast.walk(side))
+                if any(part in uses.denoting for part in sides):
+                    yield Use("length", module, node)
 
 
 def _copying_without(code: UserCode, names: set[str]) -> Iterator[Use]:

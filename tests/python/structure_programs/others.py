@@ -13,6 +13,22 @@ from structure_programs.unbounded import CEASING, LOGGING, MOVING, PARTS, POOL
 
 UNKNOWN = [
     *(
+        Case(
+            f"filled where a semaphore is {name}",
+            keeper(
+                appending(before=f"if not self.free.{call}: return"),
+                init="import threading\nself.kept, self.free = [], threading.Semaphore(50)",
+            ),
+            "keeper.kept",
+            kind,
+            line="append" if kind == "conditional" else "",
+        )
+        for name, call, kind in (
+            ("taken", "acquire(blocking=False)", "conditional"),
+            ("shown", "__repr__()", "unknown"),
+        )
+    ),
+    *(
         Case(f"below a test that may cease, {name}", keeper(methods, init), "keeper.kept", "unknown")
         for name, (methods, init) in CEASING.items()
     ),

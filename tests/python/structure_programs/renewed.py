@@ -127,5 +127,27 @@ RENEWED = [
         "conditional",
         line="rows = ()",
     ),
+    Case(
+        "tuple that is cut once it is long",
+        _TUPLE.format(made="(*(rows[1:] if len(rows) >= 400 else rows), [1])", more=""),
+        "rows[-1]",
+        "conditional",
+        line="if len(rows) >= 400",
+    ),
+    Case(
+        "tuple that is unpacked once it is long",
+        _TUPLE.format(
+            made="rows", more="_, *rest = (None, *rows) if len(rows) < 400 else rows\n    rows = (*rest, [1])"
+        ),
+        "rows[-1]",
+        "conditional",
+        line="if len(rows) < 400",
+    ),
+    Case(
+        "tuple whose length is shown where it is long",
+        _TUPLE.format(made="(*rows, [1])", more="print('long' if len(rows) > 400 else 'short')"),
+        "rows[-1]",
+        "unknown",
+    ),
     Case("tuple that goes on", _TUPLE.format(made="(*rows, [1])", more="print(len(rows))"), "rows[-1]", "unknown"),
 ]
