@@ -118,6 +118,21 @@ TEST(ExpectNoGpuLeakTest, PassesWhereStepKeepsNumbers) {
   EXPECT_NO_GPU_LEAK([&] { training.train_step_and_log_number(); });
 }
 
+TEST(ExpectNoGpuLeakTest, KeepsTheReportOfAPassingStepAsAProperty) {
+  Training training;
+  EXPECT_NO_GPU_LEAK([&] { training.train_step(); });
+  const auto* result = testing::UnitTest::GetInstance()->current_test_info()->result();
+  ASSERT_EQ(result->test_property_count(), 1);
+  EXPECT_STREQ(result->GetTestProperty(0).key(), "stepleak");
+  EXPECT_TRUE(says(result->GetTestProperty(0).value(), "is clean on"));
+  EXPECT_TRUE(says(result->GetTestProperty(0).value(), "would also have caught"));
+}
+
+TEST(ExpectNoGpuLeakTest, PrintsVerdictsAndKindsByTheirNames) {
+  EXPECT_EQ(testing::PrintToString(Verdict::inconclusive), "inconclusive");
+  EXPECT_EQ(testing::PrintToString(Kind::graph_retention), "graph_retention");
+}
+
 TEST(ExpectNoGpuLeakTest, FailsNonfatallyWhereStepKeepsItsLoss) {
   EXPECT_NONFATAL_FAILURE(EXPECT_NO_GPU_LEAK([] { shared_training().train_step_and_log(); }), "graph_retention");
 }

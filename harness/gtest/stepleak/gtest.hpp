@@ -17,7 +17,9 @@
 ///     where   trainer.cpp:17 in Trainer::step      ...
 ///
 /// Where no GPU is visible they judge CPU memory and the message says so. A step takes nothing, or the step
-/// index (std::int64_t). Fails also where no verdict is reached. Not to be used from two threads at once.
+/// index (std::int64_t). Fails also where no verdict is reached. One that passes says nothing on the terminal; the
+/// report of the last one of a test, with its limit and notes, is the test's property "stepleak" in `--gtest_output`.
+/// Not to be used from two threads at once.
 
 /// `stepleak::watch_every_test()` judges the tests that are there (stepleak/every_test.hpp). Under it a step of these
 /// assertions runs once: the test is repeated as it is, and is judged whole.
@@ -27,6 +29,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -35,6 +38,14 @@
 #include "stepleak/stepleak.hpp"
 
 namespace stepleak {
+
+namespace v0 {
+
+/// For messages of `EXPECT_EQ(result.verdict, ...)`.
+inline void PrintTo(Verdict verdict, std::ostream* out) { *out << to_string(verdict); }
+inline void PrintTo(Kind kind, std::ostream* out) { *out << to_string(kind); }
+
+}  // namespace v0
 
 /// Makes a step of a callable that takes nothing, or the step index.
 template <typename Callable>
@@ -58,6 +69,12 @@ inline std::string report_of(const Result& result) {
   return "\n" + result.report + note;
 }
 
+/// What a passing assertion has to say, its notes and its limit, becomes a property of the test in XML and JSON.
+inline void keep_report(const Result& result) {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  if (test != nullptr) testing::Test::RecordProperty("stepleak", result.report);
+}
+
 inline testing::AssertionResult failure_of(const Error& error) {
   return testing::AssertionFailure() << "\nstepleak: " << error.what() << "; " << error.remedy() << "\n";
 }
@@ -79,8 +96,9 @@ inline testing::AssertionResult failure_of(const Error& error) {
     if (assertion::runs_once(step, false)) return testing::AssertionSuccess();
     options.target = assertion::name_of(text);
     const auto result = check(step, options);
-    if (result.is_clean()) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << assertion::report_of(result);
+    if (!result.is_clean()) return testing::AssertionFailure() << assertion::report_of(result);
+    assertion::keep_report(result);
+    return testing::AssertionSuccess();
   } catch (const Error& error) {
     return assertion::failure_of(error);
   }
