@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -44,9 +45,10 @@ std::int64_t usual_rise(const Ledger& ledger, std::size_t at, std::int64_t gap) 
 }
 
 // What the harness's own work leaves in a ledger of the whole process is no step's: over it the ledger is taken to have
-// gone on as it did before. A fall such as there was before is the step's, and so is one by about what it rose by: an
-// epoch may end there. Blocks of Python's allocator go on step by step, since a ledger that is held for so long looks
-// as if it paused; the heap's bytes, of which few steps tell too little, do not.
+// gone on as it did before, and so while it falls behind that: what was recorded goes by and by, as a queue lets go of
+// it. A fall such as there was before is the step's, and so is one by about what it rose by: an epoch may end there.
+// Blocks of Python's allocator go on step by step, since a ledger that is held for so long looks as if it paused; the
+// heap's bytes, of which few steps tell too little, do not.
 Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& own_steps) {
   const auto& steps = ledger.steps();
   const auto& values = ledger.values();
@@ -54,6 +56,8 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
   std::int64_t own = 0;
   std::int64_t deepest_fall = 0;
   std::int64_t lowest = values.empty() ? 0 : values.front();
+  double usual_rate = 0;
+  bool is_settling = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto change = i == 0 ? 0 : values[i] - values[i - 1];
     const bool is_over_own = i > 0 && std::any_of(own_steps.begin(), own_steps.end(), [&](std::int64_t step) {
@@ -61,16 +65,22 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
                              });
     const auto risen = i == 0 ? 0 : values[i - 1] - own - lowest;
     const bool is_clearing = change < 0 && -2 * change >= risen && -4 * change <= 5 * risen;
-    const bool is_known_fall = is_clearing || (change < 0 && -change <= 2 * deepest_fall);
-    if (is_over_own && !is_known_fall && !is_next_stair(rest.held(steps.front(), steps[i - 1]), change)) {
+    const bool is_known_fall = change < 0 && -change <= 2 * deepest_fall;
+    if (is_over_own && !is_known_fall && !is_clearing &&
+        !is_next_stair(rest.held(steps.front(), steps[i - 1]), change)) {
       const auto gap = steps[i] - steps[i - 1];
       const auto usual = usual_rise(ledger, i - 1, gap);
       for (std::int64_t passed = 1; passed < gap && ledger.key().counter == Counter::python_blocks; ++passed) {
         rest.add(steps[i - 1] + passed, values[i - 1] - own + usual * passed / gap);
       }
       own += change - usual;
+      usual_rate = static_cast<double>(usual) / static_cast<double>(gap);
+      is_settling = true;
+    } else if (is_settling && change < 0 && -change <= own && !is_known_fall) {
+      own += change - std::llround(usual_rate * static_cast<double>(steps[i] - steps[i - 1]));
     } else {
       deepest_fall = std::max(deepest_fall, -change);
+      is_settling = false;
     }
     rest.add(steps[i], values[i] - own);
     lowest = std::min(lowest, values[i] - own);

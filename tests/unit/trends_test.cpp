@@ -112,6 +112,19 @@ TEST(TrendsTest, KeepAFallOfTheStepsInTheRecordPass) {
   EXPECT_LT(trends.heap().per_step, 10'000);
 }
 
+// A queue lets go of the tensors that were recorded, each of which has cost more, in the 24 steps after the pass.
+TEST(TrendsTest, TakeWhatARecordPassLeavesForAWhileForNoStepsFall) {
+  const auto heap_of = [](std::int64_t a_step) {
+    const auto held = [=](std::int64_t step) {
+      const auto recorded = step > 48 ? 24 - std::clamp<std::int64_t>(step - 72, 0, 24) : 0;
+      return a_step * step + 2200 * recorded;
+    };
+    return Trends(run_of({Counter::heap_bytes}, held, kLeftBehind, 48, 128)).heap();
+  };
+  EXPECT_FALSE(heap_of(800).is_flat());
+  EXPECT_TRUE(heap_of(0).is_flat());
+}
+
 // It is the first that ends, so that nothing fell before.
 TEST(TrendsTest, KnowTheFirstEpochsEndInTheRecordPassByWhatItHadRisenBy) {
   constexpr std::int64_t kEpoch = kScreened + kRecorded / 2;
