@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from stepleak._accumulated import is_fresh
-from stepleak._assignments import assignments, is_stored
+from stepleak._assignments import assignments, is_stored, variable_stores
 from stepleak._carried import COPYING
 from stepleak._cut_buffers import cut
 from stepleak._objects import is_a, is_namespace_of
@@ -29,6 +29,8 @@ from stepleak._syntax import FUNCTIONS, Module, called_name
 from stepleak._use import Use
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Uses
+
+_FEWEST_BORN = 2
 
 
 def ended(way: list[Any], born: Container[int], code: UserCode, variable: str = "", function: str = "") -> Structure:
@@ -44,7 +46,7 @@ def ended(way: list[Any], born: Container[int], code: UserCode, variable: str = 
 
 def _judged(way: list[Any], born: Container[int], code: UserCode, variable: str, function: str) -> Structure:
     new = [at for at, item in enumerate(way) if id(item) in born and not (at and is_namespace_of(way[at - 1], item))]
-    end = next((at for at in new if is_a(way[at], tuple) and at < len(way) - 1), -1)
+    end = next((at for at in new if at < len(way) - 1 and _is_longer(way[at], born)), -1)
     is_tuple = end >= 0
     if not is_tuple and new:
         links = [at for at, item in enumerate(way) if type(item) is type(way[new[0]])]
@@ -52,8 +54,8 @@ def _judged(way: list[Any], born: Container[int], code: UserCode, variable: str,
     if end < 0:
         return UNKNOWN
     slots = Slots(code, way[: end + 1], variable, function).all()
-    known = [slot for slot in slots if slot is not None]
-    if not known or slots[0] is None:
+    known = [slot for slot in slots if slot is not None and not _is_of_loop(slot)]
+    if not known or slots[0] is not known[0]:
         return UNKNOWN
     found = owner_replaced(code, known) or UNKNOWN
     if found.kind == "reset":
@@ -66,6 +68,25 @@ def _judged(way: list[Any], born: Container[int], code: UserCode, variable: str,
     )
     use = next(chain(uses, _copying_without(code, names)), None)
     return UNKNOWN if use is None else at("conditional", use)
+
+
+def _is_longer(item: Any, born: Container[int]) -> bool:
+    """Whether it is a tuple of what was there before and of several that were born: not one that keeps a state, all of
+    which is made anew."""
+    if not is_a(item, tuple):
+        return False
+    are_born = [id(entry) in born for entry in tuple.__iter__(item)]
+    return not all(are_born) and sum(are_born) >= _FEWEST_BORN
+
+
+def _is_of_loop(slot: Slot) -> bool:
+    """Whether a loop gives it one object after the other, which something else has: `for request in active`."""
+    for name in slot.names:
+        if name.kind == "variable" and name.module is not None and name.scope is not None:
+            stores = variable_stores(name.module, name.scope, name.name)
+            if any(isinstance(name.module.statement(node), ast.For | ast.AsyncFor) for node in stores):
+                return True
+    return False
 
 
 def _perhaps(structure: Structure) -> Structure:
