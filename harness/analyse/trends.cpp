@@ -58,6 +58,7 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
   std::int64_t lowest = values.empty() ? 0 : values.front();
   double usual_rate = 0;
   bool is_settling = false;
+  bool was_own = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto change = i == 0 ? 0 : values[i] - values[i - 1];
     const bool is_over_own = i > 0 && std::any_of(own_steps.begin(), own_steps.end(), [&](std::int64_t step) {
@@ -76,12 +77,13 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
       own += change - usual;
       usual_rate = static_cast<double>(usual) / static_cast<double>(gap);
       is_settling = true;
-    } else if (is_settling && change < 0 && -change <= own && !is_known_fall) {
+    } else if (is_settling && change < 0 && -change <= own && !is_known_fall && !(was_own && is_clearing)) {
       own += change - std::llround(usual_rate * static_cast<double>(steps[i] - steps[i - 1]));
     } else {
       deepest_fall = std::max(deepest_fall, -change);
       is_settling = false;
     }
+    was_own = is_over_own;
     rest.add(steps[i], values[i] - own);
     lowest = std::min(lowest, values[i] - own);
   }

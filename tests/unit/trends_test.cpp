@@ -134,6 +134,13 @@ TEST(TrendsTest, KnowTheFirstEpochsEndInTheRecordPassByWhatItHadRisenBy) {
   EXPECT_LT(trends.heap().per_step, 4096);
 }
 
+TEST(TrendsTest, KnowTheFirstEpochsEndRightAfterTheRecordPass) {
+  constexpr std::int64_t kEpoch = 283;
+  static_assert(kEpoch > kScreened + kRecorded);
+  const auto held = [](std::int64_t step) { return 1400 * (step % kEpoch); };
+  EXPECT_TRUE(Trends(run_of({Counter::heap_bytes}, held, kLeftBehind, kScreened, 1024)).heap().is_flat());
+}
+
 TEST(TrendsTest, SeeGrowthEndInTheRecordPass) {
   const Trends trends(leak_of_run(kScreened + kRecorded, kLeftBehind));
   EXPECT_FALSE(trends.heap().is_growing());
