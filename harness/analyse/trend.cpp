@@ -276,9 +276,10 @@ Trend trend_of(Values values, const TrendOptions& options) {
     trend.state = state_of(windows, options.floor * static_cast<double>(trend.window), options.is_exact);
     if (options.is_exact && !trend.is_growing() && is_full(values)) trend.state = TrendState::flat;
     // What a process's start takes is higher than any tooth.
-    const bool is_level =
-        has_level_troughs(values, options.floor) || (!options.is_exact && has_level_troughs(settled, options.floor));
-    if (trend.state == TrendState::undecided && is_level) trend.state = TrendState::flat;
+    if (trend.state == TrendState::undecided && (has_level_troughs(values, options.floor) ||
+                                                 (!options.is_exact && has_level_troughs(settled, options.floor)))) {
+      trend.state = TrendState::flat;
+    }
     if (!options.is_exact && trend.is_growing() && has_paused(values, trend.per_step)) {
       trend.state = TrendState::undecided;
     }

@@ -18,8 +18,8 @@ from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import called_name, first_name
 from stepleak._use import Use
-from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Uses
+from stepleak._user_code import UserCode
+from stepleak._uses import Uses, uses_of
 
 _ON = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Subscript, ast.keyword)
 _LIBRARIES = frozenset({"torch", "F"})
@@ -51,8 +51,7 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     if not known or len(known) < len(slots) or any(name.keys for name in known[0].names):
         return UNKNOWN
     slot = known[0]
-    uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
-    uses.follow(list(slot.names))
+    uses = uses_of(slot, code)
     runs = Runs(code, is_closure=slot.is_closure)
     if not uses.is_whole or any(runs.entered(name) != "once" for name in slot.names):
         return UNKNOWN

@@ -28,8 +28,8 @@ from stepleak._syntax import FUNCTIONS, called_name
 from stepleak._tensors import is_tensor, shape_of
 from stepleak._unseen import array_type, is_array
 from stepleak._use import Use
-from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Uses
+from stepleak._user_code import UserCode
+from stepleak._uses import Uses, uses_of
 
 _JOINING = {"cat": 0, "concat": 0, "concatenate": 0, "append": 0, "vstack": 0, "row_stack": 0}
 """Functions that make a longer buffer of others, and the axis where none is given."""
@@ -88,8 +88,7 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     slots = Slots(code, objects, variable, function).all() if shape else []
     if not slots or slots[0] is None:
         return UNKNOWN
-    uses = Uses(code, OwnerClasses(code, slots[0].owner), frozenset(), frozenset())
-    uses.follow(list(slots[0].names))
+    uses = uses_of(slots[0], code)
     runs = Runs(code, is_closure=slots[0].is_closure)
     places = Places(code, uses, runs)
     places.find_lengths()

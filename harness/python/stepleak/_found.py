@@ -296,14 +296,14 @@ class Found:
         there leads to a graph.
         """
         structure, end = judged_alone.structure, life.end
+        way = [*life.owners, *search.objects]
         if not chain and is_graph:
-            structure = accumulated([*life.owners, *search.objects], self._code, life.variable, life.function)
+            structure = accumulated(way, self._code, life.variable, life.function)
             # Whether the variable itself lets go of it is said by its assignments.
-            end = end if life.owners or len(search.objects) > 1 else None
+            end = end if len(way) > 1 else None
         elif not chain and structure == UNKNOWN_STRUCTURE:
-            structure = cut([*life.owners, *search.objects], self._code, life.variable, life.function)
+            structure = cut(way, self._code, life.variable, life.function)
         if structure == UNKNOWN_STRUCTURE and growth <= 0:
-            way = [*life.owners, *search.objects]
             structure = ended(way, self._births.all, self._code, life.variable, life.function)
         if structure.kind == "keyed" and growth == 0 and is_graph:
             # No key came: what grows is the graph of an item that is made of itself.

@@ -22,13 +22,13 @@ from stepleak._carried import COPYING
 from stepleak._cut_buffers import cut
 from stepleak._objects import is_a, is_namespace_of
 from stepleak._replaced import owner_replaced
-from stepleak._runs import Runs
+from stepleak._runs import CONSTRUCTORS, Runs
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._syntax import FUNCTIONS, Module, called_name
 from stepleak._use import Use
-from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Uses
+from stepleak._user_code import UserCode
+from stepleak._uses import uses_of
 
 _FEWEST_BORN = 2
 
@@ -96,8 +96,7 @@ def _perhaps(structure: Structure) -> Structure:
 def _passing_over(code: UserCode, slots: list[Slot], links: set[str]) -> Iterator[Use]:
     """Where the next link takes the place of one that a slot has."""
     for slot in slots:
-        uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
-        uses.follow(list(slot.names))
+        uses = uses_of(slot, code)
         for use in uses.found:
             value = use.detail if use.kind == "assign" else None
             if isinstance(value, ast.Attribute) and value.attr in links and value.value in uses.denoting:
@@ -106,8 +105,7 @@ def _passing_over(code: UserCode, slots: list[Slot], links: set[str]) -> Iterato
 
 def _choosing(code: UserCode, slot: Slot) -> Iterator[Use]:
     """Where it depends on the length what is made of a tuple: `(None, *rows) if len(rows) < size else rows`."""
-    uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
-    uses.follow(list(slot.names))
+    uses = uses_of(slot, code)
     for module in {use.module for use in uses.found}:
         for node in module.nodes:
             if isinstance(node, ast.IfExp) and any(part in uses.lengths for part in ast.walk(node.test)):
@@ -145,7 +143,7 @@ def _cutting(code: UserCode, links: set[str]) -> Iterator[Use]:
 def _is_of_new(module: Module, owner: ast.expr) -> bool:
     """Whether an object gets its attributes there: in its constructor, or in the function that has made it."""
     if module.class_of_self(owner) is not None:
-        return getattr(module.function(owner), "name", "") in ("__init__", "__new__", "__post_init__")
+        return getattr(module.function(owner), "name", "") in CONSTRUCTORS
     if not isinstance(owner, ast.Name):
         return False
     scope = module.resolve(owner, owner.id)

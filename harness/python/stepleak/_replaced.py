@@ -13,8 +13,8 @@ from stepleak._set_by_name import set_by_name
 from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._use import TAKING
-from stepleak._user_code import OwnerClasses, UserCode
-from stepleak._uses import Uses
+from stepleak._user_code import UserCode
+from stepleak._uses import uses_of
 
 
 def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
@@ -26,8 +26,7 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
     perhaps: Structure | None = None
     uncalled: Structure | None = None
     for slot, below in zip(slots[1:], slots, strict=False):
-        uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
-        uses.follow(list(slot.names))
+        uses = uses_of(slot, code)
         if not uses.is_whole:
             return UNKNOWN
         runs = Runs(code, is_closure=slot.is_closure)

@@ -27,7 +27,7 @@ from stepleak._syntax import (
 from stepleak._use import Name, Use
 from stepleak._user_code import UserCode
 
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MAIN = frozenset({"main", "__main__"})
 _MOST_LEVELS = 6
 """Of calls within calls, between a step and what fills a container."""
@@ -71,7 +71,7 @@ class Runs:
             asked.add(function)
             if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
                 continue
-            made = module.class_of_method(function) if function.name in _CONSTRUCTORS else None
+            made = module.class_of_method(function) if function.name in CONSTRUCTORS else None
             calls = self._code.calls(function.name if made is None else made.name)
             if len(calls) <= MOST_CALLERS:
                 waiting += [(home, call, depth + 1) for home, call in calls]
@@ -93,7 +93,7 @@ class Runs:
         function = module.function(node)
         if function is None or function.name not in SET_UP:
             return False
-        owner = module.class_of_method(function) if function.name in _CONSTRUCTORS else None
+        owner = module.class_of_method(function) if function.name in CONSTRUCTORS else None
         return owner is None or self._belongs_to(owner, module, node) or self.is_once(module, owner)
 
     def _belongs_to(self, owner: ast.ClassDef, module: Module, node: ast.AST) -> bool:

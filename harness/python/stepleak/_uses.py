@@ -12,6 +12,7 @@ import ast
 import dataclasses
 
 from stepleak._container_words import ADDING, FRESH, OF_QUEUES, READING, READING_LIBRARIES, REMOVING, SAME_ITEMS
+from stepleak._slots import Slot
 from stepleak._syntax import (
     COMPREHENSIONS,
     FUNCTIONS,
@@ -531,6 +532,13 @@ class Uses:
     def _length(self, module: Module, call: ast.expr) -> None:
         self.lengths.add(call)
         self._add("length", module, call)
+
+
+def uses_of(slot: Slot, code: UserCode) -> Uses:
+    """Of what a slot keeps, whatever methods that has."""
+    uses = Uses(code, OwnerClasses(code, slot.owner), frozenset(), frozenset())
+    uses.follow(list(slot.names))
+    return uses
 
 
 def _inits_of(made: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
