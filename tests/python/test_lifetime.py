@@ -56,6 +56,29 @@ class ProgramRun:
             program_step()
 """
 
+# The list of a part of the trainer, in a variable of who fills it.
+PART = """
+class ProgramPart:
+    def __init__(self):
+        self.program_outputs = []
+class ProgramOwner:
+    def __init__(self):
+        self.part = ProgramPart()
+    def wipe_program(self):
+        self.part.program_outputs = []
+def run_program_steps(owner):
+    outs = owner.part.program_outputs
+    for i in range(50):
+        outs.append([i])
+        program_step()
+def program_main():
+    owner = ProgramOwner()
+    for e in range(3):
+        run_program_steps(owner)
+        owner.wipe_program()
+program_main()
+"""
+
 # The program calls `program_step()` after each entry.
 ENDING = {
     "state that is made anew, in a variable of who fills it": STATE
@@ -187,8 +210,16 @@ program_main()
                 model.outputs.append([i])
                 program_step()
     """,
+    "list of a part, which is replaced after each call": PART,
+    "list of a part, which is replaced by its name": PART.replace(
+        "self.part.program_outputs = []", "[setattr(self.part, name, []) for name in vars(self.part)]"
+    ),
 }
 LASTING = {
+    "list of a part, in a variable of who fills it": PART.replace("self.part.program_outputs = []", "pass"),
+    "list of a part with slots, in a variable of who fills it": PART.replace(
+        "self.part.program_outputs = []", "pass"
+    ).replace("class ProgramPart:", "class ProgramPart:\n    __slots__ = ('program_outputs',)"),
     "state of the run, which is set by its name when that is made": STATE.replace(
         "self.state = ProgramState()\n    def begin", "setattr(self, 'sta' + 'te', ProgramState())\n    def begin"
     ).replace("self.state = ProgramState()\n    def fit", "pass\n    def fit")
@@ -280,6 +311,7 @@ CALLED_AGAIN = [
     "trainer of a runner of each trial",
     "context of a with statement",
     "keyword argument made for the call",
+    "list of a part, which is replaced after each call",
 ]
 
 

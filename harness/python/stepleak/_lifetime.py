@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stepleak._frames import ReadLocals, running_frames
-from stepleak._objects import attributes_of, container_kind, items_of, length_of, namespace_of
+from stepleak._objects import attributes_of, container_kind, is_a, items_of, length_of, namespace_of
 from stepleak._places import Places
 from stepleak._runs import Runs, is_lazy
 from stepleak._structure import UNKNOWN, Structure
@@ -26,6 +26,10 @@ _METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(k
 _MOST_ITEMS = 1000
 """Of a container that may hold what a method is called on."""
 _MOST_OWNERS = 3
+_MOST_PARTS = 100
+"""Objects that one object leads to, to be looked at for what they have."""
+_NO_PARTS = (types.ModuleType, types.FunctionType, types.MethodType, types.FrameType, type)
+"""Objects that others have besides."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -97,18 +101,23 @@ def _life_of_owner(value: Any, code: UserCode, read_locals: ReadLocals, most_own
 
 
 def _way_to(value: Any, owner: Any) -> list[Any]:
-    """From an object to one that an attribute of it is or holds; empty where none does."""
-    namespace = namespace_of(owner)
-    own = [owner] if namespace is None else [owner, namespace]
-    for _, held in attributes_of(owner):
-        if held is value:
-            return own
-        if (
-            container_kind(held) is not None
-            and length_of(held) <= _MOST_ITEMS
-            and any(i is value for i in items_of(held))
-        ):
-            return [*own, held]
+    """From an object to one that an attribute of it is or holds, or one of an object that it has: the nearest; empty
+    where none does."""
+    ways: deque[list[Any]] = deque([[owner]])
+    seen = {id(owner)}
+    while ways:
+        way = ways.popleft()
+        namespace = namespace_of(way[-1])
+        own = way if namespace is None else [*way, namespace]
+        for _, held in attributes_of(way[-1]):
+            if held is value:
+                return own
+            if container_kind(held) is not None:
+                if length_of(held) <= _MOST_ITEMS and any(i is value for i in items_of(held)):
+                    return [*own, held]
+            elif not is_a(held, _NO_PARTS) and id(held) not in seen and len(seen) < _MOST_PARTS:
+                seen.add(id(held))
+                ways.append([*own, held])
     return []
 
 
