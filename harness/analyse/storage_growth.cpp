@@ -126,6 +126,17 @@ Trend tensor_trend(const Evidence& evidence) {
                         }));
 }
 
+// Whether some that were recorded have no memory of their own: a block that was made with them is theirs.
+bool has_shells(const Recording& recording) {
+  std::set<std::uint64_t> made;
+  for (const auto& survivor : recording.survivors) {
+    if (survivor.type == SurvivorType::block) made.insert(survivor.storage);
+  }
+  return !survivors_where(recording, [&](const Survivor& s) {
+            return s.type == SurvivorType::tensor && is_old(recording, s) && !made.contains(s.storage);
+          }).empty();
+}
+
 // Whether a holder keeps all that belongs to what it holds, made elsewhere: a lambda the weights of its own module, and
 // an optimizer the gradients and the state of a group of parameters that was added and stays.
 bool holds_what_belongs_to_it(const Recording& recording, const Holder& holder) {
@@ -160,10 +171,13 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
   const bool have_bytes = std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
     return evidence.trends.of({Counter::live_bytes, device}).is_growing();
   });
-  // Tensors that bypass the caching allocator have memory, too.
+  // Tensors that bypass the caching allocator, or are page-locked, have memory, too.
   const auto gpus = device_growths_of(evidence.trace, evidence.trends);
   const bool have_outside =
+      pinned_trend(evidence.trends).is_growing() ||
       std::any_of(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.outside.is_growing(); });
+  const bool may_be_shells =
+      !have_bytes && !have_outside && (evidence.recording.is_empty() || has_shells(evidence.recording));
   const auto tensors = tensor_trend(evidence);
   for (const auto& device : devices) {
     StorageGrowth growth{.device = device,
@@ -177,7 +191,7 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
       growth.is_shared = true;
     }
     // Tensors without memory of their own on any device: views, and what is empty.
-    const bool is_shell_growth = !have_bytes && !have_outside && device == kHost && tensors.is_growing();
+    const bool is_shell_growth = may_be_shells && device == kHost && tensors.is_growing();
     if (!growth.bytes.is_growing() && !is_shell_growth) continue;
     // Recorded ones say what they are, or that others do.
     if (is_shell_growth && evidence.recording.is_empty()) {

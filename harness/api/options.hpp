@@ -28,6 +28,7 @@ struct Options {
   std::string effort = "standard";    ///< "quick", "standard" or "nightly"
   std::int64_t steps = 0;             ///< the most steps to run, in all passes; 0: the effort's budget
   std::int64_t minimum_steps = 0;     ///< no verdict before these; 0: the effort's minimum
+  std::int64_t watched_steps = 0;     ///< a clean verdict before these ends nothing: what is rarer shows; 0: it does
   std::int64_t period = 0;            ///< the step repeats after so many calls (accumulation, evaluation); 0: found
   double budget_seconds = 0;          ///< the most time to run, in all passes; 0: unlimited
   std::uint64_t seed = 0;             ///< of torch, Python and NumPy; a watch leaves all generators alone

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/errors.hpp"
 
 namespace stepleak {
@@ -24,6 +26,8 @@ Policy policy_of(const Options& options) {
   auto policy = policy_of(parse_effort(options.effort));
   if (options.steps > 0) policy = with_budget(policy, options.steps);
   if (options.minimum_steps > 0) policy = with_minimum(policy, options.minimum_steps);
+  // What is as rare as those steps show needs some times as many to be told from what fills.
+  policy.budget_steps = std::max(policy.budget_steps, 4 * options.watched_steps);
   policy.period = options.period;
   policy.budget_seconds = options.budget_seconds;
   return policy;

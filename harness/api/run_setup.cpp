@@ -126,8 +126,10 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, Loo
   auto& probes = own.session.observer.probes;
   probes = {&own.host, &own.children, &own.cpu_allocator, &own.graph, &own.heap};
   own.session.policy = policy_of(options);
+  own.session.watched_steps = options.watched_steps;
   if (is_on_gpu) {
-    const auto objects_from = own.session.policy.clean_steps - kCountedSteps + 1;
+    const auto clean_from = std::max(own.session.policy.clean_steps, options.watched_steps);
+    const auto objects_from = clean_from - kCountedSteps + 1;
     own.cuda = watch_cuda(own.stacks, options.with_cuda_objects ? std::optional(objects_from) : std::nullopt);
   }
   for (const auto& probe : own.cuda) probes.push_back(probe.get());

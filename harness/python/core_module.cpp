@@ -61,6 +61,7 @@ stepleak::Options options_of(const py::dict& given) {
   read("budget", options.budget_seconds);
   read("seed", options.seed);
   read("min_steps", options.minimum_steps);
+  read("watched_steps", options.watched_steps);
   read("threads", options.threads);
   read("with_cuda_objects", options.with_cuda_objects);
   read("peer_timeout", options.peer_timeout_seconds);

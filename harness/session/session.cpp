@@ -82,7 +82,7 @@ Next Session::end_step() {
   if (is_in_record_ && !is_last && step == pass.first_step + pass.planned_steps / 2 - 1) be_halfway();
   if (is_screen) return is_last ? look(is_late) : Next::go_on;
   // A cache of few keys comes to rest long before it is full.
-  if (is_look && look_for_clean()) return follow({.next = Next::stop});
+  if (is_look && look_for_clean()) return follow({.next = next_of_clean()});
   if (is_look) next_look_ = look_after(step);
   return is_last ? end_pass() : Next::go_on;
 }
@@ -104,6 +104,10 @@ bool Session::is_time_up() const {
   const double shortest = static_cast<double>(kShortestRecord) * a_step / policy_.budget_seconds;
   const double kept = is_in_record_ ? 0 : std::clamp(shortest, kRecordShare, kMostRecordShare);
   return used + a_step > policy_.budget_seconds * (1 - kept);
+}
+
+Next Session::next_of_clean() const {
+  return trace_.step_count() < parts_.watched_steps ? Next::go_on : Next::stop;
 }
 
 Next Session::look(bool is_late) {
@@ -152,6 +156,7 @@ bool Session::look_for_clean() {
 
 Move Session::move_after(const Judgement& judgement) const {
   if (judgement.decision.next == Decision::Next::more_steps) return {};
+  if (judgement.decision.next == Decision::Next::clean) return {.next = next_of_clean()};
   if (judgement.decision.next != Decision::Next::leak) return {.next = Next::stop};
   if (recording_after_look(trace_).is_empty()) {
     // A shorter pass would prove nothing.

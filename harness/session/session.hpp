@@ -33,6 +33,7 @@ struct SessionParts {
   std::vector<HolderSearch*> holder_searches;
   CodeFolders folders;             ///< whose code a frame is
   Peers* peers = nullptr;          ///< null: this process decides alone
+  std::int64_t watched_steps = 0;  ///< a clean verdict before these ends nothing
   std::int64_t record_stride = 1;  ///< of a leak in each step, every so-many-th one is recorded
   std::map<std::string, std::string> conditions;
   Clock::time_point (*now)() = &Clock::now;  ///< what a budget in time is measured with
@@ -70,6 +71,8 @@ class Session {
   template <typename Action>
   void aside(const Action& action);
   [[nodiscard]] bool is_time_up() const;
+  /// Where a look is clean.
+  [[nodiscard]] Next next_of_clean() const;
   [[nodiscard]] std::vector<std::string> notes_of_time() const;
   [[nodiscard]] Next look(bool is_late);
   [[nodiscard]] Next end_pass();

@@ -549,6 +549,30 @@ TEST(GrowthDetectorTest, CountsTensorsWithoutMemoryWhereNoStepWasRecorded) {
   EXPECT_EQ(finding.what, "1 tensor stays of every 10 steps since step 10");
 }
 
+// What a graph holds lies in its pool, whose bytes rise too unevenly to be called growing.
+TEST(GrowthDetectorTest, CountsNoTensorsWithMemoryWhereTheBytesThatGrowAreOthers) {
+  TraceBuilder builder(kSteps);
+  builder.with({Counter::live_bytes}, [](auto) { return 4096; })
+      .with({Counter::live_blocks}, [](auto) { return 4; })
+      .with({Counter::live_tensors}, [](auto step) { return 4 + step; })
+      .recorded(kRecorded);
+  const auto keep_in_each_step = [&](SurvivorType type) {
+    for (std::int64_t step = kSteps - kRecorded + 1; step <= kSteps; ++step) {
+      builder.with_survivor({.type = type,
+                             .device = {DeviceType::cuda, 0},
+                             .birth_step = step,
+                             .identity = static_cast<std::uint64_t>(kSteps + step),
+                             .storage = static_cast<std::uint64_t>(step),
+                             .bytes = 512,
+                             .storage_bytes = 512});
+    }
+  };
+  keep_in_each_step(SurvivorType::tensor);
+  EXPECT_EQ(Analysed(builder.build()).findings(GrowthDetector()).size(), 1U);
+  keep_in_each_step(SurvivorType::block);
+  EXPECT_TRUE(Analysed(builder.build()).findings(GrowthDetector()).empty());
+}
+
 // An entry of each tenth step, of so few objects that by their weight they were a log.
 std::vector<Finding> with_light_entries(const Holder& holder) {
   TraceBuilder builder(kSteps);

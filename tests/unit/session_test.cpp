@@ -431,6 +431,20 @@ TEST(SessionTest, StillFindsARareLeak) {
   EXPECT_EQ(result_of(probe, kNoStep).verdict, Verdict::leak);
 }
 
+TEST(SessionTest, FindsALeakOfEachEpochWhereACleanVerdictEndsNothing) {
+  const auto result_of_epochs = [](std::int64_t most, std::int64_t watched_steps) {
+    KeepingProbe probe(100, most);
+    return result_of(
+        {.policy = {.budget_steps = 4 * 512}, .observer = {.probes = {&probe}}, .watched_steps = watched_steps},
+        kNoStep);
+  };
+  EXPECT_EQ(result_of_epochs(kForEver, 0).verdict, Verdict::clean);
+  EXPECT_EQ(result_of_epochs(kForEver, 512).verdict, Verdict::leak);
+  const auto kept_once = result_of_epochs(1, 512);
+  EXPECT_EQ(kept_once.verdict, Verdict::clean) << kept_once.reason;
+  EXPECT_EQ(kept_once.steps, 512);
+}
+
 TEST(SessionTest, FillsABoundedContainerAndJudgesWhatFollows) {
   KeepingProbe probe(1, 400);
   BoundedHolderSearch search(400);

@@ -87,8 +87,9 @@ class ScriptWatch:
 
     What is clean may leak later: where another optimizer steps after such a verdict (fine-tuning after pretraining) a
     watch begins over its steps. A leak that it finds is the script's verdict, and so is that it could not decide. Where
-    the same loop goes on it is watched again once it has run twice as long, and so on: of that a leak counts, and that
-    it could not decide once a leak is called by its trend and the steps are no fewer than a clean verdict took before.
+    the same loop goes on it is watched again once it has run twice as long, for as many steps as it has run by then, so
+    that what an epoch leaves shows as well, and so on: of that a leak counts, and that it could not decide once a leak
+    is called by its trend and the steps are no fewer than a clean verdict takes, or took before.
     """
 
     def __init__(self, request: Request) -> None:
@@ -167,10 +168,12 @@ class ScriptWatch:
         record = core.record()
         # What had as many steps as a clean verdict takes, and has none, takes the one of another loop away; of the same
         # loop, which was clean, it may fill something: a leak is called by its trend after some hundred steps, and
-        # where its first verdict took more, no fewer are needed again.
+        # where its first verdict took more, or this one was to take more, no fewer are needed.
         policy = json.loads(record)["policy"]
         is_long = self._steps >= policy["clean_steps"]
-        enough = max(policy["leak_steps"], self._steps_to_clean) if self._again_since > 0 else policy["clean_steps"]
+        enough = policy["clean_steps"]
+        if self._again_since > 0:
+            enough = max(policy["leak_steps"], self._steps_to_clean, self._again_since)
         if verdict == "clean":
             self._steps_to_clean = max(self._steps_to_clean, self._steps)
         is_undecided = verdict != "clean" and self._steps >= enough
@@ -310,6 +313,7 @@ class ScriptWatch:
             # The one that the script uses, which may be none where there is one.
             is_on_gpu = torch.cuda.is_initialized()
             options["device"] = f"cuda:{torch.cuda.current_device()}" if is_on_gpu else "cpu"
+        options["watched_steps"] = self._again_since
         recorder = self._request.recorder.descriptor
         return _core.Watch(options, memory_file=-1 if recorder is None else recorder)
 
