@@ -30,14 +30,48 @@ bool is_heavy(const Recording& recording, const Holder& holder) {
   return holder.is_weighed && bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
 }
 
+double entries_a_step(const Recording& recording, const Holder& holder) {
+  return static_cast<double>(holder.gained_entries) / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
+}
+
+// Whether the same statement filled it as fast when half as many steps had run. What fills slows down, or is full.
+bool is_filled_as_before(const Trace& trace, const Recording& recording, const Holder& holder) {
+  constexpr double kAsFast = 0.9;
+  if (holder.kept_by.line == 0) return false;
+  const auto is_same = [&](const Recording& earlier, const Holder& other) {
+    const bool is_its = other.kept_by.line == holder.kept_by.line && other.kept_by.file == holder.kept_by.file;
+    const bool is_fast = entries_a_step(recording, holder) >= kAsFast * entries_a_step(earlier, other);
+    return is_its && is_fast && other.gained_entries >= kFewestEntries;
+  };
+  return std::any_of(trace.recordings().begin(), trace.recordings().end(), [&](const Recording& earlier) {
+    return 2 * earlier.last_step() <= recording.pass.first_step &&
+           std::any_of(earlier.holders.begin(), earlier.holders.end(),
+                       [&](const Holder& other) { return is_same(earlier, other); });
+  });
+}
+
+// Whether the newest record pass says so of a container that gained so much that it is a leak by itself, and is neither
+// bounded nor emptied time and again.
+bool is_kept_as_before(const Trace& trace) {
+  if (trace.recordings().empty()) return false;
+  const auto& newest = trace.recording();
+  return std::any_of(newest.holders.begin(), newest.holders.end(), [&](const Holder& holder) {
+    const auto type = holder.structure.type;
+    const bool may_go_on = has_no_known_end(holder.structure) || type == StructureType::keyed;
+    return may_go_on && is_heavy(newest, holder) && is_filled_as_before(trace, newest, holder);
+  });
+}
+
 // Whether a container that nothing ends gained so much in a record pass that it is a leak by itself: beside it the heap
 // rises ever more slowly while a cache of a library's fills, and goes on when that is full.
 bool is_kept_without_end(const Trace& trace) {
-  return std::any_of(trace.recordings().begin(), trace.recordings().end(), [](const Recording& recording) {
-    return std::any_of(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
-      return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries && is_heavy(recording, holder);
-    });
-  });
+  return is_kept_as_before(trace) ||
+         std::any_of(trace.recordings().begin(), trace.recordings().end(), [](const Recording& recording) {
+           return std::any_of(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
+             return never_ends(holder.structure) && holder.gained_entries >= kFewestEntries &&
+                    is_heavy(recording, holder);
+           });
+         });
 }
 
 }  // namespace

@@ -126,11 +126,11 @@ Trend tensor_trend(const Evidence& evidence) {
                         }));
 }
 
-// Whether some that were recorded have no memory of their own: a block that was made with them is theirs.
+// Whether some that were recorded have no memory of their own on a GPU: a block that was made with them is theirs.
 bool has_shells(const Recording& recording) {
   std::set<std::uint64_t> made;
   for (const auto& survivor : recording.survivors) {
-    if (survivor.type == SurvivorType::block) made.insert(survivor.storage);
+    if (survivor.type == SurvivorType::block && survivor.device != kHost) made.insert(survivor.storage);
   }
   return !survivors_where(recording, [&](const Survivor& s) {
             return s.type == SurvivorType::tensor && is_old(recording, s) && !made.contains(s.storage);

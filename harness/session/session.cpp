@@ -106,9 +106,7 @@ bool Session::is_time_up() const {
   return used + a_step > policy_.budget_seconds * (1 - kept);
 }
 
-Next Session::next_of_clean() const {
-  return trace_.step_count() < parts_.watched_steps ? Next::go_on : Next::stop;
-}
+Next Session::next_of_clean() const { return trace_.step_count() < parts_.watched_steps ? Next::go_on : Next::stop; }
 
 Next Session::look(bool is_late) {
   const bool is_over = is_late || is_time_up();

@@ -66,12 +66,13 @@ class CommandLine:
         path.write_text(textwrap.dedent(text), encoding="utf-8")
         return path
 
-    def __call__(self, *arguments: str, switches: dict[str, str] | None = None) -> Outcome:
-        """`switches`: environment variables that the step reads."""
+    def __call__(self, *arguments: str, switches: dict[str, str] | None = None, text: str | None = None) -> Outcome:
+        """`switches`: environment variables that the step reads. `text`: what its input is in the place of ours."""
         done = subprocess.run(
             [*self._command, *arguments],
             cwd=self.folder,
             env={**os.environ, **(switches or {})},
+            input=text,
             capture_output=True,
             text=True,
             encoding="utf-8",

@@ -133,6 +133,20 @@ def test_a_script_that_closes_what_it_inherited_has_its_verdict(stepleak: Comman
     assert stepleak.results("out.json")["daemon.py"]["verdict"] == "leak"
 
 
+def test_a_script_has_its_own_modules_in_the_place_of_those_that_watching_takes(stepleak: CommandLine) -> None:
+    stepleak.write("resource.py", "LIMIT = 3")
+    stepleak.write("train.py", "from resource import LIMIT\n" + TRAINING + "print(LIMIT)\n")
+    watched = stepleak("watch", "train.py")
+    assert (watched.code, watched.out) == (0, "3\n"), watched.text
+
+
+def test_a_script_may_come_through_a_pipe(stepleak: CommandLine) -> None:
+    script = TRAINING + "for _ in range(300):\n    step()\nprint(len(kept))\n"
+    watched = stepleak("watch", "--json", "out.json", "/dev/stdin", text=script)
+    assert (watched.code, watched.out) == (0, "300\n"), watched.text
+    assert stepleak.results("out.json")["/dev/stdin"]["verdict"] == "leak"
+
+
 def test_a_script_that_starts_itself_anew_finds_its_own_command(stepleak: CommandLine) -> None:
     stepleak.write(
         "again.py",

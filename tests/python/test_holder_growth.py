@@ -226,6 +226,22 @@ def test_gradients_of_older_leaves_lie_in_their_only_places(are_leaves_new: bool
     assert all((holder["container_type"], holder["container_length"]) == ("Parameter", 1) for holder in holders)
 
 
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_what_is_inside_of_a_sparse_gradient_lies_in_its_place(is_sparse: bool) -> None:
+    root = Keeper(torch.nn.Embedding(20, 4, sparse=is_sparse))
+
+    def keep() -> list[int]:
+        root.kept(torch.arange(7)).sum().backward()
+        return [root.kept.weight.grad._cdata]
+
+    found = search(root, keep)
+    gradient = root.kept.weight.grad
+    parts = (gradient._indices(), gradient._values()) if is_sparse else (gradient,)
+    memories = [part.untyped_storage().data_ptr() for part in parts]
+    of_parts = {found["holder_of"].get(memory) for memory in memories}
+    assert of_parts == ({found["holder_of"][gradient._cdata]} if is_sparse else {None})
+
+
 def test_gradients_of_new_leaves_go_with_these() -> None:
     root: Any = types.SimpleNamespace(experts=[])
     gradients: list[int] = []

@@ -109,3 +109,12 @@ def test_properties_of_the_newest_step_are_kept(pytester: pytest.Pytester) -> No
     told = (pytester.path / "suite.xml").read_text()
     assert told.count('<property name="loss" value="1.5" />') == 1
     assert '<property name="stepleak" value="clean" />' in told
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])
+def test_none_is_judged_where_none_is_to_run(pytester: pytest.Pytester, option: str) -> None:
+    pytester.makepyfile(test_a="def test_step(tmp_path): print('this ran')\n")
+    result = judged(pytester, "-s", option)
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*this ran*")
+    result.stdout.no_fnmatch_line("*no leak*")

@@ -25,6 +25,32 @@ SCRIPTS = {
         "script_kept.append([1])\n    if script_setting:\n        script_kept.clear()",
         "uncalled",
     ),
+    "cut under a limit that is off": (
+        "script_kept.append([1])\n    if script_limit is not None and len(script_kept) > script_limit:\n"
+        "        script_kept.pop(0)",
+        "unknown",
+    ),
+    "cut under a limit that is on": (
+        "script_kept.append([1])\n    if script_most is not None and len(script_kept) > script_most:\n"
+        "        script_kept.pop(0)",
+        "bounded",
+    ),
+    "cut above a limit that lets all through": (
+        "script_kept.append([1])\n    while len(script_kept) > script_all:\n        script_kept.pop(0)",
+        "uncalled",
+    ),
+    "cut above such a limit, once it is asked": (
+        "script_kept.append([1])\n    if len(script_kept) > script_all:\n        script_kept.pop(0)",
+        "unknown",
+    ),
+    "turned, where what is taken out goes in again": (
+        "script_kept.append([1])\n    if count % 20 == 19:\n        script_kept.append(script_kept.pop(0))",
+        "unbounded",
+    ),
+    "turned, where another takes its place": (
+        "script_kept.append([1])\n    if count % 20 == 19:\n        script_other.append(script_kept.pop(0))",
+        "expiring",
+    ),
     "cut now and then": (
         "script_kept.append([1])\n    if count % 900 == 899:\n        del script_kept[:-1]",
         "conditional",
@@ -38,7 +64,10 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(("body", "kind"), SCRIPTS.values(), ids=SCRIPTS.keys())
 def test_of_a_script(body: str, kind: str, tmp_path: Path) -> None:
-    begin = "script_kept, count = [], 0\nscript_setting = False\nwhile True:\n    count += 1\n    "
+    begin = (
+        "script_kept, script_other, count = [], [], 0\nscript_setting, script_limit, script_most = False, None, 900\n"
+    )
+    begin += 'script_all = float("inf")\nwhile True:\n    count += 1\n    '
     assert kind_found_in(begin + body + "\n    program_step()\n", tmp_path) == kind
 
 

@@ -318,6 +318,36 @@ TEST(JudgeTest, CallsAHeapThatFillsEverMoreSlowlyClean) {
   EXPECT_EQ(Analysed(builder.build()).decision().next, Next::clean);
 }
 
+// A start-up that decays hides the line beneath it, unless the records show that it goes on.
+TEST(JudgeTest, CallsAHeapNoFillingOneWhileAContainerFillsAsFastAsBefore) {
+  const auto next_with = [](std::int64_t gained_at_last) {
+    auto trace = TraceBuilder(768)
+                     .with(kBytes, [](auto) { return 4096; })
+                     .with(kHeap,
+                           [](auto step) {
+                             return 1000000 + 1056 * step + std::llround(400000 * std::log(static_cast<double>(step)));
+                           })
+                     .build();
+    const auto record = [&](std::int64_t first_step, std::int64_t gained) {
+      const Holder rows{.container = 0,
+                        .kept_by = {.file = "train.py", .line = 12},
+                        .structure = {.type = StructureType::keyed},
+                        .gained_entries = gained,
+                        .gained_bytes = 400 * gained,
+                        .is_weighed = true};
+      trace.add_recording({.pass = {.type = PassType::record, .first_step = first_step, .planned_steps = 18},
+                           .steps = 18,
+                           .objects = {.nodes = {{.type = "dict", .name = "train.rows", .length = 822}}},
+                           .holders = {rows}});
+    };
+    record(65, 54);
+    record(257, gained_at_last);
+    return Analysed(trace).decision().next;
+  };
+  EXPECT_EQ(next_with(36), Next::clean);
+  EXPECT_NE(next_with(54), Next::clean);
+}
+
 // Entries of a full cache take the place of others that were set apart, of which none is counted, while libraries keep
 // plans for ever fewer new shapes.
 TEST(JudgeTest, TakesAHeapThatFillsEverMoreSlowlyForNoObjects) {

@@ -308,8 +308,10 @@ void PythonHolderSearch::search(Recording& recording) {
     }
     if (survivor.is_collected) survivor.holder = garbage;
     if (survivor.type != SurvivorType::tensor && survivor.type != SurvivorType::block) continue;
-    if (const auto holder = holder_of.find(survivor.identity); holder != holder_of.end())
-      survivor.holder = holder->second;
+    auto holder = holder_of.find(survivor.identity);
+    // What is inside of a sparse tensor is known by its memory.
+    if (holder == holder_of.end() && survivor.storage != 0) holder = holder_of.find(survivor.storage);
+    if (holder != holder_of.end()) survivor.holder = holder->second;
     survivor.is_optimizer_state =
         survivor.holder >= 0 &&
         leads_through_optimizer(recording.objects, recording.holders.at(static_cast<std::size_t>(survivor.holder)));

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import sys
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
@@ -123,11 +124,22 @@ class Endings:
 
     def is_off(self, module: Module, guard: Guard) -> bool:
         """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
-        if guard.is_loop:
-            return False
         parts = parts_of(guard)
+        if guard.is_loop:
+            # What a `for` goes over is no test.
+            return any(self._is_beyond_all(module, part) for part in parts)
         is_off = any(self._setting(module, part.test) not in (None, part.holds) for part in parts)
-        return is_off or any(self._is_beyond_ring(module, part) for part in parts)
+        return is_off or any(self._is_beyond_ring(module, p) or self._is_beyond_all(module, p) for p in parts)
+
+    def _is_beyond_all(self, module: Module, guard: Guard) -> bool:
+        """Whether a statement runs only where something is larger than a setting that lets all through: `float("inf")`,
+        or `sys.maxsize`, which Python has for it."""
+        sides = sides_where(guard)
+        if sides is None or not isinstance(sides[0], (ast.Name, ast.Attribute)):
+            return False
+        limit = self._values.value(module, sides[0])
+        is_all = type(limit) in (int, float) and limit >= sys.maxsize
+        return is_all and is_setting(self._code, module, sides[0])
 
     def _is_beyond_ring(self, module: Module, guard: Guard) -> bool:
         """Whether a statement runs only where a deque that drops its oldest item by itself is longer than it can be:
@@ -162,7 +174,13 @@ class Endings:
         return not guard.is_loop and self._setting(module, guard.test) is guard.holds
 
     def _setting(self, module: Module, test: ast.AST) -> bool | None:
-        """What a test of a setting says; None of other tests."""
+        """What a test of a setting says, or of whether it is None; None of other tests."""
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
+            other = test.comparators[0]
+            is_of_none = len(test.ops) == 1 and isinstance(other, ast.Constant) and other.value is None
+            known = isinstance(test.left, (ast.Name, ast.Attribute)) and is_setting(self._code, module, test.left)
+            value = self._values.value(module, test.left) if is_of_none and known else NOTHING
+            return None if value is NOTHING else (value is None) is isinstance(test.ops[0], ast.Is)
         if not isinstance(test, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, test):
             return None
         value = self._values.value(module, test)

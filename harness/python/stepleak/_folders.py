@@ -15,6 +15,11 @@ from typing import Any
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
+def is_no_pipe(file: str) -> bool:
+    """Whether it can be read at all, and again: a pipe, through which a script may have come, would be waited for."""
+    return os.path.isfile(file)
+
+
 def runtime_folders() -> list[str]:
     """Of Python's own library, and of the packages of torch and stepleak."""
     folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]

@@ -499,8 +499,8 @@ class Found:
 
     def add_gradients(self, paths: Paths, tensors: dict[int, Any], addresses: Collection[int]) -> None:
         """Those that are gradients, which C++ keeps, where no way is seen. Of leaves which are older than the pass each
-        took the place of what its leaf had before, or of none, and there are never more of them than leaves. One of a
-        leaf that was born goes with that.
+        took the place of what its leaf had before, or of none, and there are never more of them than leaves: a sparse
+        one is as large as its step makes it. One of a leaf that was born goes with that.
         """
         missing = set(addresses) - self._holder_of.keys()
         for address, leaf in tensors.items() if missing else ():
@@ -520,7 +520,8 @@ class Found:
                 search = dataclasses.replace(search, objects=[*search.objects, gradient])
                 self._append(self._graph.add_place(search), no_statement(), Structure("bounded", 1))
             if searches > 0:
-                self._holder_of[address] = len(self._holders) - 1
+                parts = (address, *_tensors.parts_of_sparse(gradient))
+                self._holder_of |= dict.fromkeys(parts, len(self._holders) - 1)
 
     def add_handed_on(self, paths: Paths, tensors: dict[int, Any], likeliest: list[int], addresses: list[int]) -> None:
         """The first that has a holder, where the likeliest of all has none: a call that is not over holds that."""

@@ -56,13 +56,20 @@ class Growth:
         `filling`: what fills it still.
         """
         lengths = (use for use in self._lasting_tests() if not self._is_told_only(use))
-        tests = (use for use in [*self._rooms(), *lengths] if not self._facts.is_idle(use))
+        tests = (use for use in [*self._rooms(), *lengths] if not self._facts.is_idle(use) and not self._is_off(use))
         if not taking and self._facts.uses.is_whole and not any(use.kind == "escape" for use in uses):
             tests = (use for use in tests if not self._is_passed(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         known = known or next(filter(self._is_second_best, filling), None)
         known = known or next(filter(self._is_by_permit, filling), None)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
+
+    def _is_off(self, length: Use) -> bool:
+        """Whether it is in a test of a setting that it can never be beyond, and of nothing else."""
+        test = length.module.parent(length.node)[0]
+        branch, field = (None, "") if test is None else length.module.parent(test)
+        is_whole = isinstance(test, ast.Compare) and isinstance(branch, (ast.If, ast.While)) and field == "test"
+        return is_whole and not branch.orelse and self._facts.endings.is_off(length.module, Guard(test, True, False))  # type: ignore[arg-type, union-attr]
 
     def _lasting_tests(self) -> Iterator[Use]:
         """Where something depends on its length, but for removals that run no more by that."""

@@ -22,7 +22,7 @@ from stepleak._keys import AreKeysLost
 from stepleak._library_code import filled_once_a_key
 from stepleak._library_objects import of_library_object
 from stepleak._objects import container_kind, is_one_of
-from stepleak._own_removals import are_calls_over, is_of_own_call
+from stepleak._own_removals import are_calls_over, is_of_own_call, is_put_back
 from stepleak._passing import is_passing
 from stepleak._replaced import owner_replaced
 from stepleak._slots import Slots
@@ -172,7 +172,7 @@ class Judge:
     def _structure(self, resolved: list[Use]) -> Structure:
         uses = sorted(resolved, key=lambda u: (not u.is_sure, u.node.lineno))
         uses = [u for u in uses if not self._facts.runs.is_at_end(u.module, u.node)]
-        uses = [u for u in uses if not is_of_other_type(u, self._facts)]
+        uses = [u for u in uses if not is_of_other_type(u, self._facts) and not is_put_back(u)]
         uses = self._without_own_removals(uses)
         uses = self._without_passed_removals(uses)
         removing = [u for u in uses if u.kind in TAKING]

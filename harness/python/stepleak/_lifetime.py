@@ -115,7 +115,7 @@ def _way_to(value: Any, owner: Any) -> list[Any]:
             if container_kind(held) is not None:
                 if length_of(held) <= _MOST_ITEMS and any(i is value for i in items_of(held)):
                     return [*own, held]
-            elif not is_a(held, _NO_PARTS) and id(held) not in seen and len(seen) < _MOST_PARTS:
+            elif id(held) not in seen and len(seen) < _MOST_PARTS and not is_a(held, _NO_PARTS):  # type: ignore[arg-type]
                 seen.add(id(held))
                 ways.append([*own, held])
     return []

@@ -10,6 +10,7 @@ import gc
 import types
 
 from stepleak._assignments import variable_stores
+from stepleak._container_words import ADDING
 from stepleak._latches import is_suspended
 from stepleak._syntax import Function, Module, is_parameter
 from stepleak._unseen import length_of
@@ -38,6 +39,19 @@ def is_of_own_call(removal: Use, fills: list[Use]) -> bool:
         return False
     times_set = len(variable_stores(module, function, key.id)) + is_parameter(function, key.id)
     return times_set == 1 and fill.node.lineno < removal.node.lineno
+
+
+def is_put_back(removal: Use) -> bool:
+    """Whether what it takes out goes in again at once: `recent.append(recent.pop(0))`."""
+    module = removal.module
+    taking, _ = module.parent(removal.node)
+    call = None if taking is None else module.parent(taking)[0]
+    putting, field = (None, "") if call is None else module.parent(call)
+    if removal.kind != "remove" or not isinstance(call, ast.Call) or not isinstance(putting, ast.Call):
+        return False
+    method = putting.func
+    is_filling = isinstance(method, ast.Attribute) and method.attr in ADDING and field == "args"
+    return is_filling and ast.unparse(method.value) == ast.unparse(removal.node)  # type: ignore[attr-defined]
 
 
 def are_calls_over(removal: Use, container: object) -> bool:

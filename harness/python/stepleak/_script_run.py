@@ -74,11 +74,11 @@ def _run_file(command: list[str]) -> None:
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     loader: type = importlib.machinery.SourcelessFileLoader
-    with io.open_code(path) as source:
+    with io.open_code(path) as file:
+        source = io.BytesIO(file.read())  # a pipe is read once
         code = pkgutil.read_code(source)  # type: ignore[attr-defined]  # of a .pyc, as runpy reads it
         if code is None:
-            source.seek(0)
-            code = compile(source.read(), path, "exec", dont_inherit=True)
+            code = compile(source.getvalue(), path, "exec", dont_inherit=True)
             loader = importlib.machinery.SourceFileLoader
     main = _fresh_main()
     vars(main).update(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -349,8 +348,8 @@ class ScriptWatch:
 def _of_children() -> str:
     """That the script's child processes worked, which are not watched; empty where they took less than to import torch
     takes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = used.ru_utime + used.ru_stime
+    used = os.times()
+    seconds = used.children_user + used.children_system
     if seconds < _IMPORT_SECONDS:
         return ""
     return (

@@ -9,15 +9,13 @@ comes to it. How many collectives each has begun does.
 from __future__ import annotations
 
 import json
-import os
-import stat
 import sys
 import tokenize
 from collections.abc import Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from stepleak._folders import UserFiles
+from stepleak._folders import UserFiles, is_no_pipe
 from stepleak._frames import frames_of_thread, position_of
 
 _MOST_TEXT = 200
@@ -60,10 +58,10 @@ def place_of_thread(thread: int, *, with_text: bool) -> str:
 
 
 def _line_at(file: str, line: int) -> str:
-    """Not by `linecache`, which keeps the file: the run may go on. A pipe would be waited for."""
+    """Not by `linecache`, which keeps the file: the run may go on."""
+    if not is_no_pipe(file):
+        return ""
     try:
-        if not stat.S_ISREG(os.stat(file).st_mode):
-            return ""
         with tokenize.open(file) as source:
             return next(islice(source, line - 1, line), "").strip()[:_MOST_TEXT]
     except (OSError, SyntaxError, ValueError):

@@ -20,6 +20,7 @@ from stepleak._objects import defining_class, is_a
 
 _address_of: Any = TensorBase.__dict__["_cdata"].__get__
 _graph_of: Any = TensorBase.__dict__["grad_fn"].__get__
+_layout_of: Any = TensorBase.__dict__["layout"].__get__
 _shape_of: Any = TensorBase.__dict__["shape"].__get__
 _gradient_of: Any = TensorBase.__dict__["grad"].__get__
 _is_leaf: Any = TensorBase.__dict__["is_leaf"].__get__
@@ -100,6 +101,16 @@ def gradient_of(tensor: Any) -> Any:
             return _gradient_of(tensor) if _is_leaf(tensor) else None
     except RuntimeError:
         return None
+
+
+def parts_of_sparse(tensor: Any) -> list[int]:
+    """Addresses of the memory of a sparse tensor's indices and values, which Python has no objects for; empty of
+    others."""
+    with DisableTorchFunction():
+        if _layout_of(tensor) is not torch.sparse_coo:
+            return []
+        parts = (TensorBase._indices(tensor), TensorBase._values(tensor))
+    return [memory for memory in map(memory_of, parts) if memory != 0]
 
 
 def gradient_with_graph(tensor: Any) -> Any:

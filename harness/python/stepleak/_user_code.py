@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import gc
 import re
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from stepleak._folders import installed_folders, is_user_file, real, runtime_folders
+from stepleak._folders import installed_folders, is_no_pipe, is_user_file, real, runtime_folders
 from stepleak._frames import ReadLocals, frames_of_this_thread, name_in, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
@@ -244,11 +245,10 @@ class UserCode:
         if len(self._texts) >= _MOST_FILES or self._characters > _MOST_CHARACTERS:
             self.is_incomplete = True
             return
-        try:
-            with tokenize.open(file) as source:
+        self._texts[file] = None
+        if is_no_pipe(file):
+            with contextlib.suppress(OSError, SyntaxError, ValueError), tokenize.open(file) as source:
                 self._texts[file] = source.read()
-        except (OSError, SyntaxError, ValueError):
-            self._texts[file] = None
         self._characters += len(self._texts[file] or "")
 
     def _is_script(self, file: str) -> bool:

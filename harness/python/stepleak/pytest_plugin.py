@@ -86,7 +86,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    if not _is_judged_afresh(item) or _is_fresh(item):
+    # Under --setup-plan and --setup-only no test runs.
+    if not _is_judged_afresh(item) or _is_fresh(item) or item.config.getoption("setuponly", False):
         return None
     _pytest_fresh.run(item, nextitem)
     return True
