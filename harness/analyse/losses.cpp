@@ -52,9 +52,11 @@ double bytes_per_step_of(const Evidence& evidence, Device device, const PythonBl
     return live + heap + std::max(mapped_bytes_lost(trends), blocks.bytes_per_step) +
            growth_of(trends.of({Counter::pinned_bytes})) + growth_of(trends.of({Counter::shared_bytes}));
   }
-  // Live tensors lie within what is reserved: the larger of both is lost.
+  // Live tensors and private pools lie within what is reserved: the largest of them is lost. What is reserved for each
+  // new stream as well may rise too unevenly to be called growing.
   const auto reserved = growth_of(trends.of({Counter::reserved_bytes, device}));
-  return std::max({live, reserved, growth_of(trends.waiting(device))}) +
+  const auto pools = growth_of(trends.of({Counter::private_pool_bytes, device}));
+  return std::max({live, reserved, pools, growth_of(trends.waiting(device))}) +
          std::max(growth_of(trends.of({Counter::outside_bytes, device})), raw_bytes_kept(evidence.recording, device));
 }
 

@@ -79,6 +79,40 @@ def program_main():
 program_main()
 """
 
+# Workers wait for the next job with the one that they had; one of them is at its own.
+WORKERS = """
+import queue, threading
+program_queues, program_errors, program_rounds = [], [], 0
+def fill(program_job):
+    try:
+        for i in range(program_rounds):
+            program_job.append([i])
+            program_step()
+    except BaseException as error:
+        program_errors.append(error)
+def work(program_jobs):
+    while True:
+        program_job = program_jobs.get()
+        if program_job is None:
+            break
+        fill(program_job)
+        program_jobs.task_done()
+def give(program_new):
+    program_jobs = queue.Queue()
+    program_queues.append(program_jobs)
+    threading.Thread(target=work, args=(program_jobs,), daemon=True).start()
+    program_jobs.put(program_new)
+    del program_new
+    program_jobs.join()
+for number in range(OTHERS):
+    give([])
+program_rounds = 50
+give([])
+for program_jobs in program_queues:
+    program_jobs.put(None)
+raise program_errors[0]
+"""
+
 # The program calls `program_step()` after each entry.
 ENDING = {
     "state that is made anew, in a variable of who fills it": STATE
@@ -318,6 +352,11 @@ CALLED_AGAIN = [
 @pytest.mark.parametrize("name", CALLED_AGAIN)
 def test_what_ends_where_it_is_called_again_is_awaited(name: str, tmp_path: Path) -> None:
     assert kind_of(ENDING[name], tmp_path) == "reset"
+
+
+@pytest.mark.parametrize(("others", "kind"), [(2, "reset"), (12, "unknown")])
+def test_of_many_threads_none_comes_to_its_next_job_for_sure(others: int, kind: str, tmp_path: Path) -> None:
+    assert kind_of(WORKERS.replace("OTHERS", str(others)), tmp_path) == kind
 
 
 @pytest.mark.parametrize("name", ENDING)

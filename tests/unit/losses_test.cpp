@@ -67,6 +67,20 @@ TEST(LossesTest, AreOfAGpuWhatIsTakenFromTheDriverByItself) {
   EXPECT_DOUBLE_EQ(lost(64 * kKibi), 64 * kKibi) << "which it is part of";
 }
 
+TEST(LossesTest, AreOfAGpuItsPrivatePoolsWhereTheRestIsReservedUnevenly) {
+  constexpr Device kGpu{DeviceType::cuda, 0};
+  const auto losses_with = [&](std::int64_t pools) {
+    TraceBuilder builder(256);
+    builder.with({Counter::live_bytes, kGpu}, [](auto) { return 0; })
+        .with({Counter::reserved_bytes, kGpu},
+              [=](auto step) { return pools * step + 512 * kKibi * std::min<std::int64_t>(step, 100); })
+        .with({Counter::private_pool_bytes, kGpu}, [=](auto step) { return pools * step; });
+    return losses_of(builder.build());
+  };
+  EXPECT_TRUE(losses_with(0).empty());
+  EXPECT_DOUBLE_EQ(losses_with(8 * kKibi).at(0).bytes_per_step, 8 * kKibi);
+}
+
 TEST(LossesTest, AreNoneWhereNothingGrows) { EXPECT_TRUE(losses_of(growing(0, 0, 0).build()).empty()); }
 
 TEST(LossesTest, SayWhenTheMemoryIsFullWhereItsSizeIsKnown) {

@@ -95,6 +95,11 @@ def running_frames() -> Iterator[types.FrameType]:
         yield from _users(threads.pop())
 
 
+def threads_in(code: types.CodeType) -> int:
+    """How many threads run a function."""
+    return sum(any(frame.f_code is code for frame in frames_of_thread(thread)) for thread in sys._current_frames())
+
+
 def frames_of_this_thread() -> Iterator[types.FrameType]:
     """The same of the thread that asks."""
     return _users(sys._getframe())

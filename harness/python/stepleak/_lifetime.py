@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stepleak._frames import ReadLocals, running_frames
+from stepleak._frames import ReadLocals, running_frames, threads_in
 from stepleak._objects import attributes_of, container_kind, is_a, items_of, length_of, namespace_of
 from stepleak._places import Places
 from stepleak._runs import Runs, is_lazy
@@ -30,6 +30,8 @@ _MOST_PARTS = 100
 """Objects that one object leads to, to be looked at for what they have."""
 _NO_PARTS = (types.ModuleType, types.FunctionType, types.MethodType, types.FrameType, type)
 """Objects that others have besides."""
+_MOST_WORKERS = 8
+"""Threads of a pool that run one function."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -80,6 +82,9 @@ def life_of(
         inner = Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
         owned = _life_of_owner(value, code, read_locals, most_owners)
         return inner if owned is None else replace(owned, inner=inner)
+    if threads_in(frame.f_code) > _MOST_WORKERS:
+        # Each waits with what it was given last: what grows there is that there are ever more of them.
+        return Life("", "", UNKNOWN)
     dropped = _dropping(module.statement(target), target, module, code)
     return Life(name, frame.f_code.co_name, _end_at(module, target.lineno), dropped)
 
