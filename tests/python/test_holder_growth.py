@@ -22,6 +22,7 @@ from holder_search import STEPS, Keeper, appended, search
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from watched_program import found_in
 
 
@@ -240,6 +241,27 @@ def test_what_is_inside_of_a_sparse_gradient_lies_in_its_place(is_sparse: bool) 
     memories = [part.untyped_storage().data_ptr() for part in parts]
     of_parts = {found["holder_of"].get(memory) for memory in memories}
     assert of_parts == ({found["holder_of"][gradient._cdata]} if is_sparse else {None})
+
+
+def test_a_mode_sees_no_operator_of_a_search() -> None:
+    root = Keeper(torch.nn.Embedding(20, 4, sparse=True))
+    seen: list[str] = []
+
+    class Seeing(TorchDispatchMode):
+        def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(operator))
+            return operator(*args, **(kwargs or {}))
+
+    def keep() -> list[int]:
+        root.kept(torch.arange(7)).sum().backward()
+        address = root.kept.weight.grad._cdata
+        seen.append("the search")
+        return [address]
+
+    with Seeing():
+        found = search(root, keep)
+    assert len(found["holder_of"]) == 3
+    assert seen[-1] == "the search"
 
 
 def test_gradients_of_new_leaves_go_with_these() -> None:

@@ -106,7 +106,8 @@ def gradient_of(tensor: Any) -> Any:
 def parts_of_sparse(tensor: Any) -> list[int]:
     """Addresses of the memory of a sparse tensor's indices and values, which Python has no objects for; empty of
     others."""
-    with DisableTorchFunction():
+    # Operators, which a mode of the user's would see.
+    with DisableTorchFunction(), torch._C._DisableTorchDispatch():
         if _layout_of(tensor) is not torch.sparse_coo:
             return []
         parts = (TensorBase._indices(tensor), TensorBase._values(tensor))
