@@ -13,7 +13,7 @@ import chain_programs
 import numpy as np
 import pytest
 import torch
-from chain_programs import CURRENT, Program
+from chain_programs import CURRENT, Link, Program
 from holder_search import STEPS, as_text, search
 from stepleak._core import frame_locals
 from stepleak._holders import HolderSearch
@@ -105,6 +105,21 @@ def test_a_chain_that_is_let_go_is_not_left() -> None:
             program.newest = None
 
     assert found_after(program.put_before, step) == []
+
+
+@pytest.mark.parametrize("are_linked", [True, False])
+def test_what_takes_the_place_of_others_is_left_where_it_keeps_its_like(are_linked: bool) -> None:
+    root: Any = types.SimpleNamespace(full={number: Link([]) for number in range(2 * STEPS)})
+
+    def put_before(_: int) -> None:
+        root.full[0] = Link([bytes(1000)], root.full[0])
+
+    def replace(i: int) -> None:
+        del root.full[i]
+        root.full[2 * STEPS + i] = Link([bytes(1000)])
+
+    holders = found_after(root, put_before if are_linked else replace)
+    assert [".full (dict" in holder["path"] for holder in holders] == ([True] if are_linked else []), holders
 
 
 def test_lists_of_one_dict_are_found_with_each_other() -> None:

@@ -82,14 +82,14 @@ class Births:
         while waiting:
             if len(reached) % 256 == 0:
                 limit.check()
-            for held in _parts_of(waiting.popleft()):
+            for held in parts_of(waiting.popleft()):
                 if id(held) in self.all and id(held) not in reached and id(held) not in but:
                     reached.add(id(held))
                     waiting.append(held)
         return reached
 
 
-def _parts_of(item: Any) -> list[Any]:
+def parts_of(item: Any) -> list[Any]:
     """What an object refers to, itself or by its namespace: that is made by the first who asks for it, and is then no
     older than this search."""
     parts = contents_of(item)

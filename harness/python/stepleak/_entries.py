@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import types
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stepleak._births import Births
+from stepleak._births import Births, parts_of
 from stepleak._limit import TimeLimit
-from stepleak._objects import is_a
+from stepleak._objects import container_kind, is_a
 from stepleak._unseen import own_contents_of
 
 _BEYOND: tuple[type, ...] = (types.ModuleType, types.CodeType, types.FrameType)
@@ -35,9 +36,13 @@ class Entry:
 class Entries:
     """A search that goes on with more roots. Runs no code of the user's."""
 
-    def __init__(self, births: Births, known: set[int], ignored: set[int], limit: TimeLimit) -> None:
-        """`known`: the `id` of each that was born and is accounted for. `ignored`: of what is not to be entered."""
+    def __init__(
+        self, births: Births, known: set[int], ignored: set[int], is_as_long: Callable[[Any], bool], limit: TimeLimit
+    ) -> None:
+        """`known`: the `id` of each that was born and is accounted for. `ignored`: of what is not to be entered.
+        `is_as_long`: whether a container has no more entries than when the pass began."""
         self._births = births
+        self._is_as_long = is_as_long
         self._limit = limit
         self._ignored = ignored
         self._known = known
@@ -61,10 +66,21 @@ class Entries:
                     continue
                 self._parents[id(child)] = parent
                 if id(child) in self._births.all:
-                    if not self._births.is_shadow(child):
+                    if not self._births.is_shadow(child) and not self._is_replacement(parent, child):
                         self._hanging.append(child)
                 else:
                     waiting.append(child)
+
+    def _is_replacement(self, parent: Any, child: Any) -> bool:
+        """Whether it took the place of another one, as in a cache that is full, and keeps none of its like, as the
+        newest link of a chain does."""
+        if container_kind(parent) is None or not self._is_as_long(parent):
+            return False
+        parts = parts_of(child)
+        parts += [item for part in parts if container_kind(part) is not None for item in own_contents_of(part)]
+        alike = (part for part in parts if type(part) is type(child) and part is not child)
+        # A record of plain containers has some of its own.
+        return not any(container_kind(part) is None or id(part) not in self._births.all for part in alike)
 
     def best(self, fewest: int) -> Entry | None:
         """None where there is none, or so few of the objects that were left hang on any. Raises OutOfTimeError."""

@@ -389,7 +389,7 @@ class Found:
         known = self._births.reached_from(paths.passed(), self._limit)
         if not self._births.are_lasting(known, fewest, self._limit):
             return
-        found = paths.to_entry(self._births, known, fewest, self._code.namespaces())
+        found = paths.to_entry(self._births, known, fewest, self._code.namespaces(), self._is_as_long)
         if found is not None:
             search, born = found
             index = len(self._holders)

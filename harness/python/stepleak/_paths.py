@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,13 +198,14 @@ class Paths:
         return [item for known in self._known for item in known.objects[_innermost(known) :]]
 
     def to_entry(
-        self, births: Births, known: set[int], fewest: int, namespaces: list[Any]
+        self, births: Births, known: set[int], fewest: int, namespaces: list[Any], is_as_long: Callable[[Any], bool]
     ) -> tuple[Search, list[Any]] | None:
         """The way to what leads to most of what was born and is not known, and the objects of it below that. Raises
         OutOfTimeError. `namespaces`: those of the user's modules, which are searched first.
+        `is_as_long`: whether a container has no more entries than before.
         """
         ignored = self._ignored | {id(namespaces), id(known), id(births), id(births.__dict__)}
-        entries = Entries(births, known, ignored, self._limit)
+        entries = Entries(births, known, ignored, is_as_long, self._limit)
         variables = [value for frame in running_frames() for _, value in self._read_locals(frame)]
         for roots in (
             [self._root, *namespaces, *(v for v in variables if id(v) in self._frames.names)],
