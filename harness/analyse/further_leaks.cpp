@@ -40,8 +40,7 @@ bool is_named(const Recording& recording, const Holder& holder, const std::vecto
 // The one with the same statement: one that fills several containers, each in its turn, is one leak. Null: none.
 Finding* find_same(const Finding& further, std::vector<Finding>& findings) {
   const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& known) {
-    return further.kept_by.line > 0 && known.kind == further.kind && known.device == further.device &&
-           known.kept_by.line == further.kept_by.line && known.kept_by.file == further.kept_by.file;
+    return known.kind == further.kind && known.device == further.device && known.kept_by.is_at(further.kept_by);
   });
   return same == findings.end() ? nullptr : &*same;
 }

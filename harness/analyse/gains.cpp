@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analyse/gains.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace stepleak {
@@ -18,7 +19,7 @@ int container_around(const ObjectGraph& objects, const Holder& holder) {
 }
 
 bool are_kin(const ObjectGraph& objects, const Holder& a, const Holder& b) {
-  if (a.kept_by.line > 0 && a.kept_by.line == b.kept_by.line && a.kept_by.file == b.kept_by.file) return true;
+  if (a.kept_by.is_at(b.kept_by)) return true;
   const auto around = container_around(objects, a);
   return around >= 0 && around == container_around(objects, b);
 }
@@ -30,6 +31,11 @@ bool is_of_growth(const Holder& holder) {
 }
 
 int grown_of(const Holder& holder) { return holder.container >= 0 ? holder.container : holder.held; }
+
+double gained_rate(const Recording& recording, const Holder& holder) {
+  const auto steps = holder.is_of_sources ? recording.recorded_steps() : recording.steps;
+  return static_cast<double>(holder.gained_entries) / static_cast<double>(std::max<std::int64_t>(1, steps));
+}
 
 Gain gain_together(const Recording& recording, int index) {
   const auto& own = recording.holders.at(static_cast<std::size_t>(index));

@@ -26,6 +26,10 @@ inline constexpr std::int64_t kFewestEntries = 2;
 /// The node that grew: its container, or the first link.
 [[nodiscard]] int grown_of(const Holder& holder);
 
+/// Entries that a holder's container gained by a step of the record pass. Of one that was found in the sources only
+/// those are known which were born in a recorded step.
+[[nodiscard]] double gained_rate(const Recording& recording, const Holder& holder);
+
 /// What a holder's container gained, and with it those that lie in the same container or are filled by the same
 /// statement: a list for each layer, of which none is the better part. `index`: into Recording::holders.
 [[nodiscard]] Gain gain_together(const Recording& recording, int index);

@@ -30,18 +30,12 @@ bool is_heavy(const Recording& recording, const Holder& holder) {
   return holder.is_weighed && bytes_gained_a_step(recording, holder) >= kHeapFloorBytes;
 }
 
-double entries_a_step(const Recording& recording, const Holder& holder) {
-  return static_cast<double>(holder.gained_entries) / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
-}
-
 // Whether the same statement filled it as fast when half as many steps had run. What fills slows down, or is full.
 bool is_filled_as_before(const Trace& trace, const Recording& recording, const Holder& holder) {
   constexpr double kAsFast = 0.9;
-  if (holder.kept_by.line == 0) return false;
   const auto is_same = [&](const Recording& earlier, const Holder& other) {
-    const bool is_its = other.kept_by.line == holder.kept_by.line && other.kept_by.file == holder.kept_by.file;
-    const bool is_fast = entries_a_step(recording, holder) >= kAsFast * entries_a_step(earlier, other);
-    return is_its && is_fast && other.gained_entries >= kFewestEntries;
+    return other.kept_by.is_at(holder.kept_by) && other.gained_entries >= kFewestEntries &&
+           gained_rate(recording, holder) >= kAsFast * gained_rate(earlier, other);
   };
   return std::any_of(trace.recordings().begin(), trace.recordings().end(), [&](const Recording& earlier) {
     return 2 * earlier.last_step() <= recording.pass.first_step &&

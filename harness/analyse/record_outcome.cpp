@@ -203,12 +203,6 @@ double rate_of(std::int64_t entries, std::int64_t steps) {
   return static_cast<double>(entries) / static_cast<double>(std::max<std::int64_t>(1, steps));
 }
 
-// What a container gained by a step of the record pass. Of one that was found in the sources only that is known which
-// was born in a recorded step.
-double gained_rate(const Recording& recording, const Holder& holder) {
-  return rate_of(holder.gained_entries, holder.is_of_sources ? recording.recorded_steps() : recording.steps);
-}
-
 double recorded_rate(const Recording& recording, const Finding& finding) {
   return gained_rate(recording, recording.holders.at(static_cast<std::size_t>(finding.holder_index)));
 }

@@ -132,9 +132,9 @@ bool has_shells(const Recording& recording) {
   for (const auto& survivor : recording.survivors) {
     if (survivor.type == SurvivorType::block && survivor.device != kHost) made.insert(survivor.storage);
   }
-  return !survivors_where(recording, [&](const Survivor& s) {
-            return s.type == SurvivorType::tensor && is_old(recording, s) && !made.contains(s.storage);
-          }).empty();
+  return std::any_of(recording.survivors.begin(), recording.survivors.end(), [&](const Survivor& s) {
+    return s.type == SurvivorType::tensor && is_old(recording, s) && !made.contains(s.storage);
+  });
 }
 
 // Whether a holder keeps all that belongs to what it holds, made elsewhere: a lambda the weights of its own module, and

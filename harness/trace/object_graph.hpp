@@ -48,6 +48,10 @@ struct Statement {
   std::vector<std::string> calls;  ///< names of the methods that it calls: "append"
 
   [[nodiscard]] bool calls_a(std::string_view method) const { return std::ranges::find(calls, method) != calls.end(); }
+  /// Whether both are known, and are one.
+  [[nodiscard]] bool is_at(const Statement& other) const {
+    return line > 0 && line == other.line && file == other.file;
+  }
 };
 
 /// What bounds a container, as the user's sources and its type say.

@@ -606,17 +606,22 @@ def test_a_second_training_by_the_same_function_is_watched_after_a_clean_first(f
     assert "SGD.step (twice.py:6, call 2) (leak)" in result["conditions"]["steps found by"]
 
 
-LATE = """
+LOOP = """
 import torch
 from torch import nn
 
 model, kept = nn.Linear(8, 1), []
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for step in range(600):
+def train():
     loss = model(torch.rand(4, 8)).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+    return loss
+"""
+LATE = f"""{LOOP}
+for step in range(600):
+    loss = train()
     if step >= 200:
         kept.append(loss.detach())
 """
@@ -635,24 +640,16 @@ def test_a_loop_that_goes_on_is_watched_again(more: str, folder: CommandLine) ->
         assert "kept.append(loss.detach())" in result["findings"][0]["kept_by"]
 
 
-EPOCHS = """
-import torch
-from torch import nn
-
-model, outputs = nn.Linear(8, 1), []
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+EPOCHS = f"""{LOOP}
 for epoch in range(20):
     for step in range(100):
-        loss = model(torch.rand(4, 8)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        train()
     with torch.no_grad():
-        outputs.append(model(torch.rand(64, 8)))
+        kept.append(model(torch.rand(64, 8)))
 """
 
 
-@pytest.mark.parametrize("more", ["", "    outputs = outputs[-1:]\n"], ids=["keeps", "of the last"])
+@pytest.mark.parametrize("more", ["", "    kept = kept[-1:]\n"], ids=["keeps", "of the last"])
 def test_what_each_long_epoch_leaves_is_found_when_it_is_watched_again(more: str, folder: CommandLine) -> None:
     folder.write("epochs.py", EPOCHS + more)
     watched = folder("watch", "--json", "out.json", "epochs.py")
@@ -663,7 +660,7 @@ def test_what_each_long_epoch_leaves_is_found_when_it_is_watched_again(more: str
     if more:
         assert "then 512 from step 512 on (clean)" in steps
     else:
-        assert "outputs.append(model(" in result["findings"][0]["kept_by"]
+        assert "kept.append(model(" in result["findings"][0]["kept_by"]
 
 
 def test_a_loop_that_grew_to_its_end_when_it_was_watched_again_is_not_clean(folder: CommandLine) -> None:

@@ -125,11 +125,12 @@ class Endings:
     def is_off(self, module: Module, guard: Guard) -> bool:
         """Whether a setting, which nothing changes once it is made, keeps a statement from running."""
         parts = parts_of(guard)
+        if any(self._is_beyond_all(module, part) for part in parts):
+            return True
         if guard.is_loop:
-            # What a `for` goes over is no test.
-            return any(self._is_beyond_all(module, part) for part in parts)
+            return False  # what a `for` goes over is no test
         is_off = any(self._setting(module, part.test) not in (None, part.holds) for part in parts)
-        return is_off or any(self._is_beyond_ring(module, p) or self._is_beyond_all(module, p) for p in parts)
+        return is_off or any(self._is_beyond_ring(module, part) for part in parts)
 
     def _is_beyond_all(self, module: Module, guard: Guard) -> bool:
         """Whether a statement runs only where something is larger than a setting that lets all through: `float("inf")`,
@@ -137,9 +138,8 @@ class Endings:
         sides = sides_where(guard)
         if sides is None or not isinstance(sides[0], (ast.Name, ast.Attribute)):
             return False
-        limit = self._values.value(module, sides[0])
-        is_all = type(limit) in (int, float) and limit >= sys.maxsize
-        return is_all and is_setting(self._code, module, sides[0])
+        limit = self._values.value(module, sides[0]) if is_setting(self._code, module, sides[0]) else NOTHING
+        return type(limit) in (int, float) and limit >= sys.maxsize
 
     def _is_beyond_ring(self, module: Module, guard: Guard) -> bool:
         """Whether a statement runs only where a deque that drops its oldest item by itself is longer than it can be:

@@ -77,8 +77,8 @@ class Entries:
         if container_kind(parent) is None or not self._is_as_long(parent):
             return False
         parts = parts_of(child)
-        parts += [item for part in parts if container_kind(part) is not None for item in own_contents_of(part)]
-        alike = (part for part in parts if type(part) is type(child) and part is not child)
+        items = [item for part in parts if container_kind(part) is not None for item in own_contents_of(part)]
+        alike = (part for part in [*parts, *items] if type(part) is type(child) and part is not child)
         # A record of plain containers has some of its own.
         return not any(container_kind(part) is None or id(part) not in self._births.all for part in alike)
 

@@ -15,8 +15,8 @@ from typing import Any
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
-def is_no_pipe(file: str) -> bool:
-    """Whether it can be read at all, and again: a pipe, through which a script may have come, would be waited for."""
+def is_regular_file(file: str) -> bool:
+    """Whether it can be read, and again. A pipe, through which a script may have come, would be waited for."""
     return os.path.isfile(file)
 
 

@@ -97,7 +97,7 @@ def running_frames() -> Iterator[types.FrameType]:
 
 def threads_in(code: types.CodeType) -> int:
     """How many threads run a function."""
-    return sum(any(frame.f_code is code for frame in frames_of_thread(thread)) for thread in sys._current_frames())
+    return sum(any(frame.f_code is code for frame in _users(newest)) for newest in sys._current_frames().values())
 
 
 def frames_of_this_thread() -> Iterator[types.FrameType]:

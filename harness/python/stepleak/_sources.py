@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._access import Place, leads_to
-from stepleak._folders import is_no_pipe
+from stepleak._folders import is_regular_file
 from stepleak._keeping import Keeping
 from stepleak._repeating import functions_around, is_in_constructor, repeated, repeating
 from stepleak._statement import has_any, line_of, no_statement, own_calls, statement_of
@@ -26,7 +26,7 @@ class Sources:
         self._lines = lines
         self._trees: dict[str, ast.Module] = {}
         self._keeping = Keeping(self._lines, self._trees)
-        for file in filter(is_no_pipe, lines):
+        for file in filter(is_regular_file, lines):
             with contextlib.suppress(OSError, SyntaxError, ValueError):
                 self._trees[file] = ast.parse(Path(file).read_text(encoding="utf-8"))
 

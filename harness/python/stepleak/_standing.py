@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from stepleak._folders import UserFiles, is_no_pipe
+from stepleak._folders import UserFiles, is_regular_file
 from stepleak._frames import frames_of_thread, position_of
 
 _MOST_TEXT = 200
@@ -59,7 +59,7 @@ def place_of_thread(thread: int, *, with_text: bool) -> str:
 
 def _line_at(file: str, line: int) -> str:
     """Not by `linecache`, which keeps the file: the run may go on."""
-    if not is_no_pipe(file):
+    if not is_regular_file(file):
         return ""
     try:
         with tokenize.open(file) as source:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from stepleak._folders import installed_folders, is_no_pipe, is_user_file, real, runtime_folders
+from stepleak._folders import installed_folders, is_regular_file, is_user_file, real, runtime_folders
 from stepleak._frames import ReadLocals, frames_of_this_thread, name_in, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
@@ -246,7 +246,7 @@ class UserCode:
             self.is_incomplete = True
             return
         self._texts[file] = None
-        if is_no_pipe(file):
+        if is_regular_file(file):
             with contextlib.suppress(OSError, SyntaxError, ValueError), tokenize.open(file) as source:
                 self._texts[file] = source.read()
         self._characters += len(self._texts[file] or "")
