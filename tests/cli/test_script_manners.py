@@ -88,6 +88,58 @@ def test_tracebacks_and_warnings_name_no_frame_of_ours(stepleak: CommandLine) ->
     assert watched.code == native.returncode == 1
 
 
+def test_calls_of_modules_are_as_without_us(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "calls.py",
+        """
+        import copy, traceback, warnings
+        import torch
+        from torch import nn
+
+        class Nest(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                self.inner = Nest(depth - 1) if depth > 0 else None
+
+            def forward(self, x, fails=False):
+                if self.inner is not None:
+                    return self.inner(x, fails)
+                warnings.warn("so deep", stacklevel=2)
+                if fails:
+                    raise ValueError("no further")
+                return x + 1
+
+        print(Nest(215)(torch.zeros(1)))
+        hooked = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+        hooked[0].register_forward_hook(lambda module, args, result: result + 1)
+        print(torch.compile(hooked, backend="eager", fullgraph=True)(torch.ones(2)).shape)
+        try:
+            Nest(2)(torch.zeros(1), fails=True)
+        except ValueError:
+            traceback.print_exc()
+
+        model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+        whole = torch.compile(model, backend="eager", fullgraph=True)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        torch.jit.script(nn.Linear(2, 2))(torch.ones(2))
+        for _ in range(3):
+            whole(torch.ones(2)).sum().backward()
+            optimizer.step()
+        print(torch._dynamo.utils.counters["stats"], torch._dynamo.utils.counters["graph_break"])
+        alone = nn.Linear(2, 2)
+        print(nn.Module._compiled_call_impl, alone._compiled_call_impl)
+        alone.compile(backend="eager", fullgraph=True)
+        print(alone(torch.ones(2)).shape, copy.deepcopy(alone)._compiled_call_impl)
+        """,
+    )
+    native = natively(stepleak, "calls.py")
+    watched = stepleak("watch", "calls.py")
+    assert native.returncode == 0, native.stderr
+    assert "ValueError: no further" in native.stderr
+    assert watched.out == native.stdout
+    assert watched.err.startswith(native.stderr), watched.err
+
+
 def test_threads_that_python_ends_are_waited_for_and_judged(stepleak: CommandLine) -> None:
     stepleak.write(
         "late.py",

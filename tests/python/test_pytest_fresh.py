@@ -4,6 +4,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -72,6 +79,42 @@ def test_tests_may_lie_outside_of_the_folder_of_the_ini_file(pytester: pytest.Py
     result = judged(pytester, "-c", "settings/pytest.ini", "tests")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*test_step PASSED (no leak)*"])
+
+
+def test_termination_ends_a_fresh_process_and_leaves_no_files(pytester: pytest.Pytester) -> None:
+    started, temporary = pytester.path / "started", pytester.mkdir("tmp")
+    pytester.makepyfile(
+        test_a=f"""
+            import os, pathlib, time
+
+            def test_waits():
+                pathlib.Path({str(started)!r}).write_text(str(os.getpid()))
+                time.sleep(600)
+        """
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "stepleak.pytest_plugin", "--stepleak"]
+    outer = subprocess.Popen(command, cwd=pytester.path, env={**os.environ, "TMPDIR": str(temporary)})
+    judged_process = _written_in(started)
+    outer.send_signal(signal.SIGTERM)
+    assert outer.wait(timeout=60) == -signal.SIGTERM
+    assert not _is_alive(judged_process)
+    assert [path.name for path in temporary.iterdir() if path.name.startswith("stepleak-")] == []
+
+
+def _written_in(file: Path) -> int:
+    until = time.monotonic() + 120
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return int(file.read_text())
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 WARNING = """

@@ -7,12 +7,17 @@ What a quick look leaves undecided is judged again in another process, at length
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +103,7 @@ def _is_undecided(report: pytest.TestReport) -> bool:
 
 
 def _judged(item: pytest.Item, effort: str) -> _Told:
-    with tempfile.TemporaryDirectory(prefix="stepleak-") as folder:
+    with _terminated_after(), tempfile.TemporaryDirectory(prefix="stepleak-") as folder:
         file = Path(folder) / "reports"
         file.touch()
         done = subprocess.run(
@@ -116,6 +121,31 @@ def _judged(item: pytest.Item, effort: str) -> _Told:
     if not any(report.when == "teardown" for report in reports):
         reports.append(_died(item, done))
     return reports, [_warning_from(data[_WARNING]) for data in told if _WARNING in data]
+
+
+class _Terminated(BaseException):
+    pass
+
+
+@contextlib.contextmanager
+def _terminated_after() -> Iterator[None]:
+    """SIGTERM, which would end this process at once, ends what is below first: its process, and its files."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:  # another's handler knows what it does
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except _Terminated:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _place_of(item: pytest.Item) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+from stepleak._class_attributes import replace, tell_of_reading
+
 _Way = tuple[tuple[types.CodeType, int], ...]
 """Code and where in it, of each call."""
 _MOST_CALLERS = 16
@@ -35,7 +37,7 @@ class ScriptEvents:
     `on_mark("epoch")` is called where a loader begins anew, and `on_mark("evaluation")` where it does so without
     gradients.
 
-    `on_event` is called before a loader draws its next batch, after an optimizer's step and after a module's outermost
+    `on_event` is called before a loader draws its next batch, after an optimizer's step and before a module's outermost
     call, in the thread that this happens in.
     """
 
@@ -48,9 +50,8 @@ class ScriptEvents:
         """Of each optimizer, by its `id`: a class of the user's need not be hashable."""
         self._calls_in_line: dict[tuple[str, int], list[_Way]] = {}
         """By file and line where optimizers are made, each way to a call there."""
-        self._calls = threading.local()
         self._updates = threading.local()
-        self._call_hooks: list[Any] = []
+        self._undo_calls: list[Callable[[], None]] = []
         self._undo_reading: list[Callable[[], None]] = []
         self._undo: list[Callable[[], None]] = []
         self._attach()
@@ -73,49 +74,17 @@ class ScriptEvents:
         from torch.utils.data import dataloader
 
         self._undo.append(optimizer.register_optimizer_step_post_hook(self._after_step).remove)
-        # Of what torch calls when an optimizer is made and when a batch is drawn, these return before anything of the
-        # user's can raise: no frame of ours stands in a traceback or takes a warning that is meant for the caller.
+        # Of what torch calls when an optimizer is made, a batch is drawn and a module is called, these return before
+        # anything of the user's can raise: no frame of ours stands in a traceback, counts for the limit of recursion or
+        # takes a warning that is meant for the caller.
         self._wrap(optimizer.Optimizer, "_patch_step_function", self._around_patching)
-        self._tell_of_reading(dataloader._BaseDataLoaderIter, "_profile_name")
-        self._call_hooks = [
-            module.register_module_forward_pre_hook(self._before_call),
-            module.register_module_forward_hook(self._after_call, always_call=True),
-        ]
+        batches, calls = dataloader._BaseDataLoaderIter, module.Module
+        self._undo_reading.append(tell_of_reading(batches, "_profile_name", self._before_batch))
+        self._undo_calls.append(tell_of_reading(calls, "_compiled_call_impl", self._before_call))
 
     def _wrap(self, owner: type, name: str, around: Callable[[Any], Any]) -> None:
         original = owner.__dict__[name]
-        wrapper = functools.wraps(original)(around(original))
-        setattr(owner, name, wrapper)
-
-        def restore() -> None:
-            # Where somebody has wrapped it again, ours stays below, and does nothing any more.
-            if owner.__dict__.get(name) is wrapper:
-                setattr(owner, name, original)
-
-        self._undo.append(restore)
-
-    def _tell_of_reading(self, owner: type, name: str) -> None:
-        """An attribute of each iterator over a loader, which its `__next__` reads first."""
-
-        def read(batches: Any) -> Any:
-            # What a batch ends is the step before the loader's begin.
-            is_first = batches.__dict__.get("_num_yielded") == 0
-            self._tell(Source.BATCH, "a batch of a DataLoader")
-            if is_first and self._undo:
-                self._on_mark("epoch" if _has_gradients() else "evaluation")
-            return batches.__dict__[name]
-
-        def write(batches: Any, value: Any) -> None:
-            batches.__dict__[name] = value
-
-        watched = property(read, write)
-        setattr(owner, name, watched)
-
-        def restore() -> None:
-            if owner.__dict__.get(name) is watched:
-                delattr(owner, name)
-
-        self._undo_reading.append(restore)
+        self._undo.append(replace(owner, name, functools.wraps(original)(around(original))))
 
     def _around_patching(self, patch: Any) -> Any:
         def _patch_step_function(optimizer: Any) -> None:
@@ -166,25 +135,40 @@ class ScriptEvents:
         self._updates.stepped.add(id(optimizer))
         return is_same
 
-    def _before_call(self, _module: Any, _args: Any) -> None:
-        if not _is_compiling():
-            self._calls.depth = getattr(self._calls, "depth", 0) + 1
+    def _before_batch(self, batches: Any) -> None:
+        # What a batch ends is the step before the loader's begin.
+        is_first = batches.__dict__.get("_num_yielded") == 0
+        self._tell(Source.BATCH, "a batch of a DataLoader")
+        if is_first and self._undo:
+            self._on_mark("epoch" if _has_gradients() else "evaluation")
 
-    def _after_call(self, module: Any, _args: Any, _result: Any) -> None:
-        if _is_compiling():
-            return
-        self._calls.depth = max(getattr(self._calls, "depth", 0) - 1, 0)
-        if self._calls.depth == 0:
+    def _before_call(self, module: Any) -> None:
+        # torch.compile traces what is below.
+        if not _is_compiling() and _is_outermost_call(sys._getframe(2)):
             self._tell(Source.CALL, f"a call of {type(module).__name__}")
 
     def drop_calls(self) -> None:
         """Calls are told no more. May be called twice, and in an event."""
-        while self._call_hooks:
-            self._call_hooks.pop().remove()
+        while self._undo_calls:
+            self._undo_calls.pop()()
 
     def _tell(self, source: Source, name: str) -> None:
         if self._undo and not _is_capturing():
             self._on_event(source, name)
+
+
+def _is_outermost_call(reader: types.FrameType) -> bool:
+    """Whether `reader` is a module's `__call__`, and none further up the stack is: of those in other tasks of the
+    thread's event loop none is."""
+    import torch
+
+    call = torch.nn.Module._wrapped_call_impl.__code__
+    if reader.f_code is not call:
+        return False
+    caller = reader.f_back
+    while caller is not None and caller.f_code is not call:
+        caller = caller.f_back
+    return caller is None
 
 
 def _is_compiling() -> bool:
