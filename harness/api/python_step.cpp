@@ -88,15 +88,23 @@ class PythonStep {
   py::object raise_held_;
 };
 
+// A folder's name need not be UTF-8.
+std::vector<std::string> folders_from(const py::object& texts) {
+  const auto encode = py::module_::import("os").attr("fsencode");
+  std::vector<std::string> folders;
+  for (const auto& text : texts) folders.push_back(encode(text).cast<std::string>());
+  return folders;
+}
+
 // Where the interpreter keeps what is not the user's, and where the step's own package is installed.
 CodeFolders code_folders(void* callable) {
   const py::gil_scoped_acquire gil;
   const auto folders = py::module_::import("stepleak._folders");
   const auto step =
       callable == nullptr ? py::none() : py::reinterpret_borrow<py::object>(static_cast<PyObject*>(callable));
-  return {.runtime = folders.attr("runtime_folders")().cast<std::vector<std::string>>(),
-          .installed = folders.attr("installed_folders")().cast<std::vector<std::string>>(),
-          .user = folders.attr("user_folders")(step).cast<std::vector<std::string>>()};
+  return {.runtime = folders_from(folders.attr("runtime_folders")()),
+          .installed = folders_from(folders.attr("installed_folders")()),
+          .user = folders_from(folders.attr("user_folders")(step))};
 }
 
 std::map<std::string, std::string> python_conditions() {

@@ -81,12 +81,13 @@ struct WatchCommand {
                                           {"min_steps", options.minimum_steps},
                                           {"period", options.period},
                                           {"budget", options.budget_seconds}};
-    return nlohmann::json{{"options", options_of_watch},
-                          {"recorder", recorder.descriptor()},
-                          {"messages", messages.descriptor()},
-                          {"stops", stops},
-                          {"most_steps", most_steps}}
-        .dump();
+    const nlohmann::json request{{"options", options_of_watch},
+                                 {"recorder", recorder.descriptor()},
+                                 {"messages", messages.descriptor()},
+                                 {"stops", stops},
+                                 {"most_steps", most_steps}};
+    // A file's name need not be UTF-8.
+    return request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
   ExitCode operator()() const {

@@ -122,19 +122,25 @@ IN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 @pytest.mark.parametrize(
-    ("name", "switches"),
-    [(b"m\xc3\xa9 \xe4\xb8\xad", {}), (b"m\xc3\xa9", IN_ASCII), (b"m\xe9", {})],
-    ids=["no ASCII", "no ASCII in an ASCII locale", "no text"],
+    ("name", "switches", "is_whole_path"),
+    [
+        (b"m\xc3\xa9 \xe4\xb8\xad", {}, False),
+        (b"m\xc3\xa9", IN_ASCII, False),
+        (b"m\xe9", {}, False),
+        (b"m\xe9", {}, True),
+    ],
+    ids=["no ASCII", "no ASCII in an ASCII locale", "no text", "no text, by its whole path"],
 )
 def test_names_of_folders_cost_neither_proof_nor_script(
-    name: bytes, switches: dict[str, str], stepleak: CommandLine
+    name: bytes, switches: dict[str, str], is_whole_path: bool, stepleak: CommandLine
 ) -> None:
     folder = CommandLine(Path(os.fsdecode(os.fsencode(stepleak.folder) + b"/" + name)))
     folder.write("steps.py", STEPS + "\n    def leaks():\n        kept.append(model(torch.randn(4, 16)).sum())\n")
     folder.write("train.py", "import steps\n\nfor _ in range(400):\n    steps.clean()\n    steps.leaks()\n")
-    step = folder("run", "steps.py:leaks", "--json", "result.json", switches=switches)
+    before = f"{folder.folder}/" if is_whole_path else ""
+    step = folder("run", f"{before}steps.py:leaks", "--json", "result.json", switches=switches)
     assert step.code == 1, step.text
-    script = folder("watch", "--json", "watched.json", "train.py", switches=switches)
+    script = folder("watch", "--json", "watched.json", f"{before}train.py", switches=switches)
     assert script.code == 0, script.text
     for result in [*folder.results("result.json").values(), *folder.results("watched.json").values()]:
         assert result["verdict"] == "leak", result

@@ -204,7 +204,7 @@ RunRecord EmbeddedPython::record_file(const std::filesystem::path& file, const s
     arguments.append(text_of(file));
     py::module_::import("sys").attr("argv") = arguments;
     step = load.attr("load_step")(text_of(file), callable);
-    takes_index = load.attr("takes_index")(step, options.target).cast<bool>();
+    takes_index = load.attr("takes_index")(step, text_of(options.target)).cast<bool>();
   } catch (py::error_already_set& error) {
     rethrow(error, "the set-up raised ");
   }
