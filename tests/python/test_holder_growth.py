@@ -134,6 +134,29 @@ def test_container_that_was_born_meanwhile_has_not_grown(is_another: bool) -> No
     assert any(".batch" in holder["path"] for holder in search(root, keep)["holders"]) != is_another
 
 
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [(list, "kept"), (list, "a window"), (list, "too short"), (dict, "kept"), (dict, "a window")],
+)
+def test_container_that_each_step_makes_anew_has_grown_since_the_one_before(kind: type, case: str) -> None:
+    jobs = {f"first {number}": Keeper([number]) for number in range(2 if case == "too short" else 12)}
+    root: Any = types.SimpleNamespace(jobs=jobs if kind is dict else list(jobs.values()))
+    del jobs
+    begin = 1 if case == "a window" else 0
+
+    def keep() -> list[int]:
+        for number in range(STEPS):
+            added = Keeper([number])
+            if kind is dict:
+                root.jobs = {**dict(list(root.jobs.items())[begin:]), f"job {number}": added}
+            else:
+                root.jobs = [*root.jobs[begin:], added]
+        return []
+
+    paths = [holder["path"] for holder in search(root, keep)["holders"]]
+    assert any(".jobs" in path for path in paths) == (case == "kept"), paths
+
+
 def test_container_that_grew_in_a_cycle_is_unreachable() -> None:
     box = [Keeper([torch.zeros(4)])]
     box[0].kept.append(box[0])

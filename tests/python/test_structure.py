@@ -28,9 +28,12 @@ from structure_programs import Case, appending, keeper, method
 from structure_programs.amounts import AMOUNTS
 from structure_programs.any_removals import ANY_REMOVALS
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
+from structure_programs.by_variable import BY_VARIABLE, STREAMS
+from structure_programs.command_line import COMMAND_LINE
 from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
+from structure_programs.literals import LITERALS
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
 from structure_programs.refuted import REFUTED
 from structure_programs.renewed import RENEWED
@@ -50,6 +53,10 @@ CASES = [
     *EXPIRING,
     *RESET,
     *KEYED,
+    *LITERALS,
+    *BY_VARIABLE,
+    *STREAMS,
+    *COMMAND_LINE,
     *UNBOUNDED,
     *UNKNOWN,
     *REFUTED,

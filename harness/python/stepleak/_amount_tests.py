@@ -64,7 +64,8 @@ class AmountTests:
                 if found is not None:
                     return found
         function = module.function(node)
-        is_first = function is None or (depth > 0 and self._code.is_entry(module, function))
+        is_outermost = function in (None, self._runs.within)
+        is_first = is_outermost or (depth > 0 and self._code.is_entry(module, function))  # type: ignore[arg-type]
         calls = [] if is_first or function is None or depth == MOST_LEVELS else self._code.calls(function.name)
         if not 0 < len(calls) <= MOST_CALLERS:
             return None

@@ -18,9 +18,10 @@ from stepleak._assignments import (
 )
 from stepleak._counting import comes_back_counted, is_capped, is_counted_up, keys_looped_over, returned_by, yielded_to
 from stepleak._handed import given_before, handed, made_before
-from stepleak._objects import all_class_names
-from stepleak._syntax import LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
+from stepleak._objects import all_class_names, full_type_name
+from stepleak._syntax import FUNCTIONS, LOOPS, Module, argument_of, called_name, is_parameter, last_name, parameters
 from stepleak._user_code import UserCode
+from stepleak._values import named
 
 _MOST_DEPTH = 6
 _CLOCKS = frozenset(
@@ -107,7 +108,20 @@ class Counters:
         if isinstance(node, ast.Name):
             return module.resolve(node, node.id) is module.tree
         stored = stores(self._code, module, node)
-        return bool(stored) and all(self._are_owners_lasting(m, n, is_once) for m, n in stored)
+        if not stored:
+            return self._is_of_command_line(module, node.value)
+        return all(self._are_owners_lasting(m, n, is_once) for m, n in stored)
+
+    def _is_of_command_line(self, module: Module, owner: ast.expr) -> bool:
+        """Whether it is what `argparse` made of the arguments, wherever that has a name now."""
+        if not isinstance(owner, ast.Name):
+            return False
+        scope = module.resolve(owner, owner.id)
+        if scope is module.tree:
+            held = [named(module.namespace, owner.id)]
+        else:
+            held = self._code.running_values(module, scope, owner.id) if isinstance(scope, FUNCTIONS) else []
+        return bool(held) and all(full_type_name(each) == "argparse.Namespace" for each in held)
 
     def _is_setting_by_name(self, item: ast.Subscript) -> bool:
         """Whether it is an item by a name, `group["renew"]`, and no item of that name is ever given another value."""

@@ -39,7 +39,8 @@ class Facts:
         self.slot = slots[0]
         own, methods = all_class_names(objects[-1]), frozenset(class_attributes_of(objects[-1]))
         self.uses = Uses(code, OwnerClasses(code, self.slot.owner), own, methods)
-        self.runs = Runs(code, is_closure=self.slot.is_closure)
+        within = self.slot.names[0].scope if self.slot.is_suspended else None
+        self.runs = Runs(code, is_closure=self.slot.is_closure, within=within)
         self.places = Places(code, self.uses, self.runs)
         self.values = Values(code, objects)
         self.counters = Counters(code, objects, self.places.is_length, self.uses.lengths)
@@ -71,7 +72,9 @@ class Facts:
             kind, detail = use.kind, use.detail
             if kind == "assign":
                 kind, detail = self.places.assigned(use)
-                if kind == "reset" and self.runs.is_making(use.module, use.node):
+                kept_as = self.uses.kept_as.get(use.node, use.node)
+                is_made = self.runs.is_making(use.module, kept_as) or self.places.is_copied(use)
+                if kind == "reset" and (is_made or self.places.is_empty_before(use)):
                     kind = "make"
             elif kind == "put" and not self.is_sequence:
                 kind = "fill"
@@ -92,7 +95,7 @@ class Facts:
     def is_fresh(self, fill: Use) -> bool:
         """Whether each key under which it is filled there is another one."""
         if isinstance(fill.detail, ast.Dict):
-            keys = fill.detail.keys
+            keys = [key for key in fill.detail.keys if key is not None]
             return bool(keys) and all(self.counters.never_repeats(fill.module, k, self.runs.is_once) for k in keys)
         parent, _ = fill.module.parent(fill.node)
         statement = fill.module.statement(fill.node)

@@ -31,6 +31,7 @@ from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._objects import CONTAINERS, code_of, holds_a, items_of, type_name
 from stepleak._paths import Paths
 from stepleak._profilers import is_profiling
+from stepleak._remade import Remade
 from stepleak._sources import Sources
 from stepleak._unseen import array_types, is_array_of_objects, length_of, lengths_of
 from stepleak._user_code import UserCode
@@ -70,6 +71,7 @@ class HolderSearch:
         self._exit_calls = 0
         self._garbage: Garbage | None = None
         self._births = Births()
+        self._remade = Remade()
         self._buffers = Buffers(read_locals)
         self._rates: dict[int, float] = {}
         """Entries a step that containers which were doubtful had gained as they were searched before. What takes
@@ -87,7 +89,7 @@ class HolderSearch:
         Of none, if it takes longer.
         """
         self._lengths, self._free, self._births, self._contents = {}, {}, Births(), {}
-        self._taken, self._first_keys = {}, {}
+        self._taken, self._first_keys, self._remade = {}, {}, Remade()
         self._exit_calls, self._garbage = atexit._ncallbacks(), None
         limit = TimeLimit(seconds)
         lengths: dict[int, int] = {}
@@ -99,7 +101,8 @@ class HolderSearch:
                 lengths.update(zip(map(id, containers), counted, strict=True))
                 free.update((id(containers[at]), places) for at, places in free_places_of(containers))
                 self._first_keys.update((id(o), id(next(iter(o), None))) for o in containers if type(o) is dict)
-                for container in containers:
+                for container, length in zip(containers, counted, strict=True):
+                    self._remade.see(container, length)
                     if id(container) in self._doubtful:
                         self._contents[id(container)] = set(map(id, items_of(container)))
             self._lengths, self._free = lengths, free
@@ -225,6 +228,8 @@ class HolderSearch:
             self._free,
             self._births,
             self._births.__dict__,
+            self._remade,
+            self._remade.__dict__,
             self._contents,
             self.__dict__,
             wanted,
@@ -284,7 +289,8 @@ class HolderSearch:
             weights[id(container)] = weight_of_gain(container, self._growth(container), limit, self._births.all)
 
     def _has_grown(self, container: Any, length: int, most: int) -> bool:
-        is_longer = length - self._lengths.get(id(container), length) >= _FEWEST_ENTRIES
+        before = self._length_before(container)
+        is_longer = before is not None and length - before >= _FEWEST_ENTRIES
         if not (is_longer or id(container) in self._free):
             return False  # as of nearly all
         # A library imports some of its own modules late, as for an evaluation.
@@ -295,11 +301,18 @@ class HolderSearch:
     def _growth(self, container: Any) -> int:
         """Entries more than before, of a list that had free places those that were taken; NEW of one that was not
         there."""
-        before = None if id(container) in self._births.all else self._lengths.get(id(container))
+        before = self._length_before(container)
         length = length_of(container)
         if before is None or (is_array_of_objects(container) and length != before):
             return NEW
         return self._taken_of(container) if length == before else max(0, length - before)
+
+    def _length_before(self, container: Any) -> int | None:
+        """Of the container when the pass began, or of the one that it has taken the place of; None where there was
+        none."""
+        if id(container) in self._births.all:
+            return self._remade.length_before(container)
+        return self._lengths.get(id(container))
 
     def _taken_of(self, container: Any) -> int:
         """A million places are not counted for each question."""
@@ -309,8 +322,8 @@ class HolderSearch:
         return self._taken.get(id(container), 0)
 
     def _is_as_long(self, container: Any) -> bool:
-        is_old = id(container) not in self._births.all
-        return is_old and length_of(container) <= self._lengths.get(id(container), -1)
+        before = self._length_before(container)
+        return before is not None and length_of(container) <= before
 
 
 def _containers(objects: tuple[Any, ...]) -> tuple[list[Any], list[int]]:

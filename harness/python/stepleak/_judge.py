@@ -187,6 +187,8 @@ class Judge:
             or self._capacity.laid_out(living)
             or self._reset(removing, taking)
         )
+        if known is None and self._facts.slot.is_suspended and self._facts.runs.ends_often(self._facts.slot.names[0]):
+            return self._end_of_call()
         if known == UNKNOWN:
             # What is to keep it short does not: something else may drop what is old.
             return self._expiring(taking, fills) or UNKNOWN
@@ -214,6 +216,12 @@ class Judge:
             return conditional
         removal = next(removals_of_any(self._facts), None)
         return UNKNOWN if removal is None else self._facts.at("conditional", removal)
+
+    def _end_of_call(self) -> Structure:
+        """What a variable of a coroutine or a generator has is gone with its call."""
+        name = self._facts.slot.names[0]
+        line: int = name.scope.lineno  # type: ignore[union-attr]
+        return Structure("reset", -1, name.module.file, line, name.module.line(line))  # type: ignore[union-attr]
 
     def _of_same_keys(self, asks: list[Use], filling: list[Use]) -> list[Use]:
         """Those that ask for the very key that is put in then."""

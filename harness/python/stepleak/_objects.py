@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import sys
 import threading
 import types
@@ -124,6 +125,12 @@ def items_of(item: Any) -> list[Any]:
         return list(tuple.__iter__(item))
     kind = container_kind(item)
     return [] if kind is None else list(_ITERATORS[kind](item))
+
+
+def first_items(item: Any, most: int) -> Iterator[Any]:
+    """Of what a container holds."""
+    kind = container_kind(item)
+    return iter(()) if kind is None else itertools.islice(_ITERATORS[kind](item), most)
 
 
 def holds_a(container: Any, kind: type) -> bool:

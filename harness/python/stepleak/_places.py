@@ -280,12 +280,32 @@ class Places:
         if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.BitOr)):
             return "fill", value.right
         if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
-            return "fill", value.elts[-1]
+            return ("make", None) if _is_copy(value.elts, held) else ("fill", value.elts[-1])
         if isinstance(value, ast.Dict):
-            return "fill", value
+            return ("make", None) if all(v in held for v in value.values) and not any(value.keys) else ("fill", value)
         is_rebuilt = isinstance(value, (ast.ListComp, ast.SetComp, ast.DictComp))
         is_rebuilt = is_rebuilt or called_name(value) in ("list", "dict", "set", "sorted", "copy", "reversed", "deque")
         return ("make" if is_rebuilt else "remove"), None
+
+    def is_empty_before(self, use: Use) -> bool:
+        """Whether it is given another value only where it has nothing: `if not live: live = [first]`."""
+        return any(guard.holds and _negated(guard.test) in self._uses.denoting for guard in use.module.guards(use.node))
+
+    def is_copied(self, use: Use) -> bool:
+        """Whether a variable is given an empty container, and then each item of this one: `rows = []`,
+        `for row in self.rows: rows.append(row)`."""
+        variable, module = use.node, use.module
+        if not isinstance(variable, ast.Name) or use.node not in self._uses.kept_as:
+            return False
+        scope = module.resolve(variable, variable.id)
+        for fill in self._uses.found:
+            is_its = isinstance(fill.node, ast.Name) and fill.node.id == variable.id and fill.module is module
+            if fill.kind == "fill" and is_its and module.resolve(fill.node, variable.id) is scope:
+                guards = module.guards(fill.node)
+                around = guards[0].test if guards and guards[0].is_loop else ast.Pass()
+                if any(node in self._uses.denoting for node in ast.walk(around)):
+                    return True
+        return False
 
     def is_tried(self, use: Use) -> bool:
         """Whether an item is asked for where it may be missing."""
@@ -317,6 +337,16 @@ class Places:
             return True
         is_plain = slot.owner is not None and type(slot.owner) is types.SimpleNamespace
         return is_plain and bool(self.keywords(slot)) and slot.names[0].name not in class_attributes_of(slot.owner)
+
+
+def _negated(test: ast.expr) -> ast.expr | None:
+    """The x of `not x`."""
+    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+
+
+def _is_copy(elements: list[ast.expr], held: set[ast.AST]) -> bool:
+    """Whether a display has the items of containers and nothing else: `[*kept]`."""
+    return all(isinstance(element, ast.Starred) and element.value in held for element in elements)
 
 
 def _is_divisor(outer: ast.AST, field: str) -> bool:

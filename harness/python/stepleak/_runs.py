@@ -38,11 +38,13 @@ _CALLING_ONCE = frozenset(
 
 
 class Runs:
-    """Asks about places of the sources. `is_closure`: a function that lives on keeps the variable that is asked for."""
+    """Asks about places of the sources. `is_closure`: a function that lives on keeps the variable that is asked for.
+    `within`: each call of this function has a variable of its own, and goes on without its caller."""
 
-    def __init__(self, code: UserCode, *, is_closure: bool = False) -> None:
+    def __init__(self, code: UserCode, *, is_closure: bool = False, within: ast.AST | None = None) -> None:
         self._code = code
         self._is_closure = is_closure
+        self.within = within
 
     # --- ways to a place ----------------------------------------------------------------------------------------------
 
@@ -66,7 +68,7 @@ class Runs:
             module, node, depth = waiting.pop(0)
             yield module, node
             function = module.function(node)
-            if function is None or function in asked or self._is_in_set_up(module, node):
+            if function in (None, self.within) or function in asked or self._is_in_set_up(module, node):
                 continue
             asked.add(function)
             if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
@@ -146,6 +148,14 @@ class Runs:
             return "unknown"
         return entered
 
+    def ends_often(self, name: Name) -> bool:
+        """Whether calls of the variable's function end while others begin: it runs again and again, and nothing in it
+        goes on for ever."""
+        if name.module is None or not isinstance(name.scope, FUNCTIONS):
+            return False
+        loops = (node for node in ast.walk(name.scope) if isinstance(node, LOOPS))
+        return not any(map(_is_endless, loops)) and self.how_often(name.module, name.scope) == "again"
+
     def entered(self, name: Name) -> str:
         if name.module is None or not isinstance(name.scope, FUNCTIONS) or self._is_closure:
             return "once"
@@ -217,11 +227,22 @@ class Runs:
             return False
         scope = module.scope(around)
         if in_loop and any(self._loops_later(module, later) for later in _later(scope, around)):
-            return True
+            return not self._is_in_each_step(module, scope)
         calls = self._calls_of(module, scope)
         if len(calls) != 1 or depth > 4 or self._code.is_step(module, scope):
             return False
         return self.is_phase(*calls[0], depth + 1, in_loop)
+
+    def _is_in_each_step(self, module: Module, function: ast.AST, depth: int = 0) -> bool:
+        """Whether it is the step, or all that calls it is, or a loop that trains."""
+        if self._code.is_step(module, function):
+            return True
+        calls = self._calls_of(module, function)
+        if len(calls) != 1 or depth > 4:
+            return False
+        home, call = calls[0]
+        is_training = any(_is_endless(loop) or self.trains(home, loop) for loop in home.loops(call))
+        return is_training or self._is_in_each_step(home, home.scope(call), depth + 1)
 
     def trains(self, module: Module, loop: ast.AST, depth: int = 0) -> bool:
         """Whether what a loop runs takes a step of a training."""

@@ -26,6 +26,8 @@ class Slot:
     owner: Any = None
     """Of an attribute."""
     is_closure: bool = False
+    is_suspended: bool = False
+    """Whether it is a variable of a generator or a coroutine, in one of its calls."""
 
 
 class Slots:
@@ -123,7 +125,7 @@ class Slots:
         module, node = self._source_of(frame.f_code)
         if module is None or node is None or name is None:
             return None
-        return Slot([Name("variable", name, keys, module, node, True)], is_closure=True)
+        return Slot([Name("variable", name, keys, module, node, True)], is_closure=True, is_suspended=True)
 
     def _local(self, keys: Keys) -> Slot | None:
         names = []

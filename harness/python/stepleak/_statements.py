@@ -76,6 +76,8 @@ class Statements:
         if statement["file"] and not self._files.has(statement["file"]):
             calling = (self._calling_library(place, chain), self._sources.statement_calling_owner(place, born))
             statement = next((one for one in calling if one["file"]), statement)
+        if not statement["file"] and search.waits_at is not None:
+            return self._sources.statement_at(*search.waits_at)
         return statement
 
     def _putting_there(self, place: Place, fills: tuple[Use, ...], link: str) -> Iterator[dict[str, Any]]:

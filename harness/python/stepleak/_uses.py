@@ -11,7 +11,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from stepleak._assignments import variable_stores
 from stepleak._container_words import ADDING, FRESH, OF_QUEUES, READING, READING_LIBRARIES, REMOVING, SAME_ITEMS
+from stepleak._literals import may_be
 from stepleak._slots import Slot
 from stepleak._syntax import (
     COMPREHENSIONS,
@@ -54,6 +56,10 @@ class Uses:
         self._removing = REMOVING | OF_QUEUES if "put" in methods else REMOVING
         self._names: set[tuple[str, str, Keys, int, bool, int]] = set()
         self._waiting: list[Name] = []
+        self.kept_as: dict[ast.expr, ast.expr] = {}
+        """Of what a variable is given, where the variable is kept then."""
+        self._origins: set[tuple[ast.AST, str, Keys]] = set()
+        """Variables from which it got to where it is kept: the scope, the name and the keys."""
 
     def follow(self, names: list[Name]) -> None:
         for name in names:
@@ -125,7 +131,7 @@ class Uses:
         elif call in ("getattr", "setattr", "delattr") and len(node.args) > 1:
             owner, text = node.args[:2]
             is_it = isinstance(text, ast.Constant) and text.value == name.name
-            if not self._may_own(module, owner) or (isinstance(text, ast.Constant) and not is_it):
+            if not self._may_own(module, owner) or not may_be(module, text, name.name):
                 return
             if call == "getattr":
                 self._walk_dynamic(module, node, owner, name.keys)
@@ -170,23 +176,27 @@ class Uses:
 
     # --- where it comes from ------------------------------------------------------------------------------------------
 
-    def origin(self, module: Module, value: ast.expr | None, keys: Keys, depth: int = 0) -> None:
-        """What the container was called before it was kept: it may still go by that name."""
+    def origin(
+        self, module: Module, value: ast.expr | None, keys: Keys, depth: int = 0, kept_as: ast.expr | None = None
+    ) -> None:
+        """What the container was called before it was kept, as `kept_as`: it may still go by that name."""
         if value is None or depth > 6:
             return
         if isinstance(value, ast.Name):
             scope = module.resolve(value, value.id)
             self.add(Name("variable", value.id, keys, module, scope))
+            if kept_as is not None:
+                self._given(module, scope, value.id, keys, kept_as)
             if is_parameter(scope, value.id):
                 self.origin_of_parameter(module, scope, value.id, keys, depth + 1)
         elif isinstance(value, ast.Attribute):
             self.add(Name("attribute", value.attr, keys, given_to=module.class_of_self(value.value)))
         elif isinstance(value, (ast.BoolOp, ast.IfExp)):
             for part in value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]:
-                self.origin(module, part, keys, depth + 1)
+                self.origin(module, part, keys, depth + 1, kept_as)
         elif isinstance(value, ast.NamedExpr):
-            self.origin(module, value.target, keys, depth + 1)
-            self.origin(module, value.value, keys, depth + 1)
+            self.origin(module, value.target, keys, depth + 1, kept_as)
+            self.origin(module, value.value, keys, depth + 1, kept_as)
         elif isinstance(value, ast.Call):
             name = called_name(value)
             if name not in FRESH and (keys == () and name not in self._own):
@@ -195,6 +205,16 @@ class Uses:
             isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
         ):
             self._add("escape", module, value)
+
+    def _given(self, module: Module, scope: ast.AST, name: str, keys: Keys, kept_as: ast.expr) -> None:
+        """What the variable was given before: `live = [x for x in self.kept if x]`, `self.kept = live`."""
+        if (scope, name, keys) in self._origins:
+            return
+        self._origins.add((scope, name, keys))
+        for node in variable_stores(module, scope, name):
+            if isinstance(node.ctx, ast.Store) and not isinstance(module.parent(node)[0], ast.AugAssign):
+                self.kept_as[node] = kept_as
+                self._stored(module, node, keys, True)
 
     def origin_of_parameter(self, module: Module, function: ast.AST, name: str, keys: Keys, depth: int = 0) -> None:
         owner = module.class_of_method(function)
@@ -220,7 +240,8 @@ class Uses:
             if not name.keys:
                 self._add(kind, module, node, parent.value, is_sure)
         elif not is_stored:
-            self._walk(module, node, name.keys, is_sure)
+            if not (name.is_slot and _gives_keys(module, node, name.keys)):
+                self._walk(module, node, name.keys, is_sure)
         elif name.is_slot:
             self._stored(module, node, name.keys, is_sure)
 
@@ -232,7 +253,7 @@ class Uses:
             if parent.value is not None:
                 self._add("assign", module, node, parent.value, is_sure)
                 if not isinstance(node, ast.Subscript):
-                    self.origin(module, parent.value, keys)
+                    self.origin(module, parent.value, keys, kept_as=node)
                 elif len(keys) == 1:
                     self.origin(module, parent.value, ())
         elif isinstance(parent, (ast.Tuple, ast.List)):
@@ -283,7 +304,10 @@ class Uses:
             self._walk(module, parent, (None, *keys), sure)
         elif isinstance(parent, ast.Dict) and field == "values":
             key = parent.keys[parent.values.index(node)]
-            self._walk(module, parent, (key.value if isinstance(key, ast.Constant) else None, *keys), sure)
+            if key is not None:
+                self._walk(module, parent, (key.value if isinstance(key, ast.Constant) else None, *keys), sure)
+            elif keys:  # `{**tables}` has the same items
+                self._walk(module, parent, keys, sure)
         elif isinstance(parent, (*COMPREHENSIONS[:2], COMPREHENSIONS[3])) and field == "elt":
             self._walk(module, parent, (None, *keys), sure)
         elif isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) and field == "iter":
@@ -376,12 +400,12 @@ class Uses:
         if keys[0] is VALUE:
             self._context_variable(module, call, keys, sure)
         elif name in ("get", "setdefault", "__getitem__"):
-            if _may_be(call.args[0] if call.args else None, keys[0]):
+            if may_be(module, call.args[0] if call.args else None, keys[0]):
                 self._walk(module, call, keys[1:], sure)
         elif name in ("values", "items", "copy"):
             self._walk(module, call, keys, sure)
         elif name == "clear" or (
-            name in REMOVING and _may_be(call.args[0] if call.args and name == "pop" else None, keys[0])
+            name in REMOVING and may_be(module, call.args[0] if call.args and name == "pop" else None, keys[0])
         ):
             self._add("reset", module, call.func.value, None, sure)  # type: ignore[attr-defined]
         elif name == "update":
@@ -405,12 +429,12 @@ class Uses:
         is_slice = isinstance(item.slice, ast.Slice)
         if keys:
             if isinstance(item.ctx, ast.Load):
-                if is_slice or _may_be(item.slice, keys[0]):
+                if is_slice or may_be(module, item.slice, keys[0]):
                     self._walk(module, item, keys if is_slice else keys[1:], sure)
             elif isinstance(parent, ast.AugAssign) and len(keys) == 1:
-                if _may_be(item.slice, keys[0]):
+                if may_be(module, item.slice, keys[0]):
                     self._add("fill", module, item, parent.value, sure)
-            elif is_slice or _may_be(item.slice, keys[0]):
+            elif is_slice or may_be(module, item.slice, keys[0]):
                 self._stored(module, item, keys, sure)
         elif isinstance(item.ctx, ast.Load):
             self._add("index", module, item.value, item.slice, sure)
@@ -552,9 +576,14 @@ def _is_of(owner: ast.ClassDef, given_to: ast.ClassDef | None) -> bool:
     return given_to.name in map(last_name, owner.bases) or owner.name in map(last_name, given_to.bases)
 
 
-def _may_be(node: ast.expr | None, key: object) -> bool:
-    """Whether an index may be this key."""
-    return key is None or not isinstance(node, ast.Constant) or node.value == key
+def _gives_keys(module: Module, mapping: ast.expr, keys: Keys) -> bool:
+    """Whether a loop goes over what keeps it by a key of its own, as a mapping does: `for name in self.columns`."""
+    if not keys or type(keys[0]) not in (str, int):
+        return False
+    outer, field = module.parent(mapping)
+    while isinstance(outer, ast.Call) and field == "args" and called_name(outer) in SAME_ITEMS:
+        outer, field = module.parent(outer)
+    return isinstance(outer, (ast.For, ast.AsyncFor, ast.comprehension)) and field == "iter"
 
 
 def _lacks(mapping: ast.expr, key: object) -> bool:
