@@ -445,7 +445,7 @@ Decision decide(const Trace& trace, const Trends& trends, const Policy& policy) 
   } else if (trends.judged().last >= policy.budget_steps) {
     decision.next = Decision::Next::inconclusive;
     const auto unsettled = unsettled_of(trace, trends, exact, unsettled_device, policy);
-    decision.reason = fmt::format("after {} steps {}{}", steps, unsettled.what, unsettled.advice);
+    decision.reason = fmt::format("after {} steps {}{}", trends.judged().last, unsettled.what, unsettled.advice);
   } else if (steps >= policy.clean_steps) {
     decision.reason = unsettled_of(trace, trends, exact, unsettled_device, policy).what;
   }

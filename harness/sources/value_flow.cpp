@@ -126,6 +126,26 @@ bool is_of_macro(const CppFile& file, int line) {
   return std::ranges::all_of(first->text, [](char c) { return c == '_' || (c >= 'A' && c <= 'Z'); });
 }
 
+// The names that the handlers of the try blocks around a line give what they catch.
+std::set<std::string_view> caught_at(const CppBlockAt& callable, int line) {
+  const auto& file = *callable.file;
+  const auto& body = callable.block().body;
+  std::set<std::string_view> names;
+  for (auto i = body.first; i < body.end; ++i) {
+    if (!file.token(i).is("try") || !file.token(i + 1).is("{")) continue;
+    auto close = file.partner(i + 1);
+    if (line < file.token(i + 1).line || file.token(close).line < line) continue;
+    while (file.token(close + 1).is("catch") && file.token(close + 2).is("(") && file.partner(close + 2) > close + 2) {
+      names.insert(name_of_parameter(file, arguments_of(file, close + 2)));
+      const auto open = file.partner(close + 2) + 1;
+      if (file.partner(open) <= open) break;
+      close = file.partner(open);
+    }
+  }
+  names.erase(std::string_view());  // "..."
+  return names;
+}
+
 }  // namespace
 
 bool is_filling(std::string_view method) { return is_one_of(method, kFilling); }
@@ -155,15 +175,25 @@ std::vector<CppFill> ValueFlow::fills_of(const std::vector<Frame>& stack) {
   const auto places = places_of(stack);
   for (const auto& place : places) running_.insert(place.callable);
   bool is_returned = true;
+  is_thrown_ = false;
+  const auto follow_caught = [&](const Place& place) {
+    const auto caught = is_thrown_ ? caught_at(place.callable, place.line) : std::set<std::string_view>();
+    if (caught.empty()) return;
+    is_thrown_ = false;
+    follow(place.callable, 0, caught, 0);
+  };
   for (const auto& place : places) {
+    follow_caught(place);
     const auto& block = place.callable.block();
     const auto line = is_returned ? place.line : 0;
     is_returned = follow(place.callable, line, handed_[place.callable], 0);
+    follow_caught(place);
     if (is_returned && block.type == CppBlock::Type::lambda) follow_result(place.callable);
     // A constructor "returns" the object that it makes.
     is_returned = is_returned || (place.callable.file->is_constructor(block) && line > 0);
     const auto caller = &place + 1;
-    if (!is_returned && (caller == places.data() + places.size() || !handed_.contains(caller->callable))) break;
+    if (!is_returned && !is_thrown_ && (caller == places.data() + places.size() || !handed_.contains(caller->callable)))
+      break;
   }
   running_.clear();
   return std::move(fills_);
@@ -247,6 +277,7 @@ bool ValueFlow::follow_statement(const CppBlockAt& callable, const CppFile& file
   const bool is_return = file.token(statement.first).is("return") || file.token(statement.first).is("co_return");
   for (auto i = statement.first; i < statement.end; ++i) {
     const auto& token = file.token(i);
+    is_thrown_ = is_thrown_ || (token.is("throw") && has_value({i, statement.end}));
     const bool has_arguments = file.token(i + 1).is("(") && file.partner(i + 1) > i + 1;
     const bool is_call = token.is_name() && has_arguments;
     // "handlers_[name](output)", "std::make_shared<Tracker>(output)"

@@ -37,7 +37,7 @@ struct CppFill {
 };
 
 /// Follows a value from where it was made to the containers that it is put into: through variables, what functions
-/// return, and arguments of the project's own functions.
+/// return, exceptions that callers catch by name, and arguments of the project's own functions.
 class ValueFlow {
  public:
   explicit ValueFlow(const CppNames& names) : names_(names) {}
@@ -85,6 +85,7 @@ class ValueFlow {
   std::vector<CppFill> fills_;
   std::set<CppBlockAt> running_;                             ///< what is followed for now, and its callers
   std::map<CppBlockAt, std::set<std::string_view>> handed_;  ///< what variables of a caller got by a call
+  bool is_thrown_ = false;                                   ///< within an exception that nothing has caught yet
 };
 
 }  // namespace stepleak

@@ -419,6 +419,44 @@ INSTANTIATE_TEST_SUITE_P(
                                listener_with("calls += 1;", "listeners_.push_back(listener);  // keeps"), unbounded,
                                kListeners}));
 
+// A sample that is broken, and is thrown with what was read.
+std::string broken_with(const std::string& thrown, const std::string& handler) {
+  return "class Trainer {\n public:\n void step() {\n  try {\n   train(read());  // call\n  } " + handler +
+         "\n }\n private:\n at::Tensor read() {\n  auto reading = at::randn({8, 40});  // made\n  " + thrown +
+         "\n  return reading;\n }\n void train(const at::Tensor& x) { last_ = x.sum().item<double>(); }\n"
+         " double last_ = 0;\n std::deque<Letter> letters_;\n};\n";
+}
+
+const std::string kThrown = "if (n++ % 5 == 0) throw Broken(\"saturated\", reading);";
+const std::string kLetters = "Trainer::letters_ (std::deque<Letter>) -> Tensor";
+
+INSTANTIATE_TEST_SUITE_P(
+    OfExceptions, SourceHoldersTest,
+    testing::Values(
+        SourceCase{
+            "kept where it is caught",
+            broken_with(kThrown,
+                        "catch (const Broken& error) {\n   letters_.push_back({error.payload()});  // keeps\n  }"),
+            unbounded, kLetters},
+        SourceCase{"of which the newest are kept",
+                   broken_with(kThrown,
+                               "catch (const Broken& error) {\n   letters_.push_back({error.payload()});  // keeps\n"
+                               "   if (letters_.size() > 240) letters_.pop_front();\n  }"),
+                   bounded, kLetters, 240},
+        SourceCase{"kept by the second handler",
+                   broken_with(kThrown,
+                               "catch (const std::bad_alloc&) {\n  } catch (const Broken& error) {\n"
+                               "   letters_.push_back({error.payload()});  // keeps\n  }"),
+                   unbounded, kLetters},
+        SourceCase{"thrown without it",
+                   broken_with("if (n++ % 5 == 0) throw Broken(\"saturated\");",
+                               "catch (const Broken& error) {\n   letters_.push_back({error.payload()});\n  }"),
+                   unknown, ""},
+        SourceCase{"let go", broken_with(kThrown, "catch (const Broken& error) {\n   last_ = error.number();\n  }"),
+                   unknown, ""},
+        SourceCase{"of which the handler has no name",
+                   broken_with(kThrown, "catch (...) {\n   letters_.push_back({});\n  }"), unknown, ""}));
+
 // A cell whose state a step carries on.
 std::string cell_with(const std::string& carrying) {
   return "struct Memory { at::Tensor hidden; at::Tensor cell; };\nclass Agent {\n public:\n void step() {\n  auto next "
