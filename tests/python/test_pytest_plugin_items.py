@@ -337,3 +337,42 @@ def test_methods_are_set_up_in_each_step_and_what_judges_itself_is_let_be(pytest
         ]
     )
     result.stdout.fnmatch_lines(["It raised in step 2. The test is repeated to be judged*"])
+
+
+FIXTURES = """
+import pytest, torch
+
+@pytest.fixture
+def kept():
+    return []
+
+@pytest.fixture
+def seen():
+    return []
+
+@pytest.fixture
+def client(seen):
+    class Client:
+        count = 0
+        def call(self):
+            self.count += 1
+            if self.count % 40 == 0:
+                seen.clear()
+    return Client()
+
+def test_keeps(kept):
+    kept.append(torch.ones(30))
+
+def test_is_rid_of_it(seen, client):
+    client.call()
+    seen.append(torch.ones(30))
+"""
+
+
+def test_what_a_fixture_is_has_a_line_and_may_be_emptied_by_another_one(pytester: pytest.Pytester) -> None:
+    result = session(pytester, FIXTURES, "--stepleak")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*test_is_rid_of_it PASSED (no leak)*"])
+    result.stdout.fnmatch_lines(
+        ["*kept by test_it.py:22  kept.append(torch.ones(30))", "*bounds  nothing in your sources*"]
+    )

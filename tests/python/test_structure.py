@@ -35,6 +35,7 @@ from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.keyed import KEYED
 from structure_programs.literals import LITERALS
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
+from structure_programs.passed import PASSED_ON
 from structure_programs.refuted import REFUTED
 from structure_programs.renewed import RENEWED
 from structure_programs.requests import REQUESTS
@@ -57,6 +58,7 @@ CASES = [
     *BY_VARIABLE,
     *STREAMS,
     *COMMAND_LINE,
+    *PASSED_ON,
     *UNBOUNDED,
     *UNKNOWN,
     *REFUTED,

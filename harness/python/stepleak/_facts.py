@@ -14,6 +14,7 @@ from stepleak._ended_threads import EndedThreads
 from stepleak._endings import Endings
 from stepleak._latches import Latches, is_idle
 from stepleak._objects import all_class_names, all_classes_of, class_attributes_of, is_a
+from stepleak._passed import follow_origins
 from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._slots import Slot
@@ -62,6 +63,8 @@ class Facts:
                 self.uses.origin_of_parameter(name.module, name.scope, name.name, name.keys)
         for home, keyword in self.places.keywords(slot):
             self.uses.origin(home, keyword, slot.names[0].keys)
+        if slot.is_passed:
+            follow_origins(self.uses, self.code, slot.names[0])
         self.uses.follow([])
         self.places.find_lengths()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import contextvars
+import functools
 import sys
 import types
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
 from stepleak._use import VALUE, Keys, Name
 from stepleak._user_code import UserCode
 
+_partial_function_of: Any = functools.partial.__dict__["func"].__get__
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -26,6 +29,8 @@ class Slot:
     owner: Any = None
     """Of an attribute."""
     is_closure: bool = False
+    is_passed: bool = False
+    """Whether it is a parameter that each call gets the same for."""
     is_suspended: bool = False
     """Whether it is a variable of a generator or a coroutine, in one of its calls."""
 
@@ -70,6 +75,8 @@ class Slots:
                 return self._closed_over(function, parent, keys), max(index - 3, 0)
             if is_a(parent, tuple) and type(before) is types.FunctionType:
                 return self._default(before, parent, child, keys), index - 2
+            if type(before) is functools.partial and is_a(parent, (dict, tuple)):  # type: ignore[arg-type]
+                return self._passed(before, parent, child, keys), index - 2
             if type(parent) is contextvars.ContextVar:
                 keys, index = (VALUE, *keys), index - 1
                 continue
@@ -118,6 +125,23 @@ class Slots:
         names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :]
         name = next(n for n, v in zip(names, defaults, strict=False) if v is value)
         return Slot([Name("variable", name, keys, module, node, True)], is_closure=True)
+
+    def _passed(self, partial: Any, arguments: Any, value: Any, keys: Keys) -> Slot | None:
+        """The parameter that gets what a `functools.partial` passes in each call."""
+        function, bound = _partial_function_of(partial), 0
+        if type(function) is types.MethodType:
+            function, bound = function.__func__, 1
+        module, node = self._source_of(function.__code__) if type(function) is types.FunctionType else (None, None)
+        if module is None or node is None:
+            return None
+        if is_a(arguments, dict):
+            name = _key_in(arguments, value)
+        else:
+            place = bound + next(at for at, argument in enumerate(tuple.__iter__(arguments)) if argument is value)
+            name = function.__code__.co_varnames[place] if place < function.__code__.co_argcount else None
+        if type(name) is not str or not is_parameter(node, name):
+            return None
+        return Slot([Name("variable", name, keys, module, node)], is_closure=True, is_passed=True)
 
     def _suspended(self, frame: types.FrameType, value: Any, keys: Keys) -> Slot | None:
         """A variable of a generator or a coroutine: called again, the function makes another one."""
