@@ -26,7 +26,7 @@ from stepleak._structure import Structure
 from stepleak._user_code import UserCode
 from structure_programs import Case, appending, keeper, method
 from structure_programs.amounts import AMOUNTS
-from structure_programs.any_removals import ANY_REMOVALS
+from structure_programs.any_removals import ANY_REMOVALS, HANDED_ON
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
 from structure_programs.by_variable import BY_VARIABLE, STREAMS
 from structure_programs.command_line import COMMAND_LINE
@@ -65,6 +65,7 @@ CASES = [
     *REQUESTS,
     *SET_BY_NAME,
     *ANY_REMOVALS,
+    *HANDED_ON,
 ]
 
 

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 
 from stepleak._container_words import FRESH, REMOVING
 from stepleak._facts import Facts
-from stepleak._syntax import FUNCTIONS, Module, argument_of, is_parameter
+from stepleak._runs import is_atexit
+from stepleak._syntax import FUNCTIONS, Module, argument_of, called_name, is_parameter
 from stepleak._use import Use
 
 _MOST_LEVELS = 3
 """Of calls that hand a container on."""
+_AT_ITS_END = frozenset({"add_done_callback", "finalize"})
+"""What calls a method once a task, or an object, is over: that takes out what is over, and nothing that is in use."""
 _OF_STATEMENTS = ("del ", "[:]", "*=")
 """What the text of a statement has that empties something."""
 
@@ -24,10 +27,23 @@ def removals_of_any(facts: Facts) -> Iterator[Use]:
     known = facts.uses.denoting
     named = [*_by_methods(facts), *_by_statements(facts)]
     unknown = [(module, node) for module, node in named if node not in known and _may_be_any(facts, module, node)]
-    for module, node in (*unknown, *_by_functions(facts)):
+    for module, node in (*_handed_on(facts), *unknown, *_by_functions(facts)):
         use = Use("remove", module, node)
         if not facts.runs.is_at_end(module, node) and not facts.is_idle(use):
             yield use
+
+
+def _handed_on(facts: Facts) -> Iterator[tuple[Module, ast.expr]]:
+    """Its own methods, to be called by others: `stack.callback(self.kept.clear)`, `flush = kept.clear`."""
+    for module, word in _named(facts):
+        for method in module.named.get(word, ()):
+            if not isinstance(method, ast.Attribute) or method.value not in facts.uses.denoting:
+                continue
+            outer, field = module.parent(method)
+            call = outer if isinstance(outer, ast.Call) else None
+            is_late = call is not None and (is_atexit(call.func) or called_name(call) in _AT_ITS_END)
+            if not (call is not None and field == "func") and not is_late:
+                yield module, method.value
 
 
 def _named(facts: Facts) -> Iterator[tuple[Module, str]]:

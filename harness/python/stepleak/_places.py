@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator
 
 from stepleak._assignments import assignments
-from stepleak._container_words import ADDING, REMOVING
+from stepleak._container_words import ADDING, REMOVING, SAME_ITEMS
 from stepleak._counting import counted_by
 from stepleak._objects import class_attributes_of
 from stepleak._runs import Runs
@@ -23,6 +23,8 @@ from stepleak._uses import Uses
 
 _MAY_CHANGE = CHANGING | {"assign", "escape"}
 _MOST_CHANGING = 200
+_WITH_ALL_ITEMS = SAME_ITEMS - {"filter"} | {"dict", "set", "copy", "deepcopy", "deque", "items", "values", "map"}
+"""Functions and methods that give as many items as they get."""
 _OF_NUMBERS = frozenset({"len", "sum", "max", "min", "fmean", "print", "float", "str", "repr", "bool", "any", "all"})
 
 
@@ -273,7 +275,8 @@ class Places:
         if kept is not None:
             return kept
         parts = list(ast.walk(value))
-        if any(isinstance(n, ast.comprehension) and n.ifs for n in parts) or called_name(value) == "filter":
+        through = {called_name(n) for n in parts if isinstance(n, ast.Call) and any(p in held for p in ast.walk(n))}
+        if any(isinstance(n, ast.comprehension) and n.ifs for n in parts) or through - _WITH_ALL_ITEMS:
             return "remove", None
         if isinstance(value, (ast.BoolOp, ast.IfExp)):
             return ("make" if any(v in held for v in ast.iter_child_nodes(value)) else "remove"), None
@@ -283,8 +286,7 @@ class Places:
             return ("make", None) if _is_copy(value.elts, held) else ("fill", value.elts[-1])
         if isinstance(value, ast.Dict):
             return ("make", None) if all(v in held for v in value.values) and not any(value.keys) else ("fill", value)
-        is_rebuilt = isinstance(value, (ast.ListComp, ast.SetComp, ast.DictComp))
-        is_rebuilt = is_rebuilt or called_name(value) in ("list", "dict", "set", "sorted", "copy", "reversed", "deque")
+        is_rebuilt = isinstance(value, (ast.ListComp, ast.SetComp, ast.DictComp, ast.Call))
         return ("make" if is_rebuilt else "remove"), None
 
     def is_empty_before(self, use: Use) -> bool:

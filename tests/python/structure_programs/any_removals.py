@@ -238,3 +238,29 @@ ANY_REMOVALS = [
         )
     ),
 ]
+
+_LATER = """
+import atexit, functools, contextlib
+kept, other, count = [], [], 0
+@SETUP
+def step():
+    global count
+    count += 1
+    kept.append([1])
+    @STEP
+"""
+
+
+def _later(set_up: str, step: str) -> str:
+    return _LATER.replace("@SETUP", set_up).replace("@STEP", step)
+
+
+HANDED_ON = [
+    Case(f"{set_up}: {step}", _later(set_up, step), "kept", kind, line=line)
+    for set_up, step, kind, line in [
+        ("flush = kept.clear", "if count % 400 == 0: flush()", "conditional", "flush = kept.clear"),
+        ("flush = functools.partial(kept.clear)", "if count % 400 == 0: flush()", "conditional", "partial(kept.clear)"),
+        ("flush = other.clear", "if count % 400 == 0: flush()", "unbounded", ""),
+        ("atexit.register(kept.clear)", "pass", "unknown", ""),
+    ]
+]

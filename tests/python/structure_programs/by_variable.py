@@ -8,6 +8,7 @@ from __future__ import annotations
 from structure_programs import Case, keeper
 
 _TEST = "t[0] > self.count - 300"
+_OLD = f"lambda t: {_TEST}"
 _LIVE = f"live = [t for t in self.kept if {_TEST}]"
 _COPIED = "live = []\nfor t in self.kept:\n    live.append(t)"
 _FILTERED = f"live = []\nfor t in self.kept:\n    if {_TEST}: live.append(t)"
@@ -34,6 +35,15 @@ BY_VARIABLE = [
         ("[]", "self.kept.append(item)\nlive = self.kept[-3:]\nself.kept = live", "bounded", 3, "live = "),
         ("[]", "self.kept.append(item)\nlive = list(self.kept)\nself.kept = live", "unbounded", -1, ""),
         ("[]", f"self.kept.append(item)\n{_COPIED}\nself.kept = live", "unbounded", -1, ""),
+        (
+            "[]",
+            f"self.kept.append(item)\nself.kept = list(filter(lambda t: {_TEST}, self.kept))",
+            "conditional",
+            -1,
+            "filter",
+        ),
+        ("[]", "self.kept.append(item)\nself.kept = list(itertools.islice(self.kept, 9))", "bounded", 9, "islice"),
+        ("[]", "self.kept.append(item)\nself.kept = list(map(list, reversed(self.kept)))", "unbounded", -1, ""),
         ("[]", "self.kept.append(item)\nself.kept = [*self.kept]", "unbounded", -1, ""),
         ("[]", "live = self.kept\nlive.append(item)\nself.kept = live", "unbounded", -1, ""),
         ("[]", "live = [*self.kept, item]\nself.kept = live", "unbounded", -1, ""),
