@@ -21,6 +21,7 @@ from stepleak._syntax import (
     called_name,
     first_name,
     is_generator,
+    is_parameter,
     last_name,
     texts,
 )
@@ -149,12 +150,18 @@ class Runs:
         return entered
 
     def ends_often(self, name: Name) -> bool:
-        """Whether calls of the variable's function end while others begin: it runs again and again, and nothing in it
-        goes on for ever."""
-        if name.module is None or not isinstance(name.scope, FUNCTIONS):
+        """Whether calls of the variable's function end while others begin: it is called again and again, and nothing in
+        it goes on for ever. What a caller hands it is the caller's."""
+        if name.module is None or not isinstance(name.scope, FUNCTIONS) or is_parameter(name.scope, name.name):
             return False
         loops = (node for node in ast.walk(name.scope) if isinstance(node, LOOPS))
-        return not any(map(_is_endless, loops)) and self.how_often(name.module, name.scope) == "again"
+        if any(map(_is_endless, loops)):
+            return False
+        calls = [each for each in self._calls_of(name.module, name.scope) if not self._code.is_over(*each)]
+        if any(home.loops(call) for home, call in calls):
+            return True
+        # Of several calls each may be the only one of its kind.
+        return len(calls) == 1 and self.how_often(name.module, name.scope) == "again"
 
     def entered(self, name: Name) -> str:
         if name.module is None or not isinstance(name.scope, FUNCTIONS) or self._is_closure:
@@ -478,7 +485,8 @@ def is_lazy(module: Module, statement: ast.AST) -> bool:
 
 def _is_endless(loop: ast.AST) -> bool:
     is_true = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-    return is_true and not any(isinstance(n, ast.Break) for n in ast.walk(loop))
+    is_counting = isinstance(loop, ast.For) and called_name(loop.iter) in ("count", "cycle")
+    return (is_true or is_counting) and not any(isinstance(n, ast.Break) for n in ast.walk(loop))
 
 
 def _later(scope: ast.AST, node: ast.AST) -> list[ast.AST]:

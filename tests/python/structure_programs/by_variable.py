@@ -67,6 +67,7 @@ def step(): keeper.add([1])
 BY_VARIABLE.append(Case("each object is given its own", _VERSIONS, "keeper.last.before.weights", "unknown"))
 
 _STREAMS = """
+import itertools
 class Stream:
     def __init__(self): self.live = set()
     def talk(self, n):
@@ -95,6 +96,7 @@ STREAMS = [
     for loop, made, kind, line in [
         ("for _ in range(n):", _AGAIN, "reset", "def talk"),
         ("while True:", _AGAIN, "unbounded", ""),
+        ("for _ in itertools.count():", _AGAIN, "unbounded", ""),
         ("for _ in range(n):", "streams.live = streams.live or {streams.talk(50)}", "unbounded", ""),
     ]
 ]
