@@ -64,7 +64,7 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
         fixtures["subtests"] = _Subtests()
     patches = [StepPatches(fixture) for fixture in fixtures.values() if isinstance(fixture, pytest.MonkeyPatch)]
     if not patches:
-        return functools.partial(function, **fixtures)
+        return lambda: function(**fixtures)
     if inspect.iscoroutinefunction(function):
 
         async def awaited() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import contextvars
 import functools
+import os
 import sys
 import types
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
 from stepleak._use import VALUE, Keys, Name
 from stepleak._user_code import UserCode
 
+_STEPS_OF_TESTS = os.path.join(os.path.dirname(__file__), "_pytest_steps.py")
+"""Where a test is called with its fixtures, by their names."""
 _partial_function_of: Any = functools.partial.__dict__["func"].__get__
 
 
@@ -111,7 +114,10 @@ class Slots:
     def _closed_over(self, function: Any, cell: Any, keys: Keys) -> Slot | None:
         if type(function) is not types.FunctionType or function.__closure__ is None:
             return None
-        names = [n for n, c in zip(function.__code__.co_freevars, function.__closure__, strict=False) if c is cell]
+        variables = dict(zip(function.__code__.co_freevars, function.__closure__, strict=False))
+        if function.__code__.co_filename == _STEPS_OF_TESTS and variables.get("fixtures") is cell and keys:
+            return self._parameter(variables["function"].cell_contents, keys[0], keys[1:])
+        names = [n for n, c in variables.items() if c is cell]
         module, node = self._source_of(function.__code__)
         if module is None or node is None or not names:
             return None
@@ -128,18 +134,22 @@ class Slots:
 
     def _passed(self, partial: Any, arguments: Any, value: Any, keys: Keys) -> Slot | None:
         """The parameter that gets what a `functools.partial` passes in each call."""
-        function, bound = _partial_function_of(partial), 0
-        if type(function) is types.MethodType:
-            function, bound = function.__func__, 1
-        module, node = self._source_of(function.__code__) if type(function) is types.FunctionType else (None, None)
-        if module is None or node is None:
-            return None
+        called = _partial_function_of(partial)
         if is_a(arguments, dict):
-            name = _key_in(arguments, value)
-        else:
-            place = bound + next(at for at, argument in enumerate(tuple.__iter__(arguments)) if argument is value)
-            name = function.__code__.co_varnames[place] if place < function.__code__.co_argcount else None
-        if type(name) is not str or not is_parameter(node, name):
+            return self._parameter(called, _key_in(arguments, value), keys)
+        function = _function_of(called)
+        if function is None:
+            return None
+        place = next(at for at, argument in enumerate(tuple.__iter__(arguments)) if argument is value)
+        place += type(called) is types.MethodType
+        code = function.__code__
+        return self._parameter(called, code.co_varnames[place] if place < code.co_argcount else None, keys)
+
+    def _parameter(self, called: Any, name: object, keys: Keys) -> Slot | None:
+        """That of a function which each call passes the same for."""
+        function = _function_of(called)
+        module, node = (None, None) if function is None else self._source_of(function.__code__)
+        if module is None or node is None or type(name) is not str or not is_parameter(node, name):
             return None
         return Slot([Name("variable", name, keys, module, node)], is_closure=True, is_passed=True)
 
@@ -173,6 +183,14 @@ class Slots:
             elif isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
                 return module, node
         return module, None
+
+
+def _function_of(called: Any) -> types.FunctionType | None:
+    """What runs when a function, a method, or what `functools.wraps` made of one, is called."""
+    function = called.__func__ if type(called) is types.MethodType else called
+    while type(function) is types.FunctionType and "__wrapped__" in function.__dict__:
+        function = _function_of(function.__dict__["__wrapped__"])
+    return function if type(function) is types.FunctionType else None
 
 
 def _binds(statement: ast.AST, name: str) -> bool:
