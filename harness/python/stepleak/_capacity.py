@@ -208,8 +208,7 @@ class Capacity:
             if lets_short and not guard.is_loop:
                 return number
         for guard in fill.module.guards(fill.node):
-            is_negated = isinstance(guard.test, ast.UnaryOp) and guard.test.operand in self._facts.uses.denoting
-            if not guard.is_loop and is_negated and guard.holds:
+            if not guard.is_loop and self._facts.places.is_where_empty(guard):
                 return 1
         by_count = self._limit_of_count(fill)
         return by_count if by_count is not None else self._amount_tests.most_filled(fill)

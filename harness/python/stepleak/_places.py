@@ -291,7 +291,11 @@ class Places:
 
     def is_empty_before(self, use: Use) -> bool:
         """Whether it is given another value only where it has nothing: `if not live: live = [first]`."""
-        return any(guard.holds and _negated(guard.test) in self._uses.denoting for guard in use.module.guards(use.node))
+        return any(map(self.is_where_empty, use.module.guards(use.node)))
+
+    def is_where_empty(self, guard: Guard) -> bool:
+        """Whether what a test guards runs only where the container has nothing: `if not kept`."""
+        return guard.holds and _negated(guard.test) in self._uses.denoting
 
     def is_copied(self, use: Use) -> bool:
         """Whether a variable is given an empty container, and then each item of this one: `rows = []`,

@@ -240,7 +240,7 @@ ANY_REMOVALS = [
 ]
 
 _LATER = """
-import atexit, functools, contextlib
+import atexit, functools
 kept, other, count = [], [], 0
 @SETUP
 def step():
