@@ -509,6 +509,7 @@ Result conclude(const RunRecord& record, const std::vector<const Detector*>& det
   result.steady = steady_levels(record.trace, judged_steps(record.trace));
   result.is_interrupted = record.is_interrupted;
   result.survivors = survivor_groups(record.trace.recording());
+  result.held = holder_groups(record.trace.recording());
   result.trace = record.trace;
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include "harness/report/console.hpp"
 #include "harness/report/html_values.hpp"
+#include "harness/trace/largest_groups.hpp"
 
 namespace stepleak {
 namespace {
@@ -46,10 +47,14 @@ json parts_of(const std::string& holder) {
   return parts;
 }
 
+json values_of(const std::vector<HolderPart>& path) {
+  json values = json::array();
+  for (const auto& part : path) values.push_back({part.by, part.what, part.is_container});
+  return values;
+}
+
 json path_of(const Finding& finding) {
-  json path = json::array();
-  for (const auto& part : finding.holder_path) path.push_back({part.by, part.what, part.is_container});
-  return finding.holder_path.empty() ? parts_of(finding.holder) : path;
+  return finding.holder_path.empty() ? parts_of(finding.holder) : values_of(finding.holder_path);
 }
 
 json findings_of(const Result& result) {
@@ -134,17 +139,13 @@ json ages_of(const Trace& trace, std::size_t most_cohorts) {
   return ages;
 }
 
-// The largest, and the rest of many as one.
-std::vector<SurvivorGroup> largest_groups(const std::vector<SurvivorGroup>& groups, std::size_t most) {
-  if (groups.size() <= most) return groups;
-  std::vector<SurvivorGroup> shown(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(most) - 1);
-  auto& rest = shown.emplace_back();
-  for (auto i = most - 1; i < groups.size(); ++i) {
-    rest.count += groups[i].count;
-    rest.bytes += groups[i].bytes;
-    rest.folded_count += std::max(1, groups[i].folded_count);
-  }
-  return shown;
+// Where a value is among those of before; it is put behind them where it is none.
+template <typename Value>
+std::ptrdiff_t index_in(std::vector<Value>& values, const Value& value) {
+  const auto known = std::find(values.begin(), values.end(), value);
+  const auto index = known - values.begin();
+  if (known == values.end()) values.push_back(value);
+  return index;
 }
 
 // Stacks share most of their frames: each frame once, and the stacks by number.
@@ -153,11 +154,7 @@ void add_survivors(const Result& result, std::size_t most, json& run) {
   json groups = json::array();
   for (const auto& group : largest_groups(result.survivors, most)) {
     json stack = json::array();
-    for (const auto& frame : group.stack) {
-      const auto known = std::find(frames.begin(), frames.end(), frame);
-      stack.push_back(known - frames.begin());
-      if (known == frames.end()) frames.push_back(frame);
-    }
+    for (const auto& frame : group.stack) stack.push_back(index_in(frames, frame));
     groups.push_back({std::move(stack), group.count, group.bytes, group.op, group.folded_count});
   }
   json texts = json::array();
@@ -167,6 +164,19 @@ void add_survivors(const Result& result, std::size_t most, json& run) {
   }
   run["frames"] = std::move(texts);
   run["survivors"] = std::move(groups);
+}
+
+// And the ways to what is held most of their objects. Fewer places keep something than make it.
+void add_held(const Result& result, std::size_t most, json& run) {
+  std::vector<HolderPart> parts;
+  json held = json::array();
+  for (const auto& group : largest_groups(result.held, most / 2)) {
+    json path = json::array();
+    for (const auto& part : group.path) path.push_back(index_in(parts, part));
+    held.push_back({std::move(path), group.count, group.bytes, group.folded_count});
+  }
+  run["objects"] = values_of(parts);
+  run["held"] = std::move(held);
 }
 
 json sources_of(const HtmlRun& run) {
@@ -209,6 +219,7 @@ json run_values(const HtmlRun& run, const PageDetail& detail) {
               {"differences", run.differences},
               {"conditions", result.conditions}};
   add_survivors(result, detail.groups, values);
+  add_held(result, detail.groups, values);
   values["reduced"] = is_reduced;
   return values;
 }

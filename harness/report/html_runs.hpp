@@ -14,7 +14,7 @@ namespace stepleak {
 struct PageDetail {
   std::size_t points = 0;   ///< of each ledger
   std::size_t cohorts = 0;  ///< of each device: births at looks
-  std::size_t groups = 0;   ///< of survivors; the rest as one
+  std::size_t groups = 0;   ///< of survivors by stack, and half as many by holder; the rest as one
 };
 
 /// Room for all runs of a page together, shared out among them.

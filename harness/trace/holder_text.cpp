@@ -108,6 +108,31 @@ std::string text_of(const ObjectGraph& graph, const Holder& holder, Detail detai
   return text;
 }
 
+std::vector<HolderPart> parts_of(const ObjectGraph& graph, const Holder& holder, Detail detail) {
+  if (holder.held < 0) return {};
+  const auto edge_at = [&](int index) -> const ObjectEdge& { return graph.edges.at(static_cast<std::size_t>(index)); };
+  const auto root = holder.path.empty() ? holder.held : edge_at(holder.path.front()).from;
+  std::vector<HolderPart> parts{{.by = "",
+                                 .what = node_at(graph, root).name + text_of(node_at(graph, root), detail),
+                                 .is_container = root == holder.container}};
+  std::string by;  // over objects that have no name of their own
+  for (const auto index : holder.path) {
+    const auto& edge = edge_at(index);
+    const auto& node = node_at(graph, edge.to);
+    if (edge.type != EdgeType::other) by += text_of(graph, edge, detail);
+    if (node.type.empty() && node.length < 0) continue;
+    parts.push_back({.by = by.empty() ? by : by.substr(1),
+                     .what = node.length < 0 || detail == Detail::shape
+                                 ? node.type
+                                 : fmt::format("{}, len {}", node.type, node.length),
+                     .is_container = edge.to == holder.container});
+    by.clear();
+  }
+  if (detail == Detail::full && holder.graph >= 0)
+    parts.push_back({.by = ".grad_fn", .what = node_at(graph, holder.graph).type});
+  return parts;
+}
+
 }  // namespace
 
 std::string_view to_string(EdgeType type) { return kEdgeTypes.at(static_cast<std::size_t>(type)); }
@@ -161,25 +186,11 @@ std::string structure_text(const Structure& structure) {
 }
 
 std::vector<HolderPart> path_parts(const ObjectGraph& graph, const Holder& holder) {
-  if (holder.held < 0) return {};
-  const auto edge_at = [&](int index) -> const ObjectEdge& { return graph.edges.at(static_cast<std::size_t>(index)); };
-  const auto root = holder.path.empty() ? holder.held : edge_at(holder.path.front()).from;
-  std::vector<HolderPart> parts{{.by = "",
-                                 .what = node_at(graph, root).name + text_of(node_at(graph, root), Detail::full),
-                                 .is_container = root == holder.container}};
-  std::string by;  // over objects that have no name of their own
-  for (const auto index : holder.path) {
-    const auto& edge = edge_at(index);
-    const auto& node = node_at(graph, edge.to);
-    if (edge.type != EdgeType::other) by += text_of(graph, edge, Detail::full);
-    if (node.type.empty() && node.length < 0) continue;
-    parts.push_back({.by = by.empty() ? by : by.substr(1),
-                     .what = node.length < 0 ? node.type : fmt::format("{}, len {}", node.type, node.length),
-                     .is_container = edge.to == holder.container});
-    by.clear();
-  }
-  if (holder.graph >= 0) parts.push_back({.by = ".grad_fn", .what = node_at(graph, holder.graph).type});
-  return parts;
+  return parts_of(graph, holder, Detail::full);
+}
+
+std::vector<HolderPart> shape_parts(const ObjectGraph& graph, const Holder& holder) {
+  return parts_of(graph, holder, Detail::shape);
 }
 
 std::string path_text(const ObjectGraph& graph, const Holder& holder) { return text_of(graph, holder, Detail::full); }

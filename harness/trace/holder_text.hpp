@@ -38,6 +38,9 @@ inline constexpr std::string_view kGrouping = "add_param_group";
 /// The same, object by object, from the root on; what no person would name is left out.
 [[nodiscard]] std::vector<HolderPart> path_parts(const ObjectGraph& graph, const Holder& holder);
 
+/// The same without lengths, indices, numbers of keys and the autograd node: equal for all that is kept alike.
+[[nodiscard]] std::vector<HolderPart> shape_parts(const ObjectGraph& graph, const Holder& holder);
+
 /// The same as text without lengths, indices and the autograd node, and without keys but those that read as a name,
 /// whose numbers are left out: equal in every run, for fingerprints.
 [[nodiscard]] std::string shape_text(const ObjectGraph& graph, const Holder& holder);

@@ -101,6 +101,8 @@ struct HolderPart {
   std::string by;             ///< how the one before it holds it: ".history", "[30]"; empty: of a root, or not known
   std::string what;           ///< "train.trainer (Trainer)", "list, len 31", "Tensor"
   bool is_container = false;  ///< the innermost container: what grows
+
+  auto operator<=>(const HolderPart&) const = default;
 };
 
 /// How a root keeps a survivor, or a container or a buffer that grew; or how a cycle does, to which no root leads.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/trace/finding.hpp"
+#include "harness/trace/holder_group.hpp"
 #include "harness/trace/run_failure.hpp"
 #include "harness/trace/survivor_group.hpp"
 #include "harness/trace/trace.hpp"
@@ -49,7 +50,8 @@ struct Result {
   std::optional<RunFailure> failure;
   std::map<std::string, std::string> conditions;
   std::map<std::string, std::int64_t> steady;  ///< settled level of each exact ledger, by series name
-  std::vector<SurvivorGroup> survivors{};      ///< of the newest record pass
+  std::vector<SurvivorGroup> survivors{};      ///< of the newest record pass, by stack
+  std::vector<HolderGroup> held{};             ///< the same by holder
   Trace trace;
   bool is_interrupted = false;  ///< by the user (Ctrl-C): the front door passes that on
 };

@@ -77,6 +77,27 @@ std::vector<HolderPart> holder_path_from_json(const Json& json) {
   return path;
 }
 
+Json held_to_json(const std::vector<HolderGroup>& groups) {
+  Json rows = Json::array();
+  for (const auto& group : groups) {
+    Json row = {{"path", holder_path_to_json(group.path)}, {"count", group.count}, {"bytes", group.bytes}};
+    if (group.folded_count > 0) row["folded_count"] = group.folded_count;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<HolderGroup> held_from_json(const Json& json) {
+  std::vector<HolderGroup> groups;
+  for (const auto& row : json) {
+    groups.push_back({.path = holder_path_from_json(row.at("path")),
+                      .count = count_from(row.at("count")),
+                      .bytes = count_from(row.at("bytes"))});
+    if (row.contains("folded_count")) groups.back().folded_count = int_from(row.at("folded_count"));
+  }
+  return groups;
+}
+
 Json few_looks_to_json(const std::vector<Look>& looks) {
   Json json = Json::array();
   const auto count = std::min(looks.size(), kMostLooks);

@@ -4,6 +4,7 @@
 
 // For the .cpp files of this folder only: what a result keeps of a run for its pictures.
 
+#include "harness/trace/holder_group.hpp"
 #include "harness/trace/json_values.hpp"
 #include "harness/trace/survivor_group.hpp"
 
@@ -11,6 +12,8 @@ namespace stepleak {
 
 [[nodiscard]] Json survivors_to_json(const std::vector<SurvivorGroup>& groups);
 [[nodiscard]] std::vector<SurvivorGroup> survivors_from_json(const Json& json);
+[[nodiscard]] Json held_to_json(const std::vector<HolderGroup>& groups);
+[[nodiscard]] std::vector<HolderGroup> held_from_json(const Json& json);
 [[nodiscard]] Json holder_path_to_json(const std::vector<HolderPart>& path);
 [[nodiscard]] std::vector<HolderPart> holder_path_from_json(const Json& json);
 

@@ -216,6 +216,7 @@ std::string to_json(const Result& result) {
   if (result.trace.passes().size() > 1) json["passes"] = passes_to_json(result.trace.passes());
   if (!result.trace.looks().empty()) json["looks"] = few_looks_to_json(result.trace.looks());
   if (!result.survivors.empty()) json["survivors"] = survivors_to_json(result.survivors);
+  if (!result.held.empty()) json["held"] = held_to_json(result.held);
   if (!result.trace.marks().empty()) json["marks"] = marks_to_json(result.trace);
   for (const auto verdict : result.rank_verdicts) json["ranks"].push_back(to_string(verdict));
   if (!result.declared.empty()) json["declared"] = declared_to_json(result.declared);
@@ -249,6 +250,7 @@ Result result_of(const Json& json) {
   result.losses = losses_from_json(json.value("losses", Json::array()));
   result.trace = trace_from_json(json);
   if (json.contains("survivors")) result.survivors = survivors_from_json(json.at("survivors"));
+  if (json.contains("held")) result.held = held_from_json(json.at("held"));
   result.conditions = json.at("conditions").get<std::map<std::string, std::string>>();
   for (const auto& verdict : json.value("ranks", Json::array())) {
     result.rank_verdicts.push_back(parsed(parse_verdict(verdict.get<std::string>()), "verdict", verdict));

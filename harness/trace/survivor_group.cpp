@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "harness/trace/frames.hpp"
+#include "harness/trace/largest_groups.hpp"
 
 namespace stepleak {
 namespace {
 
-constexpr std::size_t kMostGroups = 48;
 constexpr std::size_t kMostFrames = 24;
 
 // As a report shows them, but with what called the user's code and each frame of the libraries.
@@ -33,18 +33,6 @@ std::string key_of(const std::vector<Frame>& stack) {
   return key;
 }
 
-void fold_the_rest(std::vector<SurvivorGroup>& groups) {
-  if (groups.size() <= kMostGroups) return;
-  SurvivorGroup rest;
-  for (auto i = kMostGroups - 1; i < groups.size(); ++i) {
-    rest.count += groups[i].count;
-    rest.bytes += groups[i].bytes;
-    ++rest.folded_count;
-  }
-  groups.resize(kMostGroups - 1);
-  groups.push_back(std::move(rest));
-}
-
 }  // namespace
 
 std::vector<SurvivorGroup> survivor_groups(const Recording& recording) {
@@ -62,11 +50,7 @@ std::vector<SurvivorGroup> survivor_groups(const Recording& recording) {
   }
   std::vector<SurvivorGroup> groups;
   for (auto& [key, group] : by_stack) groups.push_back(std::move(group));
-  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
-    return std::pair(b.bytes, b.count) < std::pair(a.bytes, a.count);
-  });
-  fold_the_rest(groups);
-  return groups;
+  return largest_groups(std::move(groups), kMostGroups);
 }
 
 }  // namespace stepleak

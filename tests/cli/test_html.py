@@ -121,6 +121,10 @@ def test_a_run_writes_a_page_that_holds_its_report_and_its_lines(stepleak: Comma
     assert [type_ for type_, _, _ in runs[0]["passes"]] == ["record"]
     containers = [what for _, what, is_container in runs[0]["findings"][0]["holder"] if is_container]
     assert len(containers) == 1 and containers[0].startswith("train.kept (list, len ")
+    path, count, size, folded = runs[0]["held"][0]
+    way = [runs[0]["objects"][number] for number in path]
+    assert way == [["", "train.kept (list)", True], ["[]", "Tensor", False]]
+    assert size == 256 * count and not folded
     assert not re.search(r'(?:src|href)="?(?:http|//)', file.read_text(encoding="utf-8").split("<script")[0])
 
 
@@ -129,7 +133,7 @@ def test_a_stored_result_has_all_pictures_of_its_run(stepleak: CommandLine) -> N
     assert stepleak("run", "train.py:step", "--device", "cpu", "--html", "run.html", "--json", "run.json").code == 1
     assert stepleak("report", "run.json", "--html", "stored.html").code == 1
     of_run, stored = (runs_of(stepleak.folder / name)[0] for name in ("run.html", "stored.html"))
-    for what in ("ages", "survivors", "frames", "passes", "looks", "findings", "ledgers"):
+    for what in ("ages", "survivors", "held", "objects", "frames", "passes", "looks", "findings", "ledgers"):
         assert stored[what] == of_run[what], what
 
 
@@ -138,6 +142,7 @@ def test_a_run_is_drawn(stepleak: CommandLine) -> None:
     document = drawn(page_of_a_run(stepleak))
     assert document.count("<svg") >= 4
     assert 'role="treeitem"' in document and "train.py:4 in step: " in document
+    assert "What stayed, by holder" in document and "train.kept (list): " in document
     assert '<strong class="object root">train.kept (list, len ' in document
     assert '<span><i>3</i><span class="code-keyword">def</span> <span class="code-function">step</span>' in document
     assert "<mark><i>4</i>    <u>kept" in document
@@ -208,6 +213,9 @@ def full_result(number: int) -> dict[str, Any]:
         "frames": [{**frame, "file": f"/there/module_{number}_{i}.py", "line": i} for i in range(40)],
         "groups": [{"stack": [i, 38, 39], "op": "aten::add", "count": 3, "bytes": 1 << i} for i in range(20)],
     }
+    root = {"by": "", "what": f"module_{number}.trainer (Trainer)", "is_container": False}
+    lists = [{"by": f".history_{i}", "what": "list", "is_container": True} for i in range(20)]
+    result["held"] = [{"path": [root, each], "count": 3, "bytes": 1 << i} for i, each in enumerate(lists)]
     return result
 
 
@@ -215,7 +223,7 @@ def test_two_hundred_full_runs_stay_small(stepleak: CommandLine) -> None:
     page = page_of(stepleak, [full_result(number) for number in range(200)])
     assert page.stat().st_size < _LARGEST
     run = runs_of(page)[0]
-    assert len(run["ledgers"]) > 10 and len(run["survivors"]) >= 8 and run["ages"]
+    assert len(run["ledgers"]) > 10 and len(run["survivors"]) >= 8 and len(run["held"]) >= 4 and run["ages"]
     assert min(len(ledger["steps"]) for ledger in run["ledgers"]) >= 4
 
 

@@ -76,6 +76,10 @@ TEST(SerialiseTest, KeepsWhatThePicturesOfARunShow) {
   result.survivors = {{.stack = result.findings.front().where, .op = "aten::add", .count = 2, .bytes = 64},
                       {.count = 9, .bytes = 3, .folded_count = 7}};
   result.findings.front().holder_path = {{.what = "train.kept"}, {"[0]", "list, len 3", true}};
+  result.held = {{.path = {{.what = "train.kept (list)", .is_container = true}, {.by = "[]", .what = "Tensor"}},
+                  .count = 2,
+                  .bytes = 64},
+                 {.count = 3, .bytes = 2, .folded_count = 5}};
   const auto text = to_json(result);
   const auto read = result_from_json(text);
   EXPECT_EQ(to_json(read), text);
@@ -86,6 +90,8 @@ TEST(SerialiseTest, KeepsWhatThePicturesOfARunShow) {
   EXPECT_EQ(read.trace.passes().back().first_step, 31);
   EXPECT_EQ(read.survivors.at(0).stack, result.findings.front().where);
   EXPECT_TRUE(read.findings.front().holder_path.at(1).is_container);
+  EXPECT_EQ(read.held.at(0).path, result.held.at(0).path);
+  EXPECT_EQ(read.held.at(1).folded_count, 5);
 }
 
 TEST(SerialiseTest, KeepsOfManyLooksAndBirthsSome) {
@@ -123,6 +129,73 @@ TEST(SurvivorGroupTest, CountsEachByteOnceAndFoldsTheRestOfMany) {
   EXPECT_EQ(groups.front().count, 2);
   EXPECT_EQ(groups.front().stack.size(), 1U);
   EXPECT_EQ(groups.back().folded_count, 13);
+}
+
+// kept = [tensor, ...], of which each step appends one of 64 bytes.
+Recording tensors_in_a_list(int count) {
+  Recording recording{.steps = 16};
+  auto& objects = recording.objects;
+  objects.nodes = {{.type = "list", .name = "train.kept", .length = count}};
+  for (int i = 0; i < count; ++i) {
+    const auto address = static_cast<std::uint64_t>(i) + 100;
+    objects.nodes.push_back({.type = "Tensor"});
+    objects.edges.push_back({.from = 0, .to = i + 1, .type = EdgeType::index, .label = std::to_string(i)});
+    recording.holders.push_back({.path = {i}, .held = i + 1, .container = 0});
+    recording.survivors.push_back({.identity = address, .bytes = 64});
+    recording.survivors.push_back({.type = SurvivorType::tensor,
+                                   .identity = address + 1000,
+                                   .storage = address,
+                                   .bytes = 64,
+                                   .storage_bytes = 64,
+                                   .holder = i});
+  }
+  return recording;
+}
+
+TEST(HolderGroupTest, SumsWhatIsKeptAlike) {
+  const auto groups = holder_groups(tensors_in_a_list(16));
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups.front().count, 16);
+  EXPECT_EQ(groups.front().bytes, 16 * 64);
+  const std::vector<HolderPart> path{{.what = "train.kept (list)", .is_container = true},
+                                     {.by = "[]", .what = "Tensor"}};
+  EXPECT_EQ(groups.front().path, path);
+}
+
+TEST(HolderGroupTest, CountsMemoryThatTwoShareOnceAndTellsWhatNothingWasFoundFor) {
+  auto recording = tensors_in_a_list(2);
+  auto view = recording.survivors.back();
+  view.identity += 1000;
+  view.holder = -1;
+  recording.survivors.insert(recording.survivors.begin(), view);
+  recording.survivors.push_back({.identity = 7, .bytes = 512});
+  recording.survivors.push_back({.type = SurvivorType::node, .identity = 8, .bytes = 900});
+  recording.survivors.push_back({.type = SurvivorType::heap, .identity = 9, .bytes = 900});
+  const auto groups = holder_groups(recording);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_TRUE(groups.front().path.empty());
+  EXPECT_EQ(groups.front().count, 2);
+  EXPECT_EQ(groups.front().bytes, 512);
+  EXPECT_EQ(groups.back().bytes, 2 * 64);
+}
+
+TEST(HolderGroupTest, LeavesMemoryOfBeforeTheRecordedStepsOut) {
+  auto recording = tensors_in_a_list(1);
+  std::erase_if(recording.survivors, [](const Survivor& survivor) { return survivor.type == SurvivorType::block; });
+  EXPECT_EQ(holder_groups(recording).at(0).bytes, 0);
+  recording.survivors.front().is_pinned = true;
+  EXPECT_EQ(holder_groups(recording).at(0).bytes, 64);
+}
+
+TEST(HolderGroupTest, TellsWhatAContainerOfOtherObjectsGained) {
+  auto recording = tensors_in_a_list(1);
+  recording.survivors.clear();
+  EXPECT_TRUE(holder_groups(recording).empty());
+  recording.holders.front().gained_entries = 18;
+  recording.holders.front().gained_bytes = 700;
+  recording.holders.front().gained_block_bytes = 40;
+  EXPECT_EQ(holder_groups(recording).at(0).count, 18);
+  EXPECT_EQ(holder_groups(recording).at(0).bytes, 740);
 }
 
 TEST(SerialiseTest, ReadsARecordPassOfNoStepAsNone) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The stepleak authors
 // SPDX-License-Identifier: Apache-2.0
-// What the recorded steps left behind, by stack: boxes below those that called them, as wide as their bytes.
+// What the recorded steps left behind, by stack and by holder: boxes below those that called or keep them, as wide as their
+// bytes.
 //
 // Of buttons, and not by ECharts: that has no such picture, and what it draws is one image to the keyboard and to a screen
 // reader. Here each box can be reached by arrows, opened by Enter, and is read with its level, count and bytes. It is laid
@@ -9,18 +10,17 @@
 
 const MOST_DEPTH = 24;
 
-// All stacks as one tree, outermost frame first. What has no bytes is as wide as a byte, so that it can be seen.
-function treeOf(run) {
-  const root = { name: 'the recorded steps', isUser: false, count: 0, size: 0, op: '', children: new Map(), parent: null };
-  for (const [stack, count, size, op, folded] of run.survivors) {
-    const unseen = folded > 0 ? folded + ' more stacks' : 'a place that was not seen';
-    const path = stack.length > 0 ? stack.slice().reverse().map((number) => run.frames[number]) : [[unseen, false]];
+// Rows of a path (pairs: a name, and whether it is marked), a count, a size and the operator, as one tree. What has no
+// bytes is as wide as a byte, so that it can be seen.
+function treeOf(name, rows) {
+  const root = { name, isMarked: false, count: 0, size: 0, op: '', children: new Map(), parent: null };
+  for (const [path, count, size, op] of rows) {
     let node = root;
     node.count += count;
     node.size += size;
-    for (const [name, isUser] of path.slice(0, MOST_DEPTH)) {
+    for (const [name, isMarked] of path.slice(0, MOST_DEPTH)) {
       const parent = node;
-      if (!node.children.has(name)) node.children.set(name, { name, isUser, count: 0, size: 0, op: '', children: new Map(), parent });
+      if (!node.children.has(name)) node.children.set(name, { name, isMarked, count: 0, size: 0, op: '', children: new Map(), parent });
       node = node.children.get(name);
       node.count += count;
       node.size += size;
@@ -28,6 +28,25 @@ function treeOf(run) {
     node.op = node.op || op;
   }
   return root;
+}
+
+// Outermost frame first; the user's are marked.
+function treeOfStacks(run) {
+  return treeOf('the recorded steps', run.survivors.map(([stack, count, size, op, folded]) => {
+    const unseen = folded > 0 ? folded + ' more stacks' : 'a place that was not seen';
+    return [stack.length > 0 ? stack.slice().reverse().map((number) => run.frames[number]) : [[unseen, false]], count, size, op];
+  }));
+}
+
+// Of a row of what is held: what is written of each object on the way to it, and whether that is the container.
+function wayOf(run, [path, , , folded]) {
+  if (path.length === 0) return [[folded > 0 ? folded + ' more holders' : 'a holder that was not found', false]];
+  return path.map((number) => run.objects[number]).map(([by, what, isContainer]) => [(by + ' ' + what).trim(), isContainer]);
+}
+
+// From a name in the program on; the containers that keep are marked.
+function treeOfHolders(run) {
+  return treeOf('the program', run.held.map((row) => [wayOf(run, row), row[1], row[2], '']));
 }
 
 function childrenOf(node) {
@@ -38,10 +57,9 @@ function textOf(node) {
   return node.name + ': ' + node.count + ' alive, ' + bytes(node.size) + (node.op ? ', made by ' + node.op : '');
 }
 
-function icicle(run) {
-  const picture = make('div', { class: 'icicle', role: 'tree', 'aria-label': 'What stayed, by stack' });
+function icicle(label, root) {
+  const picture = make('div', { class: 'icicle', role: 'tree', 'aria-label': label });
   const said = make('p', { class: 'hint', 'aria-hidden': 'true' });
-  const root = treeOf(run);
   const isWeighed = root.size > 0;
   const weight = (node) => Math.max(isWeighed ? node.size : node.count, 1);
   const buttons = new Map();
@@ -49,7 +67,7 @@ function icicle(run) {
 
   const boxOf = (node, level) => {
     const button = make('button', { type: 'button', role: 'treeitem', 'aria-level': String(level), 'aria-label': textOf(node),
-      tabindex: node === opened ? '0' : '-1', class: node.isUser ? 'user' : '' }, node.name);
+      tabindex: node === opened ? '0' : '-1', class: node.isMarked ? 'marked' : '' }, node.name);
     buttons.set(node, button);
     button.addEventListener('click', () => open(node === opened && node.parent ? node.parent : node));
     button.addEventListener('keydown', (event) => move(event, node));

@@ -104,7 +104,7 @@ function agesText(device) {
 function addSurvivors(box, run) {
   section(box, 'What the recorded steps left behind', 'By the calls that made it: the step above, the line that took the memory below; ' +
     'wide is much. A click or Enter opens a part, arrows move, Escape goes back.');
-  box.append(icicle(run));
+  box.append(icicle('What stayed, by stack', treeOfStacks(run)));
   const places = new Map();
   for (const [stack, count, size, op, folded] of run.survivors) {
     const users = stack.find((number) => run.frames[number][1]);
@@ -116,6 +116,16 @@ function addSurvivors(box, run) {
   box.append(table('The same by the line of yours that made it', ['place', 'alive', 'bytes', 'made by'],
     [...places].map(([name, each]) => make('tr', {}, make('td', {}, name), make('td', { class: 'number' }, String(each.count)),
       make('td', { class: 'number' }, bytes(each.size)), make('td', {}, each.op)))));
+}
+
+function addHeld(box, run) {
+  if (run.held.length === 0) return;
+  section(box, 'What keeps it, in all', 'From the names in your program, above, to what stays; the containers are marked, and what ' +
+    'is kept alike is one box: of a list, all its entries. Without the native heap’s memory, which is known by its calls only.');
+  box.append(icicle('What stayed, by holder', treeOfHolders(run)));
+  const rows = run.held.map((row) => make('tr', {}, make('td', {}, wayOf(run, row).map(([name]) => name).join(' ')),
+    make('td', { class: 'number' }, String(row[1])), make('td', { class: 'number' }, bytes(row[2]))));
+  box.append(table('The same as a table', ['holder', 'alive', 'bytes'], rows));
 }
 
 function table(caption, titles, rows) {
@@ -131,6 +141,7 @@ function addPictures(box, run) {
     for (const device of run.ages) chart(box, agesText(device), (width) => agesOption(run, device, width));
   }
   if (run.survivors.length > 0) addSurvivors(box, run);
+  addHeld(box, run);
   if (run.verdict === 'leak' && run.ages.length + run.survivors.length === 0) {
     box.append(make('p', { class: 'hint' }, 'What is alive by the step of its birth, and by stack, is not in this result: ' +
       'stepleak run --trace FILE keeps it, and stepleak analyze FILE --html PAGE draws it.'));
