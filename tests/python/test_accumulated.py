@@ -41,6 +41,11 @@ def meter(update: str, later: str = "pass", clear: str = "pass") -> str:
 GATHERING = {
     "sum": meter("self.gathered_losses = self.gathered_losses + loss"),
     "sum in place": meter("self.gathered_losses += loss"),
+    "a method in place": meter("self.gathered_losses.add_(loss)"),
+    "a part of it": meter("self.gathered_losses[self.count % 3] = loss[0]"),
+    "a slice of it": meter("self.gathered_losses[self.count % 3:] = loss[self.count % 3:]"),
+    "all of it, in place": meter("self.gathered_losses[:] = loss"),
+    "a part of it in place": meter("self.gathered_losses[self.count % 3] += loss[0]"),
     "moving average": meter("self.gathered_losses = 0.9 * self.gathered_losses + 0.1 * loss"),
     "a method of torch's": meter("self.gathered_losses = self.gathered_losses.mul(0.9).add(loss)"),
     "a function of torch's": meter("self.gathered_losses = torch.maximum(self.gathered_losses, loss)"),
@@ -89,6 +94,21 @@ ENDING = {
     "detached in place now and then": (
         "unknown",
         meter("self.gathered_losses += loss", "if i % 500 == 499: meter.gathered_losses.detach_()"),
+    ),
+    "put into and made anew each epoch": (
+        "reset",
+        meter(
+            "self.gathered_losses[self.count % 3] = loss[0]",
+            "if i % 500 == 499: meter.gathered_losses = torch.zeros(3)",
+        ),
+    ),
+    "a method in place in the warm-up": (
+        "unknown",
+        meter("if self.count < 1000:\n            self.gathered_losses.add_(loss)"),
+    ),
+    "put into and detached now and then": (
+        "unknown",
+        meter("self.gathered_losses[self.count % 3] = loss[0]", "if i % 500 == 499: meter.gathered_losses.detach_()"),
     ),
     "a function of the user's": (
         "unknown",

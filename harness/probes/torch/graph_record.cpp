@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace stepleak {
@@ -14,19 +15,42 @@ bool OperatorStart::was_given(const at::Tensor& tensor) const {
   return std::find(inputs.begin(), inputs.end(), tensor.unsafeGetTensorImpl()) != inputs.end();
 }
 
-void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart& start) {
-  const auto* meta = torch::autograd::impl::get_autograd_meta(output);
+namespace {
+
+// Whose graph a change in place makes longer, where it is a view that is changed; null elsewhere.
+const at::Tensor* base_of(const at::Tensor& tensor) {
+  const auto* meta = torch::autograd::impl::get_view_autograd_meta(tensor);
+  return meta != nullptr && meta->has_bw_view() ? &meta->get_backward_view().base_ : nullptr;
+}
+
+}  // namespace
+
+GraphRecord::Output GraphRecord::output_of(const at::Tensor& tensor, const Birth& birth, const OperatorStart& start,
+                                           bool is_given) {
+  const auto* meta = torch::autograd::impl::get_autograd_meta(tensor);
   // The raw member: Tensor::grad_fn() may regenerate the node of a modified view.
   auto* node_address = meta != nullptr ? meta->grad_fn_.get() : nullptr;
   auto node = node_address != nullptr ? WeakNode(meta->grad_fn_) : WeakNode(NodeReference());
-  WeakTensor tensor(output.getIntrusivePtr());
+  return {tensor.unsafeGetTensorImpl(),
+          WeakTensor(tensor.getIntrusivePtr()),
+          node_address,
+          std::move(node),
+          birth,
+          start.order,
+          is_given};
+}
+
+void GraphRecord::add_output(const at::Tensor& output, const Birth& birth, const OperatorStart& start) {
   const bool is_given = start.was_given(output);
+  const auto* base = is_given ? base_of(output) : nullptr;
+  auto own = output_of(output, birth, start, is_given);
+  auto of_base = base != nullptr ? std::optional(output_of(*base, birth, start, true)) : std::nullopt;
   bool is_full = false;
   {
     const std::scoped_lock lock(mutex_);
-    outputs_.push_back(
-        {output.unsafeGetTensorImpl(), std::move(tensor), node_address, std::move(node), birth, start.order, is_given});
-    is_full = outputs_.size() >= kMostOutputs;
+    outputs_.push_back(std::move(own));
+    if (of_base) outputs_.push_back(*std::move(of_base));
+    is_full = outputs_.size() + 1 >= kMostOutputs;
   }
   if (is_full) prune();
 }

@@ -38,7 +38,7 @@ struct OperatorStart {
 };
 
 /// Weak references to the tensors and nodes that operators returned, tensors that were changed in place and have a
-/// graph among them.
+/// graph among them, and those of which a view was changed so.
 ///
 /// While a step runs an output is only appended to a list: almost all of them die within their step. What has
 /// survived enters the tables at the boundary, and where the list is full: with ever more operators a step (hooks that
@@ -106,6 +106,7 @@ class GraphRecord {
     std::uint64_t start_order;  // births with a larger one happened inside the operator
     bool is_given;              // one of its inputs: changed in place, `out=`, or handed through, as `to()` does
   };
+  static Output output_of(const at::Tensor& tensor, const Birth& birth, const OperatorStart& start, bool is_given);
   void take_in(const Output& output);
   // Calls `visit` with each reference to a tensor, as it stands in the lists.
   template <typename Visit>

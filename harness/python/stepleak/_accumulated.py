@@ -9,14 +9,16 @@ new value of the old one by operators or functions of torch, and none leaves the
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from stepleak._guards import may_cease
+from stepleak._matches import IN_PLACE
 from stepleak._replaced import owner_replaced
 from stepleak._runs import Runs
 from stepleak._slots import Slot, Slots
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import called_name, first_name
+from stepleak._syntax import Module, called_name, first_name
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 from stepleak._uses import Uses, uses_of
@@ -32,7 +34,6 @@ _MAKING = frozenset(
     {"zeros", "ones", "full", "empty", "tensor", "rand", "randn", "zeros_like", "ones_like", "new_zeros", "new_ones"}
 )
 """Functions whose tensors have no graph of what was there before."""
-_IN_PLACE = frozenset({"add_", "sub_", "mul_", "div_", "lerp_", "copy_"})
 
 
 def accumulated(objects: list[Any], code: UserCode, variable: str = "", function: str = "") -> Structure:
@@ -58,6 +59,7 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     found: dict[str, list[Use]] = {}
     for use in uses.found:
         found.setdefault(_does(use, uses, runs), []).append(use)
+    found.setdefault("add", []).extend(_added_in_place(slot, uses, code, runs))
     ends = [use for use in found.get("end", []) if not runs.is_at_end(use.module, use.node)]
     living = [use for use in ends if not runs.is_uncalled(use.module, use.node)]
     if "unknown" in found or _is_cut_in_place(slot, uses, code):
@@ -68,7 +70,7 @@ def _judged(objects: list[Any], code: UserCode, variable: str, function: str) ->
     if replaced is not None:
         return replaced
     # What nothing in the sources makes first may be a library's, which may set it anew.
-    is_clear = "make" in found and "add" in found
+    is_clear = "make" in found and bool(found["add"])
     return Structure("unbounded") if is_clear and all(_is_lasting(use, runs) for use in found["add"]) else UNKNOWN
 
 
@@ -81,8 +83,8 @@ def _does(use: Use, uses: Uses, runs: Runs) -> str:
         return "end"
     if use.kind == "escape" and called_name(use.node) == "setattr":
         return "unknown"  # by a name that may be its
-    if use.kind != "assign":
-        return ""
+    if use.kind != "assign" or isinstance(use.node, ast.Subscript):
+        return ""  # what is put into a part of it is told apart
     if runs.is_making(use.module, use.node):
         return "make"
     olds = [] if use.detail is None else [node for node in ast.walk(use.detail) if node in uses.denoting]
@@ -123,12 +125,30 @@ def _leads_on(use: Use, node: ast.AST) -> bool:
     return True
 
 
+def _expressions_of(slot: Slot, uses: Uses, code: UserCode) -> Iterator[tuple[Module, ast.expr]]:
+    modules = {module for name in slot.names for module in code.mentioning(name.name)[0]}
+    return ((module, node) for module in modules for node in module.nodes if node in uses.denoting)  # type: ignore[misc]
+
+
+def _added_in_place(slot: Slot, uses: Uses, code: UserCode, runs: Runs) -> list[Use]:
+    """Arithmetic of its methods, `self.total.add_(loss)`, and what is put into a part of it, `self.window[i] = hidden`:
+    a node of either leads to the one before it."""
+    found = []
+    for module, node in _expressions_of(slot, uses, code):
+        parent, field = module.parent(node)
+        above, _ = (None, "") if parent is None else module.parent(parent)
+        is_method = isinstance(parent, ast.Attribute) and parent.attr in IN_PLACE and isinstance(above, ast.Call)
+        is_put = isinstance(parent, ast.Subscript) and field == "value" and isinstance(parent.ctx, ast.Store)
+        use = Use("put", module, node)
+        if (is_method or is_put) and not runs.is_set_up(use):
+            found.append(use)
+    return found
+
+
 def _is_cut_in_place(slot: Slot, uses: Uses, code: UserCode) -> bool:
     """Whether a method changes it in place in another way than by arithmetic, as `detach_()` does."""
-    for module in {module for name in slot.names for module in code.mentioning(name.name)[0]}:
-        for node in module.nodes:
-            method, _ = module.parent(node)
-            is_method = isinstance(method, ast.Attribute) and method.value is node and node in uses.denoting
-            if is_method and method.attr.endswith("_") and method.attr not in _IN_PLACE:  # type: ignore[union-attr]
-                return True
-    return False
+    methods = (module.parent(node) for module, node in _expressions_of(slot, uses, code))
+    return any(
+        isinstance(method, ast.Attribute) and method.attr.endswith("_") and method.attr not in IN_PLACE
+        for method, _ in methods
+    )

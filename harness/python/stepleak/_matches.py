@@ -55,6 +55,10 @@ _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault", 
 _ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
 
 
+IN_PLACE = frozenset({"add_", "sub_", "mul_", "div_", "lerp_", "copy_"})
+"""Of a tensor: what it has then leads to what it had."""
+
+
 @dataclass(frozen=True)
 class Match:
     """A statement that may keep something at a place; the smaller `rank`, the likelier."""
@@ -80,6 +84,9 @@ def match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
 
 
 def _direct_match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
+    if _is_changed_in_place(node, place, owner):
+        # Behind what gives the tensor's place another one, made in the same line of the old one.
+        return Match(is_proven=True, rank=3, node=node, value=None)  # type: ignore[arg-type]
     if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (call := _call_in(node.value)) is not None:
         method = called_name(call)
         if _is_filling(place, method):
@@ -196,6 +203,20 @@ def _is_written_by(call: ast.Call, place: Place, owner: str) -> bool:
     """Whether a call gets the file in memory that grew: `torch.save(state, self.file)`, `print(text, file=log)`."""
     is_file = place.buffer is not None and issubclass(place.buffer, (io.BytesIO, io.StringIO))
     return is_file and any(leads_to(value, place.way, owner) for value in arguments_of(call))
+
+
+def _is_changed_in_place(node: ast.AST, place: Place, owner: str) -> bool:
+    """Whether a statement changes a tensor in place, which makes its graph longer: `self.total.add_(loss)`, or
+    `self.window[i] = hidden`."""
+    if place.is_container or place.beyond or place.buffer is not None:
+        return False
+    changed: list[ast.expr] = []
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        changed = [node.value.func.value] if node.value.func.attr in IN_PLACE else []
+    elif isinstance(node, (ast.Assign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        changed = [target.value for target in targets if isinstance(target, ast.Subscript)]
+    return any(leads_to(each, place.way, owner) for each in changed)
 
 
 def _call_in(value: ast.expr | None) -> ast.Call | None:
