@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stepleak._keys import are_keys_rising
+from stepleak._keys import are_keys_kept_by_rising, are_keys_rising
 from watched_program import found_in, kind_found_in
 
 PROGRAM = """
@@ -500,8 +500,32 @@ def test_a_number_that_others_count_never_repeats(name: str, tmp_path: Path) -> 
         ([(n, n) for n in range(40)], False),
         (range(15), False),
         ([*range(100, 0, -1), *range(200, 456)], True),
+        (["weight", "bias", "scale", *(f"loc_{n}" for n in range(40))], True),
+        ([*(f"loc_{n}" for n in range(40)), "weight", "bias", "scale"], False),
     ],
 )
 def test_keys_that_only_rise_never_come_again(keys: Any, expected: bool) -> None:
     assert are_keys_rising(dict.fromkeys(keys)) == expected
     assert not are_keys_rising(set(keys))
+
+
+class ProgramParameter:
+    """Known by nothing but itself, as a parameter is."""
+
+
+def test_states_of_what_is_registered_under_rising_names_have_new_keys_only() -> None:
+    parameters = [ProgramParameter() for _ in range(40)]
+    states = {parameter: [0.0] for parameter in parameters}
+    rising = {f"loc_{i}": parameter for i, parameter in enumerate(parameters)}
+    assert are_keys_kept_by_rising(states, [states, rising])
+    assert are_keys_kept_by_rising(dict(list(states.items())[20:]), [rising])
+
+
+def test_states_of_what_is_registered_under_other_names_have_not() -> None:
+    parameters = [ProgramParameter() for _ in range(40)]
+    states = {parameter: [0.0] for parameter in parameters}
+    by_word = {f"{hash(str(i))} rows": parameter for i, parameter in enumerate(parameters)}
+    some = {f"loc_{i}": parameter for i, parameter in enumerate(parameters[:39])}
+    assert not are_keys_kept_by_rising(states, [states, by_word, some])
+    assert not are_keys_kept_by_rising(dict.fromkeys(range(40)), [dict(enumerate(range(40)))])
+    assert not are_keys_kept_by_rising({}, [states])

@@ -24,7 +24,7 @@ from stepleak._graph import NEW, Graph
 from stepleak._growth import ending_where
 from stepleak._hooked_again import table_of_hooks
 from stepleak._judge import Judged, judged
-from stepleak._keys import are_keys_lost, are_keys_old, are_keys_rising
+from stepleak._keys import are_keys_kept_by_rising, are_keys_lost, are_keys_old, are_keys_rising
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._named_loggers import is_table, registered
@@ -327,7 +327,8 @@ class Found:
     def _has_new_keys_only(self, container: Any) -> bool:
         """Whether a step that left nothing in it need not have asked for what is there: no key comes again, or what is
         put in may be taken out."""
-        return are_keys_rising(container) or self._has_taken(container)
+        is_rising = are_keys_rising(container) or are_keys_kept_by_rising(container, self.grown)
+        return is_rising or self._has_taken(container)
 
     def _place_behind(self, search: Search, first: int) -> Place | None:
         """The attribute by which the first link of a chain keeps the next; None where it is none."""
