@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import ast
+import operator
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stepleak._by_type import is_queue
@@ -22,6 +23,15 @@ from stepleak._use import Use
 from stepleak._user_code import UserCode
 
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 
 
 class Growth:
@@ -38,7 +48,7 @@ class Growth:
             self._facts.uses.is_whole
             and not removing
             and not any(use.kind == "escape" for use in uses)
-            and not any(map(self._is_deciding, self._lasting_tests()))
+            and not any(self._is_deciding(use) for use in self._lasting_tests() if not self._is_settled(use, in_steps))
             and not any(self._rooms())
             and not self._is_libraries()
             and all(self._facts.runs.entered(name) == "once" for name in self._facts.slot.names)
@@ -58,7 +68,7 @@ class Growth:
         lengths = (use for use in self._lasting_tests() if not self._is_told_only(use))
         tests = (use for use in [*self._rooms(), *lengths] if not self._facts.is_idle(use) and not self._is_off(use))
         if not taking and self._facts.uses.is_whole and not any(use.kind == "escape" for use in uses):
-            tests = (use for use in tests if not self._is_passed(use, filling))
+            tests = (use for use in tests if not self._is_settled(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         known = known or next(filter(self._is_second_best, filling), None)
         known = known or next(filter(self._is_by_permit, filling), None)
@@ -80,28 +90,32 @@ class Growth:
             if test is None or (isinstance(guarded, ast.If) and guarded.orelse):
                 yield use
 
-    def _is_passed(self, length: Use, filling: list[Use]) -> bool:
-        """Whether it is a test by a number that nothing changes, which the container is far beyond, and each that still
-        fills it comes by that very test: it has said the same ever since, and has done what it does then."""
+    def _is_settled(self, length: Use, filling: list[Use]) -> bool:
+        """Whether it is a test by a number that nothing changes, which the container is far beyond, where nothing is
+        taken out: it has said the same ever since, and will. Either it does nothing more then, `if len(x) < 2: return`;
+        or each that still fills the container comes by it, so that it has done by now what it does."""
         module = length.module
         compared = module.parent(length.node)[0]
         if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
             return False
         test: ast.expr = compared
-        while isinstance(outer := module.parent(test)[0], ast.UnaryOp):
-            test = outer
+        outer, _ = module.parent(test)
+        if isinstance(outer, ast.UnaryOp):
+            test, outer = outer, module.parent(outer)[0]
         if not isinstance(outer, ast.If) or outer.test is not test:
             return False
         other = compared.comparators[0] if compared.left is length.node else compared.left
         allowed = self._facts.bounds.allowed(module, test, True)
-        is_beyond = allowed is not None and 0 < 2 * allowed[1] < length_of(self._facts.container)
-        is_fixed = self._facts.counters.stays(module, other, self._facts.runs.is_once)
-        return (
-            is_beyond
-            and is_fixed
-            and bool(filling)
-            and all(any(guard.test is test for guard in fill.module.guards(fill.node)) for fill in filling)
+        held = length_of(self._facts.container)
+        if allowed is None or not 0 <= 2 * allowed[1] < held:
+            return False
+        sides = (held, allowed[1]) if compared.left is length.node else (allowed[1], held)
+        is_true = _COMPARISONS[type(compared.ops[0])](*sides) == (test is compared)
+        is_come_by = bool(filling) and all(
+            any(guard.test is test for guard in fill.module.guards(fill.node)) for fill in filling
         )
+        is_over = is_come_by or (not is_true and not outer.orelse)
+        return is_over and self._facts.counters.stays(module, other, self._facts.runs.is_once)
 
     def ending(self, filling: list[Use], in_vain: list[Use]) -> Structure | None:
         """The test under which something fills it, and which may not hold for ever. `in_vain`: what asks for what is
@@ -156,10 +170,23 @@ class Growth:
 
         if isinstance(node, ast.Call):
             return called_name(node) == "range" and len(node.args) > 1 and is_of_length(node.args[0])
+        if self._is_in_own_index(module, node):
+            return False
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
             return False
         is_shown = any(isinstance(o, ast.FormattedValue) or called_name(o) == "print" for o, _ in module.around(node))
         return is_of_length(node.right) and not is_of_length(node.left) and not is_shown
+
+    def _is_in_own_index(self, module: Module, node: ast.expr) -> bool:
+        """Whether it says which of the container's own items is read: `kept[-1 - random.randrange(len(kept))]`."""
+        inner: ast.AST = node
+        for outer, field in module.around(node):
+            if isinstance(outer, (ast.stmt, ast.Slice)):
+                return False
+            if isinstance(outer, ast.Subscript) and field == "slice" and outer.slice is inner:
+                return isinstance(outer.ctx, ast.Load) and outer.value in self._facts.uses.denoting
+            inner = outer
+        return False
 
     def _is_deciding(self, use: Use) -> bool:
         return self._facts.places.is_deciding(use) and not self._is_told_only(use)

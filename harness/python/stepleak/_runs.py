@@ -326,6 +326,8 @@ class Runs:
                 is_called = isinstance(parent, ast.Call) and field == "func"
                 if is_called or not isinstance(node.ctx, ast.Load) or self._is_in_another_test(module, node):
                     continue
+                if isinstance(node, ast.Name) and is_parameter(module.resolve(node, name), name):
+                    continue  # as the fixture of that name gives it; who passes the function itself names it there
                 if not self._is_of_another_step(module, node, parent, depth):
                     return True
         return False

@@ -154,6 +154,23 @@ EXPIRING = [
         "uncalled",
         line="clear()",
     ),
+    *(
+        Case(
+            f"cleared when a fixture is over, {name}",
+            keeper(
+                appending(),
+                after="import pytest\n@pytest.fixture\ndef held():\n    yield keeper\n    keeper.kept.clear()\n"
+                f"def test_other(held): {body}",
+            ),
+            "keeper.kept",
+            kind,
+            line="clear()",
+        )
+        for name, body, kind in [
+            ("which others ask for", "held.add(1)", "uncalled"),
+            ("which somebody hands on by its name", "pass\ndef later(run): run(held)", "reset"),
+        ]
+    ),
     Case(
         "cleared by what a decorator may call",
         keeper(

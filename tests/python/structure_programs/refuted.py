@@ -21,6 +21,31 @@ def _adding(body: str, init: str = _SIZE, more: str = "") -> str:
     return keeper("def add(self, x):\n" + textwrap.indent(body, "    ") + more, init)
 
 
+def _asked(name: str, test: str, kind: str = "unbounded", init: str = _SIZE) -> Case:
+    """Filled in each step, whatever is asked about its length beside."""
+    source = _adding("self.kept.append(x)\nself.show()", init, method("show", test))
+    return Case(
+        f"asked for its length, {name}",
+        source,
+        "keeper.kept",
+        kind,
+        line=test.split(":")[0][:6] * (kind == "conditional"),
+    )
+
+
+ASKED = [
+    _asked("as it is too short for something", "if len(self.kept) < self.size: return 0.0\nreturn sum(map(len, self.kept))"),
+    _asked("as it is empty", "if len(self.kept) == 0: raise ValueError\nreturn self.kept[-1]"),
+    _asked("as it is not long enough", "if not len(self.kept) >= self.size: return 0.0"),
+    _asked("as it is not empty", "if len(self.kept) != 0: return 1.0", "conditional"),
+    _asked("as it is long enough", "if len(self.kept) >= self.size: return 1.0", "conditional"),
+    _asked("as it is too short, or not", "if len(self.kept) < self.size: return 0.0\nelse: return 1.0", "conditional"),
+    _asked("as it is still too short", "if len(self.kept) < self.size: return 0.0", "conditional", "self.kept = []\nself.size = 90"),
+    _asked("as it is too short or it is late", "if len(self.kept) < self.size or self.count > 900: return 0.0", "conditional"),
+    _asked("to read one of its own", "return self.kept[-1 - min(3, len(self.kept) - 1)]"),
+    _asked("to read one of another", "return self.others[-1 - min(3, len(self.kept) - 1)]", "conditional", "self.kept, self.others = [], [0] * 900"),
+]  # fmt: skip
+
 PASSED = [
     Case(f"filled while short, {name}", _adding(body, init, more), "keeper.kept", kind, line=line)
     for name, body, init, more, kind, line in [
@@ -63,8 +88,8 @@ PASSED = [
             "if len(self.kept) < self.size: self.kept.append(x)\nself.more()",
             _SIZE,
             method("more", "self.kept.append(1)"),
-            "conditional",
-            "if len",
+            "unknown",
+            "",
         ),
         (
             "or until an epoch ends with too many",
@@ -200,4 +225,4 @@ RINGS = [
     ]
 ]  # fmt: skip
 
-REFUTED = [*PASSED, *ENDED, *RINGS]
+REFUTED = [*ASKED, *PASSED, *ENDED, *RINGS]
