@@ -32,6 +32,7 @@ from structure_programs.by_variable import BY_VARIABLE, STREAMS
 from structure_programs.command_line import COMMAND_LINE
 from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
+from structure_programs.flags import FLAGS
 from structure_programs.keyed import KEYED
 from structure_programs.literals import LITERALS
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
@@ -41,6 +42,7 @@ from structure_programs.renewed import RENEWED
 from structure_programs.requests import REQUESTS
 from structure_programs.set_by_name import SET_BY_NAME
 from structure_programs.unbounded import UNBOUNDED
+from structure_programs.withdrawn import WITHDRAWN
 
 STEPS = 6
 _numbers = itertools.count()
@@ -53,6 +55,8 @@ CASES = [
     *DRAWN,
     *EXPIRING,
     *RESET,
+    *FLAGS,
+    *WITHDRAWN,
     *KEYED,
     *LITERALS,
     *BY_VARIABLE,

@@ -21,6 +21,7 @@ from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
+from stepleak._withdrawn import withdrawal
 
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 
@@ -72,6 +73,8 @@ class Growth:
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         known = known or next(filter(self._is_second_best, filling), None)
         known = known or next(filter(self._is_by_permit, filling), None)
+        running = [fill for fill in filling if not self._facts.is_idle(fill)]
+        known = known or self._flag_to_be_shut(running) or self._withdrawal(running)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
 
     def _is_off(self, length: Use) -> bool:
@@ -131,6 +134,7 @@ class Growth:
         return (
             fill.is_sure
             and not is_phase
+            and withdrawal(fill, self._facts.code, self._facts.runs) is None
             and not self._facts.places.is_moved(fill)
             and not self._is_second_best(fill)
             and all(
@@ -155,6 +159,26 @@ class Growth:
         """Whether it fills it only where a semaphore has something left, of which nobody knows how many."""
         tests = (guard.test for _, guard in self._facts.runs.guards(fill))
         return any(called_name(node) == "acquire" for test in tests for node in ast.walk(test))
+
+    def _flag_to_be_shut(self, filling: list[Use]) -> Use | None:
+        """The test of a flag under which it is filled, wherever it is, until some line sets that."""
+        shut = [
+            next(
+                (
+                    Use("test", module, guard.test)
+                    for module, guard in self._facts.runs.guards(fill)
+                    if self._facts.latches.may_be_shut(module, guard)
+                ),
+                None,
+            )
+            for fill in filling
+        ]
+        return shut[0] if all(shut) and shut else None
+
+    def _withdrawal(self, filling: list[Use]) -> Use | None:
+        """What may take each function back that fills it."""
+        found = [withdrawal(fill, self._facts.code, self._facts.runs) for fill in filling]
+        return found[0] if found and all(found) else None
 
     def _rooms(self) -> Iterator[Use]:
         """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and
