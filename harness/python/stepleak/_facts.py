@@ -12,6 +12,7 @@ from stepleak._bounds import Bounds
 from stepleak._counters import Counters
 from stepleak._ended_threads import EndedThreads
 from stepleak._endings import Endings
+from stepleak._flags import Flags
 from stepleak._latches import Latches, is_idle
 from stepleak._objects import all_class_names, all_classes_of, class_attributes_of, is_a
 from stepleak._passed import follow_origins
@@ -48,6 +49,7 @@ class Facts:
         self.endings = Endings(code, objects, self.counters)
         self.bounds = Bounds(code, objects, self.places.is_length)
         self.latches = Latches(code, self.endings, self.runs)
+        self.flags = Flags(code, self.counters, self.endings, self.runs)
         self.threads = EndedThreads(code, objects, self.runs)
         self.is_sequence = not is_a(self.container, (dict, set))  # type: ignore[arg-type]
 

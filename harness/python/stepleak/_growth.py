@@ -167,7 +167,7 @@ class Growth:
                 (
                     Use("test", module, guard.test)
                     for module, guard in self._facts.runs.guards(fill)
-                    if self._facts.latches.may_be_shut(module, guard)
+                    if self._facts.flags.may_be_shut(module, guard)
                 ),
                 None,
             )

@@ -78,6 +78,8 @@ def may_cease(guard: Guard) -> bool:
 
 
 def _comes_again(test: ast.AST) -> bool:
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.In, ast.NotIn)):
+        return False  # what was seen once stays so, whatever it is told by
     return any(
         (isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)) or (isinstance(n, ast.Name) and n.id == "__name__")
         for n in ast.walk(test)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator
-from typing import TypeGuard
+from collections.abc import Iterator
 
-from stepleak._assignments import SET_UP, assigned_value, stores
+from stepleak._assignments import SET_UP
 from stepleak._endings import Endings
 from stepleak._guards import parts_of
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
@@ -64,34 +63,6 @@ class Latches:
         return 0 < len(calls) <= MOST_CALLERS and all(
             self._runs.is_uncalled(home, call) or self.is_shut(home, call, depth + 1) for home, call in calls
         )
-
-    def may_be_shut(self, module: Module, guard: Guard) -> bool:
-        """Whether a test asks for a flag or a mode that a line gives another value for good, where a step may still
-        reach that: `if not self.full: self.rows.append(row)`, and elsewhere `if epoch == 1: self.full = True`, or
-        `self.full = self.seen > 300`."""
-        return not guard.is_loop and any(self._is_to_be_shut(module, part) for part in parts_of(guard))
-
-    def _is_to_be_shut(self, module: Module, part: Guard) -> bool:
-        flag, shuts = _flag_of(part)
-        if flag is None:
-            return False
-        given = [
-            (home, node)
-            for home, node in stores(self._code, module, flag)
-            if getattr(home.function(node), "name", "") not in SET_UP
-            and not self._runs.is_set_up(Use("assign", home, node))
-        ]
-        return all(self._is_shutting(home, assigned_value(home, node), part, shuts) for home, node in given) and any(
-            not self._runs.is_uncalled(home, node) and not self._runs.is_at_end(home, node) for home, node in given
-        )
-
-    def _is_shutting(
-        self, module: Module, value: ast.expr | None, part: Guard, shuts: Callable[[ast.expr | None], bool]
-    ) -> bool:
-        """Whether a value of the flag that is asked keeps from running what runs under the test, or will for good."""
-        if not isinstance(value, ast.Compare) or not isinstance(part.test, (ast.Name, ast.Attribute)):
-            return shuts(value)
-        return self._endings.is_lasting(module, Guard(value, not part.holds, False), self._runs.is_once)
 
     def _never_runs(self, module: Module, function: Function, depth: int = 0) -> bool:
         """Whether a function has not run and will not, so that what it would make is nowhere: set-up has run."""
@@ -166,28 +137,6 @@ def _asked(part: Guard) -> tuple[str, object] | None:
     is_for_none = isinstance(value, ast.Constant) and value.value is None
     is_wanted = isinstance(test.ops[0], (ast.Is, ast.Eq) if holds else (ast.IsNot, ast.NotEq))
     return (test.left.attr, None) if is_for_none and is_wanted else None
-
-
-def _flag_of(part: Guard) -> tuple[ast.Name | ast.Attribute | None, Callable[[ast.expr | None], bool]]:
-    """What a test asks about, and whether a value of it keeps from running what runs under the test; None where it asks
-    for more than a flag, or whether something is one constant."""
-    test, holds = part.test, part.holds
-    if isinstance(test, (ast.Name, ast.Attribute)):
-        return test, lambda value: isinstance(value, ast.Constant) and bool(value.value) is not holds
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, (ast.Name, ast.Attribute)):
-        return None, lambda _: False
-    asked, is_equal = test.comparators[0], isinstance(test.ops[0], (ast.Eq, ast.Is)) == holds
-    if not isinstance(test.ops[0], (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)) or not _is_constant(asked):
-        return None, lambda _: False
-    if is_equal and isinstance(asked, ast.Constant) and asked.value is None:
-        return test.left, lambda value: not (isinstance(value, ast.Constant) and value.value is None)
-    return test.left, lambda value: _is_constant(value) and (ast.unparse(value) == ast.unparse(asked)) is not is_equal
-
-
-def _is_constant(value: ast.expr | None) -> TypeGuard[ast.expr]:
-    """Whether it is one, or a member of an enumeration: `Mode.COLLECT`."""
-    is_member = isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id[:1].isupper()
-    return isinstance(value, ast.Constant) or is_member
 
 
 def _is_other(module: Module, target: ast.Attribute, wanted: object) -> bool:

@@ -8,6 +8,11 @@ from structure_programs import Case, keeper
 
 _INIT = "self.kept, self.full, self.mode, self.base = [], False, 'fill', None"
 _MODES = "import enum\nclass Mode(enum.Enum):\n    FILL = 1\n    USE = 2\n"
+_EPOCHS = "if keeper.count % 900 == 0: keeper.epoch += 1"
+_EVENT = "import threading\n" + _INIT + "\nself.stop = threading.Event()"
+_STATE = _INIT + "\nself.state = {'full': False, 'empty': False}"
+_SEEN = _INIT + "\nself.seen = set()"
+_NOTED = "    self.seen.add(self.count % 900)"
 
 
 def _filled(test: str, later: str = "", init: str = _INIT, more: str = "") -> str:
@@ -41,6 +46,15 @@ _TO_BE_SHUT = [
         "while a count is low",
         _filled("self.full", init=_INIT.replace("False", "True"), more="    self.full = self.count < 900"),
     ),
+    ("in the first epoch", _filled("self.epoch == 0", _EPOCHS, _INIT + "\nself.epoch = 0")),
+    ("until an epoch has ended", _filled("not self.epoch", _EPOCHS, _INIT + "\nself.epoch = 0")),
+    ("until an event is set", _filled("not self.stop.is_set()", "if keeper.count == 900: keeper.stop.set()", _EVENT)),
+    (
+        "until an item is set",
+        _filled("not self.state['full']", "if keeper.count == 900: keeper.state['full'] = True", _STATE),
+    ),
+    ("for a while", _filled("time.time() - self.start < 900", init=_INIT + "\nself.start = time.time()")),
+    ("with what was not seen", _filled("self.count % 900 not in self.seen", more=_NOTED, init=_SEEN)),
     (
         "until something is computed of it",
         _filled("self.base is None", "if keeper.count == 900: keeper.base = sum(map(len, keeper.kept))"),
@@ -61,6 +75,19 @@ _GOING_ON = [
         "once a count is high enough",
         _filled("self.full", init=_INIT.replace("False", "True"), more="    self.full = self.count > 0"),
     ),
+    (
+        "in the first part of each epoch",
+        _filled("self.epoch == 0", _EPOCHS + "\nelse: keeper.epoch = 0", _INIT + "\nself.epoch = 0"),
+    ),
+    (
+        "while no event is set, which is cleared",
+        _filled("not self.stop.is_set()", "keeper.stop.set()\nkeeper.stop.clear()", _EVENT),
+    ),
+    (
+        "while another item is not set",
+        _filled("not self.state['full']", "if keeper.count == 900: keeper.state['empty'] = True", _STATE),
+    ),
+    ("with what was not seen, and nobody notes", _filled("self.count % 900 not in self.seen", init=_SEEN)),
     ("under a flag that is set to let it", _filled("not self.full", "if keeper.count == 900: keeper.full = False")),
     ("in a mode that others come to", _filled("self.mode == 'fill'", "if keeper.count == 900: keeper.mode = 'fill'")),
     (
@@ -68,6 +95,13 @@ _GOING_ON = [
         _filled("not self.full", more="def end(self): self.full = True"),
     ),
 ]
-FLAGS = [Case(f"filled {name}", source, "keeper.kept", "conditional", line="if ") for name, source in _TO_BE_SHUT] + [
-    Case(f"filled {name}", source, "keeper.kept", "unknown") for name, source in _GOING_ON
+FLAGS = [
+    *(Case(f"filled {name}", source, "keeper.kept", "conditional", line="if ") for name, source in _TO_BE_SHUT),
+    *(Case(f"filled {name}", source, "keeper.kept", "unknown") for name, source in _GOING_ON),
+    Case(
+        "filled once an epoch has ended",
+        _filled("self.epoch >= 0", _EPOCHS, _INIT + "\nself.epoch = 0"),
+        "keeper.kept",
+        "unbounded",
+    ),
 ]
