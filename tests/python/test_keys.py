@@ -185,7 +185,7 @@ class SwitchboardOfProgram:
 board = SwitchboardOfProgram()
 
 def program_main():
-    active = [board.dial_program() for _ in range(4)]
+    active = [board.dial_program() for _ in range(3)]
     for i in range(10_000):
         LATER
         for _ in range(3):
