@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "harness/base/index_in.hpp"
 #include "harness/report/console.hpp"
 #include "harness/report/html_values.hpp"
 #include "harness/trace/largest_groups.hpp"
@@ -137,15 +138,6 @@ json ages_of(const Trace& trace, std::size_t most_cohorts) {
     if (has_births) ages.push_back({{"name", to_string(device)}, {"looks", std::move(columns)}});
   }
   return ages;
-}
-
-// Where a value is among those of before; it is put behind them where it is none.
-template <typename Value>
-std::ptrdiff_t index_in(std::vector<Value>& values, const Value& value) {
-  const auto known = std::find(values.begin(), values.end(), value);
-  const auto index = known - values.begin();
-  if (known == values.end()) values.push_back(value);
-  return index;
 }
 
 // Stacks share most of their frames: each frame once, and the stacks by number.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/base/index_in.hpp"
+
 namespace stepleak {
 namespace {
 
@@ -35,11 +37,7 @@ Json survivors_to_json(const std::vector<SurvivorGroup>& groups) {
   Json rows = Json::array();
   for (const auto& group : groups) {
     Json stack = Json::array();
-    for (const auto& frame : group.stack) {
-      const auto known = std::find(frames.begin(), frames.end(), frame);
-      stack.push_back(known - frames.begin());
-      if (known == frames.end()) frames.push_back(frame);
-    }
+    for (const auto& frame : group.stack) stack.push_back(index_in(frames, frame));
     Json row = {{"stack", std::move(stack)}, {"op", group.op}, {"count", group.count}, {"bytes", group.bytes}};
     if (group.folded_count > 0) row["folded_count"] = group.folded_count;
     rows.push_back(std::move(row));

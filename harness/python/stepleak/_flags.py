@@ -53,7 +53,7 @@ class Flags:
             return False
         given = [(home, node) for home, node in self._given(module, flag) if not self._is_made(home, node)]
         return all(self._is_shutting(home, assigned_value(home, node), part, shuts) for home, node in given) and any(
-            self._is_to_come(home, node) for home, node in given
+            self._runs.is_to_come(home, node) for home, node in given
         )
 
     def _given(self, module: Module, flag: ast.expr) -> Iterator[tuple[Module, ast.Name | ast.Attribute]]:
@@ -72,9 +72,6 @@ class Flags:
     def _is_made(self, module: Module, node: ast.AST) -> bool:
         is_of_set_up = getattr(module.function(node), "name", "") in SET_UP
         return is_of_set_up or self._runs.is_set_up(Use("assign", module, node))  # type: ignore[arg-type]
-
-    def _is_to_come(self, module: Module, node: ast.AST) -> bool:
-        return not self._runs.is_uncalled(module, node) and not self._runs.is_at_end(module, node)
 
     def _is_shutting(self, module: Module, value: ast.expr | None, part: Guard, shuts: Shuts) -> bool:
         """Whether a value of the flag that is asked keeps from running what runs under the test, or will for good."""
@@ -127,7 +124,7 @@ class Flags:
             ]
             for called in ("set", "clear")
         )
-        return not clearing and any(self._is_to_come(home, call) for home, call in setting)
+        return not clearing and any(self._runs.is_to_come(home, call) for home, call in setting)
 
 
 def _notes(node: ast.AST, key: str, seen: str) -> bool:

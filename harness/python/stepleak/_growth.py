@@ -42,6 +42,7 @@ class Growth:
         self._facts = facts
         self.passed: dict[ast.expr, Use] = {}
         """Tests of its length that say the same for good, and what was to take something out of it under them."""
+        self._withdrawals: dict[Use, Use | None] = {}
 
     def unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
         """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
@@ -72,9 +73,7 @@ class Growth:
             tests = (use for use in tests if not self._is_settled(use, filling))
         known = next((use for use in taking if use.is_sure), None) or next(tests, None)
         known = known or next(filter(self._is_second_best, filling), None)
-        known = known or next(filter(self._is_by_permit, filling), None)
-        running = [fill for fill in filling if not self._facts.is_idle(fill)]
-        known = known or self._flag_to_be_shut(running) or self._withdrawal(running)
+        known = known or next(filter(self._is_by_permit, filling), None) or self._end_of(filling)
         return UNKNOWN if known is None else self._facts.at("conditional", known)
 
     def _is_off(self, length: Use) -> bool:
@@ -134,7 +133,7 @@ class Growth:
         return (
             fill.is_sure
             and not is_phase
-            and withdrawal(fill, self._facts.code, self._facts.runs) is None
+            and self._withdrawal(fill) is None
             and not self._facts.places.is_moved(fill)
             and not self._is_second_best(fill)
             and all(
@@ -160,25 +159,25 @@ class Growth:
         tests = (guard.test for _, guard in self._facts.runs.guards(fill))
         return any(called_name(node) == "acquire" for test in tests for node in ast.walk(test))
 
-    def _flag_to_be_shut(self, filling: list[Use]) -> Use | None:
-        """The test of a flag under which it is filled, wherever it is, until some line sets that."""
-        shut = [
-            next(
-                (
-                    Use("test", module, guard.test)
-                    for module, guard in self._facts.runs.guards(fill)
-                    if self._facts.flags.may_be_shut(module, guard)
-                ),
-                None,
-            )
-            for fill in filling
-        ]
-        return shut[0] if all(shut) and shut else None
+    def _end_of(self, filling: list[Use]) -> Use | None:
+        """What may end for good all that still fills it: tests of flags, or what takes back the functions that do."""
+        running = [fill for fill in filling if not self._facts.is_idle(fill)]
+        for end_of in (self._flag_to_be_shut, self._withdrawal):
+            found = list(map(end_of, running))
+            if found and all(found):
+                return found[0]
+        return None
 
-    def _withdrawal(self, filling: list[Use]) -> Use | None:
-        """What may take each function back that fills it."""
-        found = [withdrawal(fill, self._facts.code, self._facts.runs) for fill in filling]
-        return found[0] if found and all(found) else None
+    def _flag_to_be_shut(self, fill: Use) -> Use | None:
+        guards = self._facts.runs.guards(fill)
+        shut = (guard for guard in guards if self._facts.flags.may_be_shut(*guard))
+        return next((Use("test", module, guard.test) for module, guard in shut), None)
+
+    def _withdrawal(self, fill: Use) -> Use | None:
+        """As `withdrawal`, asked once."""
+        if fill not in self._withdrawals:
+            self._withdrawals[fill] = withdrawal(fill, self._facts.code, self._facts.runs)
+        return self._withdrawals[fill]
 
     def _rooms(self) -> Iterator[Use]:
         """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and

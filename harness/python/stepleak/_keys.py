@@ -79,8 +79,7 @@ def are_keys_rising(container: Any) -> bool:
     """Whether each key of a dict lies beyond the one that came before it: numbers of requests, rounds, points in time,
     alone or at the end of a name. Nobody asks for one of them twice by chance. What came first may be others: the
     layers of a model, before what is registered in each round."""
-    newest = _newest_keys(container, _MOST_COMPARED) if container_kind(container) is dict else []
-    places = [_place_of(key) for key in newest[: max(_FEWEST_COMPARED, len(newest) // 2)]][::-1]
+    places = [_place_of(key) for key in _newest_half(container)][::-1]
     return len(places) >= _FEWEST_COMPARED and all(
         one is not None and other is not None and one[0] == other[0] and one[1] < other[1]
         for one, other in itertools.pairwise(places)
@@ -90,12 +89,17 @@ def are_keys_rising(container: Any) -> bool:
 def are_keys_kept_by_rising(container: Any, grown: list[Any]) -> bool:
     """Whether each key of a dict is an object that another one keeps by a rising key of its own: states of parameters
     that are registered as "loc_1", "loc_2" and so on. `grown`: containers that grew as well."""
-    newest = _newest_keys(container, _MOST_COMPARED) if container_kind(container) is dict else []
-    newest = newest[: max(_FEWEST_COMPARED, len(newest) // 2)]
+    newest = _newest_half(container)
     if len(newest) < _FEWEST_COMPARED or not all(map(equals_only_itself, newest)):
         return False
     dicts = (other for other in grown if other is not container and container_kind(other) is dict)
     return any(set(map(id, newest)) <= set(map(id, dict.values(other))) and are_keys_rising(other) for other in dicts)
+
+
+def _newest_half(container: Any) -> list[Any]:
+    """Of a dict's last keys, the newest first; nothing of another container."""
+    newest = _newest_keys(container, _MOST_COMPARED) if container_kind(container) is dict else []
+    return newest[: max(_FEWEST_COMPARED, len(newest) // 2)]
 
 
 def _place_of(key: Any) -> tuple[str, float] | None:

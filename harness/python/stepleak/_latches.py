@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
 
-from stepleak._assignments import SET_UP
+from stepleak._assignments import SET_UP, stores
 from stepleak._endings import Endings
 from stepleak._guards import parts_of
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
@@ -95,24 +94,17 @@ class Latches:
             return False
         branch = statement.body if guard.holds else statement.orelse
         inside = {node for part in branch for node in ast.walk(part)}
-        return any(self._is_shut_in(inside, *asked) for asked in map(_asked, parts) if asked is not None)
+        return any(self._is_shut_in(module, inside, *asked) for asked in map(_asked, parts) if asked is not None)
 
-    def _is_shut_in(self, inside: set[ast.AST], attribute: str, wanted: object) -> bool:
+    def _is_shut_in(self, module: Module, inside: set[ast.AST], attribute: ast.Attribute, wanted: object) -> bool:
         """Whether what a test guards gives the attribute another value than the one that the test wants, and nothing
         gives it that back once the set-up is over."""
-        stores = [
+        given = [
             (home, node)
-            for home, node in self._stores(attribute)
+            for home, node in stores(self._code, module, attribute)
             if getattr(home.function(node), "name", "") not in SET_UP
         ]
-        return bool(stores) and all(node in inside and _is_other(home, node, wanted) for home, node in stores)
-
-    def _stores(self, attribute: str) -> Iterator[tuple[Module, ast.Attribute]]:
-        modules, _ = self._code.mentioning(attribute)
-        for module in modules:
-            for node in module.nodes:
-                if isinstance(node, ast.Attribute) and node.attr == attribute and not isinstance(node.ctx, ast.Load):
-                    yield module, node
+        return bool(given) and all(node in inside and _is_other(home, node, wanted) for home, node in given)
 
 
 def is_idle(use: Use, runs: Runs, endings: Endings) -> bool:
@@ -126,17 +118,17 @@ def is_suspended(function: Function) -> bool:
     return is_generator(function) or isinstance(function, ast.AsyncFunctionDef)
 
 
-def _asked(part: Guard) -> tuple[str, object] | None:
+def _asked(part: Guard) -> tuple[ast.Attribute, object] | None:
     """The attribute that a test asks about, and the constant that lets a statement under it run."""
     test, holds = part.test, part.holds
     if isinstance(test, ast.Attribute):
-        return test.attr, holds
+        return test, holds
     if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Attribute) or len(test.ops) != 1:
         return None
     value = test.comparators[0]
     is_for_none = isinstance(value, ast.Constant) and value.value is None
     is_wanted = isinstance(test.ops[0], (ast.Is, ast.Eq) if holds else (ast.IsNot, ast.NotEq))
-    return (test.left.attr, None) if is_for_none and is_wanted else None
+    return (test.left, None) if is_for_none and is_wanted else None
 
 
 def _is_other(module: Module, target: ast.Attribute, wanted: object) -> bool:

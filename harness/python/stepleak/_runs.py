@@ -304,6 +304,10 @@ class Runs:
         is_implicit = name.startswith("__") or name in _MAIN
         return not is_implicit and not is_handed_on and self._are_uncalled(name, function, depth)
 
+    def is_to_come(self, module: Module, node: ast.AST) -> bool:
+        """Whether a step may reach it, for all that is known."""
+        return not self.is_uncalled(module, node) and not self.is_at_end(module, node)
+
     def _are_uncalled(self, name: str, function: Function | None, depth: int) -> bool:
         callers = [(home, call) for home, call in self._code.calls(name) if home.function(call) is not function]
         if function is not None and is_generator(function) and any(_is_kept(home, call) for home, call in callers):

@@ -40,11 +40,11 @@ def withdrawal(fill: Use, code: UserCode, runs: Runs) -> Use | None:
 
 def _named(function: Function, code: UserCode) -> Iterator[tuple[Module, ast.AST]]:
     for module in code.mentioning(function.name)[0]:
+        taken_back = {argument for call in _taking_back_calls(module) for argument in arguments_of(call)}
         for node in module.named.get(function.name, ()):
             parent, field = module.parent(node)
             is_called = isinstance(parent, ast.Call) and field == "func"
-            is_argument = any(node in arguments_of(call) for call in _taking_back_calls(module))
-            if isinstance(node.ctx, ast.Load) and not is_called and not is_argument:
+            if isinstance(node.ctx, ast.Load) and not is_called and node not in taken_back:
                 yield module, node
 
 
@@ -118,4 +118,4 @@ def _loop_over(module: Module, call: ast.Call) -> ast.For | None:
 def _is_to_come(module: Module, call: ast.Call, runs: Runs) -> bool:
     """Whether a step may reach it, and not only what follows them all."""
     over = _loop_over(module, call) or call
-    return not runs.is_uncalled(module, call) and not runs.is_at_end(module, call) and not runs.is_once(module, over)
+    return runs.is_to_come(module, call) and not runs.is_once(module, over)

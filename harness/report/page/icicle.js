@@ -12,15 +12,15 @@ const MOST_DEPTH = 24;
 
 // Rows of a path (pairs: a name, and whether it is marked), a count, a size and the operator, as one tree. What has no
 // bytes is as wide as a byte, so that it can be seen.
-function treeOf(name, rows) {
-  const root = { name, isMarked: false, count: 0, size: 0, op: '', children: new Map(), parent: null };
+function treeOf(title, rows) {
+  const nodeOf = (name, isMarked, parent) => ({ name, isMarked, count: 0, size: 0, op: '', children: new Map(), parent });
+  const root = nodeOf(title, false, null);
   for (const [path, count, size, op] of rows) {
     let node = root;
     node.count += count;
     node.size += size;
     for (const [name, isMarked] of path.slice(0, MOST_DEPTH)) {
-      const parent = node;
-      if (!node.children.has(name)) node.children.set(name, { name, isMarked, count: 0, size: 0, op: '', children: new Map(), parent });
+      if (!node.children.has(name)) node.children.set(name, nodeOf(name, isMarked, node));
       node = node.children.get(name);
       node.count += count;
       node.size += size;
