@@ -37,11 +37,14 @@ from structure_programs.keyed import KEYED
 from structure_programs.literals import LITERALS
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
 from structure_programs.passed import PASSED_ON
+from structure_programs.raising import MATCHING, RAISING
 from structure_programs.refuted import REFUTED
 from structure_programs.renewed import RENEWED
 from structure_programs.requests import REQUESTS
+from structure_programs.selected import SELECTED
 from structure_programs.set_by_name import SET_BY_NAME
 from structure_programs.unbounded import UNBOUNDED
+from structure_programs.used_up import USED_UP
 from structure_programs.withdrawn import WITHDRAWN
 
 STEPS = 6
@@ -57,6 +60,10 @@ CASES = [
     *RESET,
     *FLAGS,
     *WITHDRAWN,
+    *SELECTED,
+    *USED_UP,
+    *RAISING,
+    *MATCHING,
     *KEYED,
     *LITERALS,
     *BY_VARIABLE,

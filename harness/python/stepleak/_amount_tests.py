@@ -18,7 +18,7 @@ from stepleak._fixed_values import FixedValues
 from stepleak._guards import guard_of_item, parts_of, sides_where
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._rises import Rise, rise_of
-from stepleak._syntax import Guard, Module
+from stepleak._syntax import LEAVING, Guard, Module
 from stepleak._unseen import length_of
 from stepleak._use import Use
 
@@ -77,7 +77,7 @@ class AmountTests:
         """Tests that are asked again once one has said that it is enough: not those with which the training ends, as
         `while tokens < budget` around it."""
         around = {outer for outer, _ in module.around(node)}
-        for guard in module.guards(node, (ast.Return, ast.Continue, ast.Break)):
+        for guard in module.guards(node, lambda statement: isinstance(statement, (*LEAVING, ast.Break))):
             outer, _ = module.parent(guard.test)
             last = outer.body[-1] if isinstance(outer, ast.If) and outer not in around else None
             left = module.loops(outer) if isinstance(last, (ast.Return, ast.Break)) and outer is not None else []

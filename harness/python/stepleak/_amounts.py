@@ -66,14 +66,22 @@ class Amounts:
         if sign > 0 and isinstance(node, ast.Call) and called_name(node) in _LENGTHS and len(node.args) == 1:
             measured = node.args[0]
             if isinstance(measured, (ast.Name, ast.Attribute)) and measured not in self._facts.uses.denoting:
-                return self._beside(module, node, measured, ways, test)
+                return None if self._is_of_many(module, measured) else self._beside(module, node, measured, ways, test)
         home, value = named_value(self._code, module, node)
         if value is not node:
             return self.amount(home, value, sign, ways, test, depth + 1)
         is_variable = isinstance(node, ast.Attribute) or bool(_key_of(node))
         if isinstance(node, ast.Name):
             is_variable = not is_parameter(module.resolve(node, node.id), node.id)
-        return self._counter(module, node, sign, ways, test) if is_variable else None
+        is_of_many = is_variable and self._is_of_many(module, node)
+        return self._counter(module, node, sign, ways, test) if is_variable and not is_of_many else None
+
+    def _is_of_many(self, module: Module, node: ast.expr) -> bool:
+        """Whether each of many objects has one of its own, as each request of a server: what one counts says nothing of
+        a container that is not its own."""
+        owner = module.class_of_self(node.value) if isinstance(node, ast.Attribute) else None
+        is_own = owner is not None and any(kinds.has(owner) for kinds in self._facts.owner_classes)
+        return owner is not None and not is_own and not self._runs.is_once(module, owner)
 
     def _scaled(
         self, module: Module, node: ast.BinOp, sign: int, ways: list[list[Place]], test: ast.expr, depth: int

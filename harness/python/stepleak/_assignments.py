@@ -67,6 +67,12 @@ def named_value(code: UserCode, module: Module, node: ast.expr) -> tuple[Module,
     return (home, returned[0]) if len(returned) == 1 and returned[0] is not None else (module, node)
 
 
+def is_constant(value: ast.expr | None) -> TypeGuard[ast.expr]:
+    """Whether it is one, or a member of an enumeration: `Mode.COLLECT`."""
+    is_member = isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id[:1].isupper()
+    return isinstance(value, ast.Constant) or is_member
+
+
 def variable_stores(module: Module, scope: ast.AST, name: str) -> list[ast.Name]:
     """Where a variable of a scope is given a value, or deleted; not as a parameter."""
     return [

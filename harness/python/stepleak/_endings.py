@@ -20,6 +20,8 @@ from stepleak._syntax import Guard, Module, called_name
 from stepleak._user_code import UserCode
 from stepleak._values import NOTHING, Values, named
 
+_PLAIN = (bool, int, float, str, bytes, type(None))
+
 
 class Endings:
     """Asks about tests of a program in which one container lives. `objects`: the chain that leads to it. `counters`:
@@ -90,7 +92,8 @@ class Endings:
         if sides is None:
             return False
         small, large = sides
-        grows = called_name(large) == "len" or self._counters.never_repeats(module, large, is_once)
+        is_length = called_name(large) == "len" and not self._counters.never_repeats(module, small, is_once)
+        grows = is_length or self._counters.never_repeats(module, large, is_once)
         return grows and self._values.value(module, small) is not NOTHING
 
     def _is_news(self, module: Module, guard: Guard, last: ast.expr, new: ast.expr, is_once: IsOnce) -> bool:
@@ -174,17 +177,15 @@ class Endings:
         return not guard.is_loop and self._setting(module, guard.test) is guard.holds
 
     def _setting(self, module: Module, test: ast.AST) -> bool | None:
-        """What a test of a setting says, or of whether it is None; None of other tests."""
-        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-            other = test.comparators[0]
-            is_of_none = len(test.ops) == 1 and isinstance(other, ast.Constant) and other.value is None
-            known = isinstance(test.left, (ast.Name, ast.Attribute)) and is_setting(self._code, module, test.left)
-            value = self._values.value(module, test.left) if is_of_none and known else NOTHING
-            return None if value is NOTHING else (value is None) is isinstance(test.ops[0], ast.Is)
-        if not isinstance(test, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, test):
+        """What a test of a setting says, or of whether it is one of some constants; None of other tests."""
+        compared = test if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+        asked = test if compared is None else compared.left
+        if not isinstance(asked, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, asked):
             return None
-        value = self._values.value(module, test)
-        return bool(value) if value is None or type(value) is bool else None
+        value = self._values.value(module, asked)
+        if compared is None:
+            return bool(value) if value is None or type(value) is bool else None
+        return None if value is NOTHING else _says(compared, value)
 
     # --- after one time -----------------------------------------------------------------------------------------------
 
@@ -234,6 +235,22 @@ class Endings:
             if counts(one) and is_fixed(other) and self._values.number(module, other) > 0:
                 return one, other
         return None
+
+
+def _says(test: ast.Compare, value: Any) -> bool | None:
+    """What a comparison of a value with one constant or several says; None of others."""
+    op, other = test.ops[0], test.comparators[0]
+    if not isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return None
+    is_of_several = isinstance(op, (ast.In, ast.NotIn))
+    parts = getattr(other, "elts", [None]) if is_of_several else [other]
+    constants = [part.value for part in parts if isinstance(part, ast.Constant)]
+    if len(constants) < len(parts):
+        return None
+    if constants != [None] and type(value) not in _PLAIN:
+        return None  # comparing may run code of the user's
+    is_one = any(value is None if constant is None else value == constant for constant in constants)
+    return is_one is isinstance(op, (ast.Is, ast.Eq, ast.In))
 
 
 def objects_of(name: str) -> list[Any]:

@@ -22,6 +22,7 @@ from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
 from stepleak._unseen import length_of
 from stepleak._use import Name, Use
+from stepleak._used_up import UsedUp
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Uses
 from stepleak._values import Values
@@ -41,6 +42,8 @@ class Facts:
         self.slot = slots[0]
         own, methods = all_class_names(objects[-1]), frozenset(class_attributes_of(objects[-1]))
         self.uses = Uses(code, OwnerClasses(code, self.slot.owner), own, methods)
+        self.owner_classes = [OwnerClasses(code, slot.owner) for slot in slots if slot.owner is not None]
+        """Of each object on the way that has an attribute leading to the next."""
         within = self.slot.names[0].scope if self.slot.is_suspended else None
         self.runs = Runs(code, is_closure=self.slot.is_closure, within=within)
         self.places = Places(code, self.uses, self.runs)
@@ -49,7 +52,8 @@ class Facts:
         self.endings = Endings(code, objects, self.counters)
         self.bounds = Bounds(code, objects, self.places.is_length)
         self.latches = Latches(code, self.endings, self.runs)
-        self.flags = Flags(code, self.counters, self.endings, self.runs)
+        self.used_up = UsedUp(code, self.runs)
+        self.flags = Flags(code, self.counters, self.endings, self.runs, self.used_up)
         self.threads = EndedThreads(code, objects, self.runs)
         self.is_sequence = not is_a(self.container, (dict, set))  # type: ignore[arg-type]
 

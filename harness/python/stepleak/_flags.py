@@ -12,13 +12,15 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
-from stepleak._assignments import SET_UP, assigned_value, stores
+from stepleak._assignments import SET_UP, assigned_value, is_constant, named_value, stores
 from stepleak._counters import Counters
 from stepleak._endings import Endings
 from stepleak._guards import parts_of, sides_where
+from stepleak._reach import MOST_LEVELS
 from stepleak._runs import Runs
 from stepleak._syntax import Guard, Module, called_name, last_name
 from stepleak._use import Use
+from stepleak._used_up import UsedUp
 from stepleak._user_code import UserCode
 
 _CLOCKS = frozenset({"time", "monotonic", "perf_counter", "process_time"})
@@ -27,14 +29,49 @@ Shuts = Callable[[ast.expr | None], bool]
 
 
 class Flags:
-    def __init__(self, code: UserCode, counters: Counters, endings: Endings, runs: Runs) -> None:
+    def __init__(self, code: UserCode, counters: Counters, endings: Endings, runs: Runs, used_up: UsedUp) -> None:
         self._code = code
         self._counters = counters
         self._endings = endings
         self._runs = runs
+        self._used_up = used_up
 
-    def may_be_shut(self, module: Module, guard: Guard) -> bool:
-        return not guard.is_loop and any(self._is_part_to_be_shut(module, part) for part in parts_of(guard))
+    def may_be_shut(self, module: Module, guard: Guard, depth: int = 0) -> bool:
+        """Also by what a function of the user's answers, and by a variable that gets that."""
+        if guard.is_loop:
+            return False
+        for part in parts_of(guard):
+            if self._is_part_to_be_shut(module, part):
+                return True
+            home, value = named_value(self._code, module, part.test)
+            if depth < MOST_LEVELS and value is not part.test:
+                if self.may_be_shut(home, Guard(value, part.holds, False), depth + 1):
+                    return True
+            elif depth < MOST_LEVELS and self._is_answer_to_change(part, depth):
+                return True
+        return False
+
+    def _is_answer_to_change(self, part: Guard, depth: int) -> bool:
+        """Whether it asks a function that answers something else for good once a test in it says so: `if count > 300:
+        return False`."""
+        asked = self._code.functions(called_name(part.test)) if isinstance(part.test, ast.Call) else []
+        if len(asked) != 1:
+            return False
+        home, function = asked[0]
+        answers = [n for n in home.nodes if isinstance(n, ast.Return) and home.scope(n) is function]
+        return any(
+            self._is_to_hold(home, test, depth)
+            for answer in answers
+            if isinstance(answer.value, ast.Constant) and bool(answer.value.value) is not part.holds
+            for guard in home.guards(answer)
+            for test in parts_of(guard)
+        )
+
+    def _is_to_hold(self, module: Module, test: Guard, depth: int) -> bool:
+        """Whether what a test guards may run for good some day."""
+        if self._endings.is_lasting(module, test, self._runs.is_once):
+            return True
+        return self.may_be_shut(module, Guard(test.test, not test.holds, test.is_loop), depth + 1)
 
     def _is_part_to_be_shut(self, module: Module, part: Guard) -> bool:
         return (
@@ -42,6 +79,7 @@ class Flags:
             or self._is_passed_by_count(module, part)
             or self._is_of_seen(module, part)
             or self._is_event_to_be_set(part)
+            or self._used_up.is_left(module, part)
             or any(called_name(node) in _CLOCKS for node in ast.walk(part.test))
         )
 
@@ -80,24 +118,55 @@ class Flags:
         return self._endings.is_lasting(module, Guard(value, not part.holds, False), self._runs.is_once)
 
     def _is_passed_by_count(self, module: Module, part: Guard) -> bool:
-        """Whether it holds for a number that is only ever counted up and that is to pass it: `if epoch == 0`."""
+        """Whether it holds for a number that is only counted up or down and that is to pass it: `if epoch == 0`."""
         test = part.test
         if isinstance(test, (ast.Name, ast.Attribute)):
             return not part.holds and self._is_count(module, test)
-        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        if not isinstance(test, ast.Compare):
             return False
-        sides = [test.left, test.comparators[0]]
-        if isinstance(test.ops[0], ast.Eq if part.holds else ast.NotEq):
-            count = next((side for side in sides if not isinstance(side, ast.Constant)), None)
-        else:
-            small, large = sides_where(part) or (None, None)
-            count = small if isinstance(large, ast.Constant) else None
-            sides = [] if count is None else sides
-        is_by_constant = any(isinstance(side, ast.Constant) for side in sides)
-        return is_by_constant and count is not None and self._is_count(module, count)
+        if len(test.ops) > 1:  # `first <= count < last`
+            sides = [test.left, *test.comparators]
+            compared = zip(sides, test.ops, sides[1:], strict=False)
+            tests = (Guard(ast.Compare(left, [op], [right]), True, False) for left, op, right in compared)
+            return part.holds and any(self._is_passed_by_count(module, one) for one in tests)
+        left, right, op = test.left, test.comparators[0], test.ops[0]
+        if isinstance(op, ast.In if part.holds else ast.NotIn):
+            return self._is_fixed(module, right) and self._is_count(module, left)
+        if isinstance(op, ast.Eq if part.holds else ast.NotEq):
+            return any(
+                isinstance(fixed, ast.Constant) and self._is_count(module, count)
+                for count, fixed in ((left, right), (right, left))
+            )
+        small, large = sides_where(part) or (None, None)
+        if small is None or large is None:
+            return False
+        return (self._is_fixed(module, large) and self._is_count(module, small)) or self._is_run_down(module, large)
+
+    def _is_run_down(self, module: Module, node: ast.expr) -> bool:
+        """Whether steps only take from a number: `self.left -= 1`, `self.epsilon *= 0.99`."""
+        given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        changes = [home.parent(one)[0] for home, one in given if not self._is_made(home, one)]
+        return bool(changes) and all(map(_is_taking_down, changes))
+
+    def _is_fixed(self, module: Module, node: ast.expr) -> bool:
+        """Whether it stays what it is: a constant, a setting, the length of what nothing is put into."""
+        if isinstance(node, ast.Call) and called_name(node) == "len" and len(node.args) == 1:
+            return self._used_up.is_not_refilled(module, node.args[0])
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            return all(isinstance(part, ast.Constant) for part in node.elts)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._used_up.is_not_refilled(module, node)
+        return isinstance(node, ast.Constant)
 
     def _is_count(self, module: Module, node: ast.expr) -> bool:
-        return self._counters.never_repeats(module, node, self._runs.is_once)
+        """Of what is counted, or goes with a count: `epoch = step // 300`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Div)):
+            return self._is_fixed(module, node.right) and self._is_count(module, node.left)
+        if self._counters.never_repeats(module, node, self._runs.is_once):
+            return True
+        given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        values = [(home, assigned_value(home, one)) for home, one in given if not self._is_made(home, one)]
+        return bool(values) and all(isinstance(value, ast.BinOp) and self._is_count(m, value) for m, value in values)
 
     def _is_of_seen(self, module: Module, part: Guard) -> bool:
         """Whether it asks for what was not seen before, of which there need not be ever more: `if sample not in
@@ -143,22 +212,37 @@ def _flag_of(part: Guard) -> tuple[ast.expr | None, Shuts]:
     test, holds = part.test, part.holds
     if _is_flag(test):
         return test, lambda value: isinstance(value, ast.Constant) and bool(value.value) is not holds
+    if (
+        isinstance(test, ast.Call)
+        and called_name(test) == "isinstance"
+        and len(test.args) == 2
+        and _is_flag(test.args[0])
+    ):
+        kinds = set(map(last_name, getattr(test.args[1], "elts", test.args[1:])))
+        return test.args[0], lambda value: _is_new(value) and (called_name(value) in kinds) is not holds
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _is_flag(test.left):
         return None, lambda _: False
     asked, is_equal = test.comparators[0], isinstance(test.ops[0], (ast.Eq, ast.Is)) == holds
-    if not isinstance(test.ops[0], (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)) or not _is_constant(asked):
+    if not isinstance(test.ops[0], (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)) or not is_constant(asked):
         return None, lambda _: False
     if is_equal and isinstance(asked, ast.Constant) and asked.value is None:
         return test.left, lambda value: not (isinstance(value, ast.Constant) and value.value is None)
-    return test.left, lambda value: _is_constant(value) and (ast.unparse(value) == ast.unparse(asked)) is not is_equal
+    return test.left, lambda value: is_constant(value) and (ast.unparse(value) == ast.unparse(asked)) is not is_equal
+
+
+def _is_taking_down(statement: ast.AST | None) -> bool:
+    if not isinstance(statement, ast.AugAssign):
+        return False
+    factor = statement.value.value if isinstance(statement.value, ast.Constant) else None
+    is_shrinking = isinstance(statement.op, ast.Mult) and isinstance(factor, float) and 0 < factor < 1
+    return isinstance(statement.op, ast.Sub) or is_shrinking
+
+
+def _is_new(value: ast.expr | None) -> TypeGuard[ast.Call]:
+    """Whether it is a new object of a class."""
+    return isinstance(value, ast.Call) and called_name(value)[:1].isupper()
 
 
 def _is_flag(node: ast.AST) -> TypeGuard[ast.expr]:
     is_item = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
     return is_item or isinstance(node, (ast.Name, ast.Attribute))
-
-
-def _is_constant(value: ast.expr | None) -> TypeGuard[ast.expr]:
-    """Whether it is one, or a member of an enumeration: `Mode.COLLECT`."""
-    is_member = isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id[:1].isupper()
-    return isinstance(value, ast.Constant) or is_member

@@ -21,7 +21,7 @@ from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
-from stepleak._withdrawn import withdrawal
+from stepleak._withdrawn import Withdrawals
 
 _PLAIN = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 
@@ -43,6 +43,8 @@ class Growth:
         self.passed: dict[ast.expr, Use] = {}
         """Tests of its length that say the same for good, and what was to take something out of it under them."""
         self._withdrawals: dict[Use, Use | None] = {}
+        self._ends = (self._flag_to_be_shut, self._withdrawal, facts.used_up.end_behind)
+        """What may end a fill for good."""
 
     def unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
         """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
@@ -133,7 +135,7 @@ class Growth:
         return (
             fill.is_sure
             and not is_phase
-            and self._withdrawal(fill) is None
+            and all(end_of(fill) is None for end_of in self._ends)
             and not self._facts.places.is_moved(fill)
             and not self._is_second_best(fill)
             and all(
@@ -160,11 +162,12 @@ class Growth:
         return any(called_name(node) == "acquire" for test in tests for node in ast.walk(test))
 
     def _end_of(self, filling: list[Use]) -> Use | None:
-        """What may end for good all that still fills it: tests of flags, or what takes back the functions that do."""
+        """What may end for good all that still fills it: tests of flags, what takes back the functions that do, or what
+        it comes out of is used up."""
         running = [fill for fill in filling if not self._facts.is_idle(fill)]
-        for end_of in (self._flag_to_be_shut, self._withdrawal):
+        for end_of in self._ends:
             found = list(map(end_of, running))
-            if found and all(found):
+            if found and all(end is not None and end.is_sure for end in found):
                 return found[0]
         return None
 
@@ -174,9 +177,9 @@ class Growth:
         return next((Use("test", module, guard.test) for module, guard in shut), None)
 
     def _withdrawal(self, fill: Use) -> Use | None:
-        """As `withdrawal`, asked once."""
+        """As `Withdrawals` have it, asked once."""
         if fill not in self._withdrawals:
-            self._withdrawals[fill] = withdrawal(fill, self._facts.code, self._facts.runs)
+            self._withdrawals[fill] = Withdrawals(self._facts.code, self._facts.runs).of(fill)
         return self._withdrawals[fill]
 
     def _rooms(self) -> Iterator[Use]:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
 from stepleak._assignments import SET_UP
+from stepleak._exceptions import caught_around, is_left_by, raised_before
 from stepleak._guards import guard_of_change, guard_of_item
 from stepleak._reach import MOST_CALLERS
 from stepleak._syntax import (
@@ -50,12 +52,17 @@ class Runs:
     # --- ways to a place ----------------------------------------------------------------------------------------------
 
     def guards(self, use: Use) -> Iterator[tuple[Module, Guard]]:
-        """Tests under which a use runs: its own, then those around all calls that lead to it."""
+        """Tests under which a use runs: its own, then those around all calls that lead to it. What raises an exception
+        leaves where one of them catches that; elsewhere it ends the steps."""
         own = guard_of_item(use) or guard_of_change(use)
         if own is not None:
             yield use.module, own
-        for module, node in self.leading_to(use):
-            yield from ((module, guard) for guard in module.guards(node))
+        ways = list(self.leading_to(use))
+        caught = {name for module, node in ways for name in caught_around(module, node)}
+        for module, node in ways:
+            is_leaving = functools.partial(is_left_by, caught)
+            yield from ((module, guard) for guard in module.guards(node, is_leaving))
+            yield from raised_before(module, node, caught, self._code)
 
     def is_guarded(self, use: Use) -> bool:
         """Whether there are any but those of loops."""
@@ -210,7 +217,7 @@ class Runs:
 
     def _is_made_once(self, owner: ast.ClassDef, depth: int = 0) -> bool:
         """Also of the classes derived from it. Where others make the objects, that is asked of these."""
-        kinds = {owner.name} | {c.name for m in self._code.mentioning(owner.name)[0] for c in _derived(m, owner.name)}
+        kinds = {owner.name} | {c.name for m in self._code.mentioning(owner.name)[0] for c in m.derived(owner.name)}
 
         def is_once(module: Module, call: ast.Call) -> bool:
             function = module.function(call)
@@ -446,11 +453,6 @@ def _may_make(text: ast.expr, name: str) -> bool:
 
 def _is_sum(node: ast.expr) -> TypeGuard[ast.BinOp]:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
-
-
-def _derived(module: Module, name: str) -> list[ast.ClassDef]:
-    """Classes of a file that have one of this name as a base."""
-    return [node for nodes in module.classes.values() for node in nodes if name in map(last_name, node.bases)]
 
 
 def _may_call(home: Module, call: ast.Call, module: Module) -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from stepleak._use import Use
@@ -28,6 +29,6 @@ UNKNOWN = Structure("unknown")
 def at(kind: str, use: Use, bound: int = -1) -> Structure:
     """With the line of a use."""
     statement = use.module.statement(use.node)
-    is_compound = hasattr(statement, "body")
+    is_compound = hasattr(statement, "body") or isinstance(statement, ast.Match)
     line = use.node.lineno if is_compound else getattr(statement, "lineno", use.node.lineno)
     return Structure(kind, bound if bound > 0 else -1, use.module.file, line, use.module.line(line))

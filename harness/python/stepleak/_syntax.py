@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from stepleak._cases import test_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+LEAVING = (ast.Return, ast.Continue)
+"""Statements that leave a function, or one round of a loop."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -44,6 +48,7 @@ class Module:
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
                         self._parents[child] = (node, name)
+        self._tests_of_cases: dict[ast.match_case, ast.expr | None] = {}
         self._bound: dict[ast.AST, set[str]] = {}
         self._outer: dict[ast.AST, set[str]] = {}
         for node in self.nodes:
@@ -67,6 +72,10 @@ class Module:
     def named(self) -> dict[str, list[ast.Name | ast.Attribute]]:
         """Variables and attributes by their last name."""
         return _by_name((last_name(node), node) for node in self.nodes if isinstance(node, (ast.Name, ast.Attribute)))
+
+    def derived(self, name: str) -> list[ast.ClassDef]:
+        """Classes that have one of this name as a base."""
+        return [node for nodes in self.classes.values() for node in nodes if name in map(last_name, node.bases)]
 
     def line(self, number: int) -> str:
         return self._lines[number - 1].strip() if 0 < number <= len(self._lines) else ""
@@ -143,7 +152,11 @@ class Module:
                 found.append(outer)
         return found
 
-    def guards(self, node: ast.AST, leaving: tuple[type, ...] = (ast.Return, ast.Continue)) -> list[Guard]:
+    def guards(
+        self,
+        node: ast.AST,
+        is_leaving: Callable[[ast.stmt], bool] = lambda statement: isinstance(statement, LEAVING),
+    ) -> list[Guard]:
         """Tests around it within its scope, and those that leave the scope or the loop before it, by such
         statements."""
         found: list[Guard] = []
@@ -158,15 +171,41 @@ class Module:
             elif isinstance(outer, ast.BoolOp) and child is not outer.values[0]:
                 before = outer.values[: outer.values.index(child)]  # type: ignore[arg-type]
                 found += [Guard(value, isinstance(outer.op, ast.And), False) for value in before]
+            elif isinstance(outer, ast.Match) and isinstance(child, ast.match_case):
+                found += self._guards_of_case(outer, child)
             statements = getattr(outer, name)
             if isinstance(child, ast.stmt) and isinstance(statements, list):
                 for earlier in statements[: statements.index(child)]:
-                    if isinstance(earlier, ast.If) and isinstance(earlier.body[-1], leaving):
-                        found.append(Guard(earlier.test, False, False))
+                    found += self._guards_after(earlier, is_leaving)
             if isinstance(outer, SCOPES) and name == "body":
                 break
             child = outer
         return found
+
+    def _guards_after(self, statement: ast.stmt, is_leaving: Callable[[ast.stmt], bool]) -> list[Guard]:
+        """Of what stands behind a statement that may leave."""
+        if isinstance(statement, ast.If) and is_leaving(statement.body[-1]):
+            return [Guard(statement.test, False, False)]
+        if isinstance(statement, ast.Assert) and is_leaving(statement):
+            return [Guard(statement.test, True, False)]
+        cases = statement.cases if isinstance(statement, ast.Match) else []
+        tests = [self._test_of_case(statement.subject, case) for case in cases if is_leaving(case.body[-1])]  # type: ignore[attr-defined]
+        return [Guard(test, False, False) for test in tests if test is not None]
+
+    def _guards_of_case(self, match: ast.Match, case: ast.match_case) -> list[Guard]:
+        """It is taken where its own test holds, and those of the cases before it don't."""
+        before = match.cases[: match.cases.index(case)]
+        tests = [(case, True), *((earlier, False) for earlier in before)]
+        told = [(self._test_of_case(match.subject, one), holds) for one, holds in tests]
+        return [Guard(test, holds, False) for test, holds in told if test is not None]
+
+    def _test_of_case(self, subject: ast.expr, case: ast.match_case) -> ast.expr | None:
+        """The same one each time, with the case around it."""
+        if case not in self._tests_of_cases:
+            test = self._tests_of_cases[case] = test_of(subject, case)
+            for node in ast.walk(test) if test is not None else ():
+                self._parents.setdefault(node, (case, "guard"))
+        return self._tests_of_cases[case]
 
     def _bind(self, node: ast.AST) -> None:
         names: list[str] = []

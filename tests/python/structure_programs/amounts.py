@@ -425,4 +425,31 @@ AMOUNTS = [
         "if len(self.others) < self.limit:\n    self.kept.append(x)\n    self.others.append(x)",
         init=INIT + "\nself.others = collections.deque(maxlen=9)",
     ),
+    Case(
+        "removed where an amount of one of many objects is large",
+        """
+import itertools
+class Request:
+    def __init__(self, number): self.number, self.produced, self.budget = number, [], 3
+    def is_complete(self): return len(self.produced) >= self.budget
+class Server:
+    def __init__(self): self.caches, self.active, self.numbers = {}, [], itertools.count()
+    def of(self, number):
+        if number not in self.caches: self.caches[number] = [1]
+        return self.caches[number]
+    def release(self, number): del self.caches[number]
+    def tick(self):
+        self.active.append(Request(next(self.numbers)))
+        for request in self.active:
+            self.of(request.number)
+            request.produced.append(1)
+            if request.is_complete(): self.release(request.number)
+        self.active = [request for request in self.active if not request.is_complete() and request.number % 3]
+server = Server()
+def step(): server.tick()
+""",
+        "server.caches",
+        "keyed",
+        line="not in self.caches",
+    ),
 ]

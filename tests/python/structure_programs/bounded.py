@@ -461,7 +461,8 @@ BOUNDED_BY_SOURCE = [
         "match statement",
         keeper(appending("match len(self.kept) > 27:\n    case True:\n        self.kept.pop(0)")),
         "keeper.kept",
-        "expiring",
+        "bounded",
+        bound=27,
         line="pop(0)",
     ),
 ]

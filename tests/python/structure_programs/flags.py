@@ -27,6 +27,35 @@ _TO_BE_SHUT = [
         "until a method sets a flag",
         _filled("not self.full", "if keeper.count == 900: keeper.end()", more="def end(self): self.full = True"),
     ),
+    (
+        "until a method answers otherwise",
+        _filled("self.is_due()", more="def is_due(self):\n    if self.count > 900: return False\n    return True"),
+    ),
+    (
+        "until a variable of what a method answers is set",
+        _filled("not full", init=_INIT, more="def is_full(self): return self.count > 900").replace(
+            "self.count += 1", "self.count += 1\n        full = self.is_full()"
+        ),
+    ),
+    ("while steps take from a number", _filled("self.left > 0.1", "keeper.left *= 0.9", _INIT + "\nself.left = 1.0")),
+    (
+        "by a number that falls",
+        _filled("time.time() % 1 < self.left", "keeper.left -= 0.001", _INIT + "\nself.left = 1.0"),
+    ),
+    (
+        "in the first epoch of so many steps",
+        _filled("self.epoch == 0", "keeper.epoch = keeper.count // 900", _INIT + "\nself.epoch = 0"),
+    ),
+    ("at some counts", _filled("self.count in (1, 2, 3, 4, 5, 6, 900)")),
+    (
+        "while an object is of a class",
+        "class Filling: pass\nclass Using: pass\n"
+        + _filled(
+            "isinstance(self.phase, Filling)",
+            "if keeper.count == 900: keeper.phase = Using()",
+            _INIT + "\nself.phase = Filling()",
+        ),
+    ),
     ("in a mode", _filled("self.mode == 'fill'", "if keeper.count == 900: keeper.mode = 'use'")),
     ("in any mode but one", _filled("self.mode != 'use'", "if keeper.count == 900: keeper.mode = 'use'")),
     (
@@ -61,6 +90,23 @@ _TO_BE_SHUT = [
     ),
 ]
 _GOING_ON = [
+    (
+        "while steps take from a number and add to it",
+        _filled("self.left > 0", "keeper.left -= 1\nkeeper.left += 1", _INIT + "\nself.left = 900"),
+    ),
+    (
+        "while a method answers",
+        _filled("self.is_due(x)", more="def is_due(self, x):\n    if not x: return False\n    return True"),
+    ),
+    (
+        "while an object is of a class that comes back",
+        "class Filling: pass\nclass Using: pass\n"
+        + _filled(
+            "isinstance(self.phase, Filling)",
+            "keeper.phase = Using()\nkeeper.phase = Filling()",
+            _INIT + "\nself.phase = Filling()",
+        ),
+    ),
     (
         "under a flag that comes back",
         _filled("self.full", "keeper.full = True\nif not keeper.kept: keeper.full = False"),

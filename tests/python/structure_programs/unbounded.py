@@ -57,7 +57,8 @@ CEASING = {
     ),
     "of a function of two values": (
         _tested(
-            "self.is_due()", "def is_due(self):\n    if self.count > 90: return False\n    return self.count % 1 == 0\n"
+            "self.is_due()",
+            "def is_due(self):\n    if sum(map(len, self.kept)) == 90: return False\n    return self.count % 1 == 0\n",
         ),
         _OWN,
     ),

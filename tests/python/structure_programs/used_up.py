@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: The stepleak authors
+# SPDX-License-Identifier: Apache-2.0
+"""Lists that are filled out of something that is used up some day, and near misses."""
+
+# ruff: noqa: E501 - a table: each program stands on the line of what is expected of it
+
+from __future__ import annotations
+
+import textwrap
+
+from structure_programs import Case
+
+_SOURCE = """
+import collections, contextlib, itertools, queue
+kept, count = [], 0
+class Pool:
+    def __init__(self): self.left = [[1]] * 900
+    def __len__(self): return len(self.left)
+    def take(self): return self.left.pop()
+    def give(self, row): self.left.append(row)
+def rows():
+    while True: yield [1]
+source = {source}
+def step():
+    global count, source
+    count += 1
+{body}
+"""
+_ROWS, _LIST = "iter([[i] for i in range(900)])", "[[i] for i in range(900)]"
+
+
+def _filled(body: str, source: str = _ROWS) -> str:
+    return _SOURCE.format(source=source, body=textwrap.indent(textwrap.dedent(body), "    "))
+
+
+_NEXT = "try: row = next(source)\nexcept StopIteration: return\nkept.append(row)"
+_WITHIN = "try: kept.append(next(source))\nexcept StopIteration: pass"
+
+USED_UP = [
+    *(
+        Case(f"filled out of {name}", source, "kept", "conditional", line=line)
+        for name, source, line in [
+            ("an iterator", _filled(_NEXT), "next(source)"),
+            ("an iterator that is asked on the spot", _filled(_WITHIN), "next(source)"),
+            ("an iterator, suppressing its end", _filled("with contextlib.suppress(StopIteration):\n    kept.append(next(source))"), "next"),
+            ("an iterator with a default", _filled("row = next(source, None)\nif row is not None: kept.append(row)"), "is not None"),
+            ("rows by a count", _filled("try: kept.append(source[count])\nexcept IndexError: pass", _LIST), "source[count]"),
+            ("rows up to the last", _filled("if count < len(source): kept.append(source[count])", _LIST), "len(source)"),
+            ("a list", _filled("if source: kept.append(source.pop())", _LIST), "if source"),
+            ("a deque that has some", _filled("if len(source) > 0: kept.append(source.popleft())", "collections.deque([[1]] * 900)"), "len("),
+            ("keys that are missing", _filled("if count in source:\n    source.discard(count)\n    kept.append([1])", "set(range(900))"), "in source"),
+            ("an object that has some", _filled("if source: kept.append(source.take())", "Pool()"), "if source"),
+            ("an object of some length", _filled("if len(source) > 0: kept.append(source.take())", "Pool()"), "len(source)"),
+        ]
+    ),
+    *(
+        Case(f"filled out of {name}", source, "kept", kind)
+        for name, source, kind in [
+            ("an iterator that is made anew", _filled("global source\ntry: row = next(source)\nexcept StopIteration:\n    source = iter([[1]])\n    row = next(source)\nkept.append(row)".replace("global source\n", "")), "unbounded"),
+            ("an endless iterator", _filled(_NEXT, "itertools.cycle([[1]])"), "unbounded"),
+            ("an endless generator", _filled(_NEXT, "rows()"), "unbounded"),
+            ("an iterator whose end ends the steps", _filled("kept.append(next(source))"), "unbounded"),
+            ("a list that is filled again", _filled("source.append([1])\ntry: kept.append(source.pop())\nexcept IndexError: pass", _LIST), "unbounded"),
+            ("a list that others fill", _filled("source.append([1])\nif source: kept.append(source.pop())", _LIST), "unknown"),
+            ("an object that gets more", _filled("source.give([1])\nif source: kept.append(source.take())", "Pool()"), "unknown"),
+            ("rows of which one stays", _filled("try: kept.append(source[0][:])\nexcept IndexError: pass", _LIST), "unbounded"),
+        ]
+    ),
+]  # fmt: skip
