@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -17,21 +16,32 @@
 
 #include "harness/base/errors.hpp"
 #include "harness/base/text.hpp"
+#include "harness/drive/bystander.hpp"
 #include "harness/drive/signal_actions.hpp"
 
 namespace stepleak {
 namespace {
 
 // What ends a program, or is a word between programs. Not those that a terminal stops and continues a group with.
-constexpr std::array kPassedOn{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+constexpr auto kPassedOn = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 
 volatile std::sig_atomic_t script_process = 0;
+const Bystander* bystander = nullptr;
 
-// The kernel sends a terminal's signals to the whole group, so to the program as well: that is not done twice.
+// What is sent to the whole group reaches the program as well, and is not sent to it twice. Of a terminal's signals the
+// kernel says that they are.
 void pass_on(int signal, siginfo_t* info, void* /*context*/) {
   const int kept = errno;
-  if (info->si_code <= 0 && script_process > 0) ::kill(static_cast<pid_t>(script_process), signal);
+  const bool is_for_all = info->si_code > 0 || bystander->has_got(signal);
+  if (!is_for_all && script_process > 0) ::kill(static_cast<pid_t>(script_process), signal);
   errno = kept;
+}
+
+sigset_t passed_on() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : kPassedOn) sigaddset(&signals, signal);
+  return signals;
 }
 
 // Keeps signals from ending this process while the program runs.
@@ -39,6 +49,7 @@ void pass_signals_on(SignalActions& actions) {
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
+  action.sa_mask = passed_on();
   for (const int signal : kPassedOn) actions.set_unless_ignored(signal, action);
 }
 
@@ -75,19 +86,29 @@ ScriptEnd run_script(const std::vector<std::string>& command, const std::functio
                      const std::function<void()>& meanwhile) {
   STEPLEAK_EXPECTS(!command.empty());
   script_process = 0;
+  std::fflush(nullptr);
+  const Bystander of_group(kPassedOn);
+  bystander = &of_group;
+  // What comes before there is a program to have it waits until there is.
+  const auto held = passed_on();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &held, &before);
   SignalActions signals;
   pass_signals_on(signals);
-  std::fflush(nullptr);
   const auto start = std::chrono::steady_clock::now();
   const auto process = ::fork();
   if (process < 0) {
+    signals.restore();
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
     throw failure_error(fmt::format("cannot fork: {}", std::strerror(errno)), "raise the limit of processes");
   }
   if (process == 0) {
     signals.restore();
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
     become(command, before_exec);
   }
   script_process = process;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   const int status = status_of(process, meanwhile);
   script_process = 0;
   const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

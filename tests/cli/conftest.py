@@ -82,7 +82,11 @@ class CommandLine:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def start(
-        self, *arguments: str, out: int | IO[bytes] = subprocess.PIPE, err: int | IO[bytes] = subprocess.PIPE
+        self,
+        *arguments: str,
+        out: int | IO[bytes] = subprocess.PIPE,
+        err: int | IO[bytes] = subprocess.PIPE,
+        is_of_own_group: bool = False,
     ) -> subprocess.Popen[str]:
         """The same, and does not wait for the end. Signals that this process ignores (nohup) reach it."""
         return subprocess.Popen(
@@ -92,6 +96,7 @@ class CommandLine:
             stderr=err,
             text=True,
             encoding="utf-8",
+            start_new_session=is_of_own_group,
             preexec_fn=_heed_signals,
         )
 

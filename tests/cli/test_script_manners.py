@@ -140,6 +140,46 @@ def test_calls_of_modules_are_as_without_us(stepleak: CommandLine) -> None:
     assert watched.err.startswith(native.stderr), watched.err
 
 
+@pytest.mark.parametrize("compiled", ["optimizer.step", "step"])
+def test_a_compiled_optimizer_step_runs_as_without_us(compiled: str, stepleak: CommandLine) -> None:
+    stepleak.write(
+        "compiled.py",
+        TRAINING
+        + f"""
+eager = {compiled}
+{compiled} = torch.compile(eager, backend="eager")
+model = torch.nn.Linear(3, 1)
+for _ in range(20):
+    model(torch.ones(3))
+    step()
+print(torch._dynamo.utils.counters["stats"], torch._dynamo.utils.counters["graph_break"])
+""",
+    )
+    native = natively(stepleak, "compiled.py")
+    watched = stepleak("watch", "compiled.py")
+    assert native.returncode == 0, native.stderr
+    assert (watched.code, watched.out) == (0, native.stdout), watched.text
+
+
+def test_a_new_optimizer_now_and_then_leaves_nothing_of_ours(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "sweep.py",
+        """
+        import torch
+        w = torch.zeros(3, requires_grad=True)
+        for _ in range(300):
+            optimizer = torch.optim.Adam([w])
+            for _ in range(2):
+                optimizer.zero_grad()
+                (w - 1).square().sum().backward()
+                optimizer.step()
+        """,
+    )
+    watched = stepleak("watch", "--strict", "--exit-code", "--json", "out.json", "sweep.py")
+    assert watched.code == 0, watched.text
+    assert stepleak.results("out.json")["sweep.py"]["notes"] == []
+
+
 def test_threads_that_python_ends_are_waited_for_and_judged(stepleak: CommandLine) -> None:
     stepleak.write(
         "late.py",

@@ -78,8 +78,9 @@ def test_a_table_of_another_tool_is_none(stepleak: CommandLine) -> None:
         ('[tool.stepleak]\nscenario = "leaks"\n', "[tool.stepleak] knows no 'scenario'"),
         ("[tool.stepleak]\nscenarios = 3\n", "scenarios is no text"),
         ('[tool.stepleak]\nscenarios = "missing"\n', "scenarios = 'missing' is no folder"),
+        ('[tool.stepleak]\nscenarios = ""\n', "scenarios is empty"),
         ("[tool.stepleak\n", "is no TOML"),
-        ("[tool]\nstepleak = 3\n# tool.stepleak\n", "tool.stepleak is no table"),
+        ("[tool]\nstepleak = 3\n", "tool.stepleak is no table"),
     ],
 )
 def test_a_wrong_table_is_wrong_use_with_the_remedy(table: str, said: str, stepleak: CommandLine) -> None:
@@ -89,3 +90,12 @@ def test_a_wrong_table_is_wrong_use_with_the_remedy(table: str, said: str, stepl
     assert said in outcome.err
     assert str(file) in outcome.err
     assert "remedy: " in outcome.err
+
+
+def test_a_file_of_settings_that_is_none_is_wrong_use(stepleak: CommandLine) -> None:
+    file = stepleak.folder / "pyproject.toml"
+    file.unlink(missing_ok=True)
+    file.symlink_to(file)
+    outcome = stepleak("list")
+    assert outcome.code == 64, outcome.text
+    assert f"{file} is no file that can be read" in outcome.err

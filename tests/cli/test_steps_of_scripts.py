@@ -332,3 +332,84 @@ def test_a_record_pass_that_the_end_of_the_script_cuts_short_hides_no_leak(
     assert result["verdict"] == verdict, watched.text
     if verdict == "leak":
         assert ".lent (dict" in result["findings"][0]["holder"]
+
+
+IN_THREADS = """
+import sys
+import threading
+import torch
+from concurrent.futures import ThreadPoolExecutor
+
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+kept = []
+
+def step(_=None):
+    loss = model(torch.rand(4, 8)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+def steps(count):
+    for _ in range(count):
+        step()
+
+warm = int(sys.argv[2])
+if sys.argv[1] == "ended":
+    thread = threading.Thread(target=steps, args=(warm,))
+    thread.start()
+    thread.join()
+    other = threading.Thread(target=threading.Event().wait, daemon=True)  # may get the number of the one that ended
+    other.start()
+elif sys.argv[1] == "waits":
+    pool = ThreadPoolExecutor(1)
+    pool.submit(steps, warm).result()
+elif sys.argv[1] == "each":
+    for _ in range(30):
+        thread = threading.Thread(target=lambda: [kept.append(step()) for _ in range(5)])
+        thread.start()
+        thread.join()
+for _ in range(int(sys.argv[3])):
+    kept.append(step())
+"""
+
+
+@pytest.mark.parametrize(
+    ("who", "warm", "steps"),
+    [("ended", 3, 150), ("ended", 70, 400), ("waits", 3, 250), ("each", 0, 0)],
+    ids=["ended early", "ended after its verdict", "waits", "a thread each five steps"],
+)
+def test_the_thread_that_goes_on_is_watched(who: str, warm: int, steps: int, stepleak: CommandLine) -> None:
+    stepleak.write("threads.py", IN_THREADS)
+    watched = stepleak("watch", "--json", "out.json", "threads.py", who, str(warm), str(steps))
+    assert watched.code == 0, watched.text
+    assert stepleak.results("out.json")["threads.py"]["verdict"] == "leak", watched.err
+
+
+def test_steps_of_threads_that_are_not_watched_are_told(stepleak: CommandLine) -> None:
+    stepleak.write(
+        "threads.py",
+        IN_THREADS.partition("warm =")[0]
+        + """
+turn = [threading.Semaphore(1), threading.Semaphore(0)]
+
+def train(number):
+    own = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(own.parameters(), lr=0.01)
+    for _ in range(80):
+        turn[number].acquire()
+        own(torch.rand(4, 8)).square().mean().backward()
+        optimizer.step()
+        turn[1 - number].release()
+
+threads = [threading.Thread(target=train, args=(number,)) for number in (0, 1)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+""",
+    )
+    watched = stepleak("watch", "threads.py")
+    assert watched.code == 0, watched.text
+    assert "optimizer steps of other threads that were not looked at" in watched.err

@@ -543,3 +543,31 @@ def test_a_script_is_read_whatever_its_name_ends_in(folder: CommandLine) -> None
     result = folder.results("out.json")["train"]
     assert result["verdict"] == "clean", watched.text
     assert any("bounded at 400" in note for note in result["notes"]), result["notes"]
+
+
+@pytest.mark.parametrize("whom", ["group", "command"])
+def test_a_signal_reaches_the_script_once(whom: str, folder: CommandLine) -> None:
+    # Supervisors send to all processes of a group (systemd, Slurm), or to the one that they began.
+    folder.write(
+        "serve.py",
+        """
+        import signal, time
+        signals = []
+        signal.signal(signal.SIGTERM, lambda *_: signals.append("TERM"))
+        signal.signal(signal.SIGINT, lambda *_: signals.append("INT"))
+        print("ready", flush=True)
+        while len(signals) < 3:
+            time.sleep(0.01)
+        time.sleep(1)
+        print(*signals)
+        """,
+    )
+    process = folder.start("watch", "serve.py", is_of_own_group=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    send = os.killpg if whom == "group" else os.kill
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+        send(process.pid, number)
+        time.sleep(0.3)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "TERM INT TERM\n"), err

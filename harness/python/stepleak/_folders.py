@@ -24,8 +24,7 @@ def runtime_folders() -> list[str]:
     """Of Python's own library, and of the packages of torch and stepleak."""
     folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for name in ("torch", "stepleak"):
-        if name in sys.modules:
-            folders += list(sys.modules[name].__path__)
+        folders += list(getattr(sys.modules.get(name), "__path__", ()))  # a stub of torch may be a single file
     # Releases up to 2.9 or 2.10 write a module elsewhere, whose file the first worker that ends takes from all.
     written = getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "INSTANTIATED_TEMPLATE_DIR_PATH", None)
     if isinstance(written, str):

@@ -92,8 +92,9 @@ class ScriptEvents:
             self.has_optimizer = True
             # Called again where a state is loaded; it keeps the name that it was made with.
             if self._undo and self._name_of(optimizer) is None:
+                names, number = self._names, id(optimizer)
                 name = f"{type(optimizer).__name__}.step ({self._place()})"
-                self._names[id(optimizer)] = weakref.ref(optimizer), name
+                names[number] = weakref.ref(optimizer, lambda _: names.pop(number, None) and None), name
 
         return _patch_step_function
 
@@ -116,6 +117,9 @@ class ScriptEvents:
         return line if number == 1 else f"{line}, call {number}"
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        # torch.compile traces this with the step, and leaves out what is below: a compiled step tells nothing.
+        if _is_compiling():
+            return
         # Who optimises needs no calls to be found by: those hooks cost something at each submodule. Who has only made
         # an optimizer may do no more than ask the model.
         self.drop_calls()

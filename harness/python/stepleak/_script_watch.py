@@ -24,6 +24,8 @@ from stepleak._step_cycle import StepCycle
 _WAIT = {Source.CALL: 4, Source.BATCH: 4}
 # The same where the script has made an optimizer: it may accumulate, or check its evaluation first.
 _WAIT_FOR_OPTIMIZER = 64
+# Optimizer steps of other threads after which the one that was followed is taken to optimise no more.
+_MOST_OF_OTHERS = 64
 # By how much longer a loop has run than at a clean verdict, when it is watched again.
 _AGAIN_FACTOR = 2
 # What a process takes to import torch, at the least.
@@ -96,6 +98,11 @@ class ScriptWatch:
         self._process = _getpid()
         self._lock = threading.RLock()
         self._thread: int | None = None
+        """The one whose optimizer steps are followed."""
+        self._others_since = 0
+        """Optimizer steps of other threads, since the last one of that."""
+        self._others = 0
+        """The same of all, since it was told."""
         self._events: ScriptEvents | None = None
         self._cycles = {source: StepCycle() for source in Source}
         self._seen: Counter[Source] = Counter()
@@ -178,7 +185,8 @@ class ScriptWatch:
         is_undecided = verdict != "clean" and self._steps >= enough
         is_telling = not self._told or verdict == "leak" or is_undecided
         if self._again_since == 0 or verdict in ("leak", "clean") or is_long:
-            self._told.append(self._how() if not self._told else f"{self._how()} ({verdict})")
+            how = self._how() + self._of_others()
+            self._told.append(how if not self._told else f"{how} ({verdict})")
         self._watched |= set(self._ends)
         self._tell("H", "; then ".join(self._told))
         if is_telling:
@@ -193,7 +201,7 @@ class ScriptWatch:
             return
         self._is_busy = True
         try:
-            if not self._is_ended and self._ends_step(source, name):
+            if not self._is_ended and self._guarded(lambda: self._ends_step(source, name)):
                 self._boundary()
         finally:
             self._is_busy = False
@@ -209,12 +217,28 @@ class ScriptWatch:
             self._lock.release()
 
     def _is_followed(self, source: Source) -> bool:
-        """Of several threads that optimise, the first has steps. A server may have a thread for each request."""
+        """Of several threads that optimise, the first has steps, until it has ended or does so no more. A server may
+        have a thread for each request."""
+        thread = threading.get_ident()
         if source != Source.OPTIMIZER:
             return True
-        if self._thread is None:
-            self._thread = threading.get_ident()
-        return self._thread == threading.get_ident()
+        if thread != self._thread:
+            if self._thread in sys._current_frames() and self._others_since < _MOST_OF_OTHERS:
+                self._others_since += 1
+                self._others += 1
+                return False
+            if self._others_since > 0:
+                self._begin_anew()
+        self._thread, self._others_since = thread, 0
+        return True
+
+    def _begin_anew(self) -> None:
+        """A watch that has not decided: what was not looked at lies within its last step."""
+        if self._core is None:
+            return
+        self._core, self._steps, self._ends = None, 0, {}
+        if self._again_since > 0:
+            self._again_after = self._passed
 
     def _ends_step(self, source: Source, name: str) -> bool:
         self._seen[source] += 1
@@ -327,6 +351,11 @@ class ScriptWatch:
             return f"{self._steps}, each ended by {' or '.join(map(str, self._ends))}"
         parts = ", ".join(f"{count} x {event}" for event, count in counts.items())
         return f"{self._steps}, each of {parts}"
+
+    def _of_others(self) -> str:
+        """What was not looked at, of the steps up to here."""
+        others, self._others = self._others, 0
+        return f", and {others} optimizer steps of other threads that were not looked at" if others > 0 else ""
 
     def _why_none(self) -> str:
         if "torch" not in sys.modules:

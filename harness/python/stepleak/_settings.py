@@ -31,6 +31,8 @@ class SettingsError(Exception):
 def settings_of(file: Path) -> dict[str, str]:
     try:
         tool = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}", "mend it, or move it away") from None
     except (ValueError, RecursionError) as error:  # what it decodes, and numbers and nests that Python gives up on
         raise SettingsError(f"{file} is no TOML: {error}", "correct it") from None
     table = tool.get("stepleak") if isinstance(tool, dict) else None
@@ -41,7 +43,7 @@ def settings_of(file: Path) -> dict[str, str]:
     unknown = sorted(set(table) - set(FOLDERS))
     if unknown:
         raise SettingsError(f"{file}: [tool.stepleak] knows no '{unknown[0]}'", "it knows " + " and ".join(FOLDERS))
-    folders = {name: _folder(file, name, table.get(name, "")) for name in FOLDERS}
+    folders = {name: _folder(file, name, table[name]) if name in table else "" for name in FOLDERS}
     # Baselines are made by the first update; scenarios are written.
     if folders["scenarios"] and not os.path.isdir(folders["scenarios"]):
         raise SettingsError(f"{file}: scenarios = {table['scenarios']!r} is no folder", "it is relative to that file")
@@ -51,7 +53,9 @@ def settings_of(file: Path) -> dict[str, str]:
 def _folder(file: Path, name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise SettingsError(f"{file}: {name} is no text", f'write {name} = "FOLDER"')
-    return str(file.parent / value) if value else ""
+    if value == "":
+        raise SettingsError(f"{file}: {name} is empty", f'write {name} = "FOLDER", or leave it out')
+    return str(file.parent / value)
 
 
 if __name__ == "__main__":
