@@ -53,6 +53,7 @@ class Reader {
     const bool has_keys = fill.type == CppFill::Type::entry && is_associative(container_, names_.project());
     const bool is_new = has_keys && is_new_each_time(fill);
     if ((has_keys || !uses.asked.empty()) && !is_new) return made(StructureType::keyed, asked_before(fill, uses.asked));
+    if (const auto search = searched_before(fill); search.has_value()) return made(StructureType::conditional, *search);
     const auto guard = guard_of(fill.at, step_, names_);
     if (guard.has_value() && guard != passed_) return made(StructureType::conditional, *guard);
     const auto& project = names_.project();
@@ -86,6 +87,37 @@ class Reader {
     return found == asked.end() ? fill.at : *found;
   }
 
+  // "for (auto& slot : slots_) if (slot.is_free) return slot;" before a fill, as a pool has it: another one is put in
+  // where none of those that are there will do.
+  [[nodiscard]] std::optional<TokenAt> searched_before(const CppFill& fill) const {
+    const auto& file = *fill.at.file;
+    const auto callable = file.callable_of(fill.at.token);
+    if (callable < 0) return std::nullopt;
+    for (auto i = file.block(callable).body.first; i < fill.at.token; ++i) {
+      if (!file.token(i).is("for") || file.callable_of(i) != callable) continue;
+      const TokenRange rounds{i + 2, file.partner(i + 1)};
+      const auto body = file.extent_of(rounds.end + 1);
+      if (body.end <= fill.at.token && names_it(file, rounds) && has_word(file, body, "return"))
+        return TokenAt{&file, i};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool names_it(const CppFile& file, TokenRange range) const {
+    for (auto i = range.first; i < range.end; ++i) {
+      const bool is_named = file.token(i).is(container_.name);
+      if (is_named && names_.resolve({&file, i}).declared == container_.declared) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] static bool has_word(const CppFile& file, TokenRange range, std::string_view word) {
+    for (auto i = range.first; i < range.end; ++i) {
+      if (file.token(i).is(word)) return true;
+    }
+    return false;
+  }
+
   // Whether it gets a key that never comes again. One of several parts does where one of these does.
   [[nodiscard]] bool is_new_each_time(const CppFill& fill) const {
     const auto& file = *fill.at.file;
@@ -113,6 +145,10 @@ class Reader {
     if (found.declared.file == nullptr) return read_owners(container_.owner);
     read_object(found, found.type.find('<') != std::string::npos || found.type.find("auto") != std::string::npos);
     read_owners(found.owner);
+    // Which object a function is handed, nothing says here: "std::visit([&](auto& mode) { run(mode, x); }, mode_)".
+    if (found.type.find('&') != std::string::npos || found.type.find('*') != std::string::npos) {
+      read_owners(container_.owner);
+    }
   }
 
   // Not of a variable of another function than those that run the step, or that it runs.
@@ -131,7 +167,7 @@ class Reader {
   }
 
   // An owner that was read before, at the same depth or above, has nothing new to say.
-  void read_owners(std::string_view owner, int depth = 0) {
+  void read_owners(std::string_view owner, int depth = 0, bool is_wrapped = false) {
     if (owner.empty() || depth > kMostOwners) return;
     const auto [read, is_new] = owners_read_.try_emplace(std::string(owner), depth);
     if (!is_new && read->second <= depth) return;
@@ -139,13 +175,39 @@ class Reader {
     for (const auto& use : names_.project().uses(owner)) {
       const auto& file = *use.file;
       std::string type;
+      if (const auto alias = alias_of(file, use.token); !alias.empty()) {
+        read_owners(alias, depth + 1, true);
+        continue;
+      }
       const auto name = object_of(file, use.token, type);
       if (name == use.token) continue;
       const auto object = names_.resolve({&file, name});
       if (object.declared.file == nullptr || !may_be_of_step(object)) continue;
-      read_object(object, type.find('<') != std::string::npos);
+      read_object(object, is_wrapped || type.find('<') != std::string::npos);
       if (object.owner != owner) read_owners(object.owner, depth + 1);
     }
+  }
+
+  // The name of a type that is made of another one: "using Mode = std::variant<Filling, Using>". Empty elsewhere.
+  [[nodiscard]] static std::string_view alias_of(const CppFile& file, std::size_t token) {
+    auto i = token;
+    while (i > 0 && !file.token(i).is(";") && !file.token(i).is("{") && !file.token(i).is("}") &&
+           !file.token(i).is("=")) {
+      --i;
+    }
+    const bool is_alias = i > 1 && file.token(i).is("=") && file.token(i - 2).is("using");
+    return is_alias ? std::string_view(file.token(i - 1).text) : std::string_view();
+  }
+
+  // "state = State{state.hidden.detach(), state.cell}": what one had, the next one has.
+  [[nodiscard]] bool carries_over(const TokenAt& replaced) const {
+    const auto& file = *replaced.file;
+    for (auto i = replaced.token + 2; !file.token(i).is(";") && i < file.tokens().size(); ++i) {
+      const bool is_member = file.token(i - 1).is(".") || file.token(i - 1).is("->");
+      const bool is_detached = file.token(i + 1).is(".") && file.token(i + 2).is("detach");
+      if (is_member && !is_detached && file.token(i).is(container_.name)) return true;
+    }
+    return false;
   }
 
   // The variable that is of a type, or of one with it, as a word of that stands in its declaration: "Session session",
@@ -174,7 +236,7 @@ class Reader {
         file.token(use.token - 1).is("(") && is_moving(file.token(use.token - 2).text) && !is_put_away(use, object);
     // One of many such objects goes now and then: "while (window.size() > most) window.pop_front()".
     const bool is_one_of_many = is_dropping && is_taking_out(method.text);
-    const bool is_replaced = next.is("=") && !is_of_new_object(use);
+    const bool is_replaced = next.is("=") && !is_of_new_object(use) && !carries_over(use);
     if (is_replaced || is_dropping || is_moved) add_removal(use, !is_one_of_many);
   }
 

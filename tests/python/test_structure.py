@@ -44,7 +44,7 @@ from structure_programs.requests import REQUESTS
 from structure_programs.selected import SELECTED
 from structure_programs.set_by_name import SET_BY_NAME
 from structure_programs.unbounded import UNBOUNDED
-from structure_programs.used_up import USED_UP
+from structure_programs.used_up import POOLS, USED_UP
 from structure_programs.withdrawn import WITHDRAWN
 
 STEPS = 6
@@ -62,6 +62,7 @@ CASES = [
     *WITHDRAWN,
     *SELECTED,
     *USED_UP,
+    *POOLS,
     *RAISING,
     *MATCHING,
     *KEYED,

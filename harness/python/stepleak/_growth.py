@@ -17,7 +17,7 @@ from stepleak._facts import Facts
 from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import Guard, Module, called_name
+from stepleak._syntax import SCOPES, Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
@@ -43,8 +43,8 @@ class Growth:
         self.passed: dict[ast.expr, Use] = {}
         """Tests of its length that say the same for good, and what was to take something out of it under them."""
         self._withdrawals: dict[Use, Use | None] = {}
-        self._ends = (self._flag_to_be_shut, self._withdrawal, facts.used_up.end_behind)
-        """What may end a fill for good."""
+        self._ends = (self._withdrawal, facts.used_up.end_behind, self._search_before)
+        """What may end a fill for good, but for tests of flags."""
 
     def unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
         """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
@@ -135,6 +135,7 @@ class Growth:
         return (
             fill.is_sure
             and not is_phase
+            and self._flag_to_be_shut(fill, in_vain) is None
             and all(end_of(fill) is None for end_of in self._ends)
             and not self._facts.places.is_moved(fill)
             and not self._is_second_best(fill)
@@ -165,22 +166,45 @@ class Growth:
         """What may end for good all that still fills it: tests of flags, what takes back the functions that do, or what
         it comes out of is used up."""
         running = [fill for fill in filling if not self._facts.is_idle(fill)]
-        for end_of in self._ends:
+        for end_of in (self._flag_to_be_shut, *self._ends):
             found = list(map(end_of, running))
             if found and all(end is not None and end.is_sure for end in found):
                 return found[0]
         return None
 
-    def _flag_to_be_shut(self, fill: Use) -> Use | None:
-        guards = self._facts.runs.guards(fill)
-        shut = (guard for guard in guards if self._facts.flags.may_be_shut(*guard))
-        return next((Use("test", module, guard.test) for module, guard in shut), None)
+    def _flag_to_be_shut(self, fill: Use, in_vain: list[Use] | None = None) -> Use | None:
+        for module, guard in self._facts.runs.guards(fill):
+            is_in_vain = in_vain is not None and self._facts.places.depends_on(module, guard.test, in_vain)
+            if not is_in_vain and self._facts.flags.may_be_shut(module, guard):
+                return Use("test", module, guard.test)
+        return None
 
     def _withdrawal(self, fill: Use) -> Use | None:
         """As `Withdrawals` have it, asked once."""
         if fill not in self._withdrawals:
             self._withdrawals[fill] = Withdrawals(self._facts.code, self._facts.runs).of(fill)
         return self._withdrawals[fill]
+
+    def _search_before(self, fill: Use) -> Use | None:
+        """Where one of its items is looked for, and it is filled only where none will do, as a pool is: `for slot in
+        slots: if slot.is_free: return slot`, or in the `else` of such a loop."""
+        for module, node in self._facts.runs.leading_to(fill):
+            child: ast.AST = node
+            for outer, field in module.around(node):
+                statements = getattr(outer, field)
+                before = statements[: statements.index(child)] if isinstance(statements, list) else []
+                loops = [(loop, ast.Return) for loop in before if isinstance(loop, ast.For)]
+                if isinstance(outer, ast.For) and field == "orelse":
+                    loops.append((outer, ast.Break))  # type: ignore[arg-type]
+                for loop, by in loops:
+                    is_of_it = any(part in self._facts.uses.denoting for part in ast.walk(loop.iter))
+                    tests = module.leaving_within(loop, by) if is_of_it else []
+                    if tests:
+                        return Use("test", module, tests[0].test)
+                if isinstance(outer, SCOPES) and field == "body":
+                    break
+                child = outer
+        return None
 
     def _rooms(self) -> Iterator[Use]:
         """Where it is asked how many are missing, for more than to show it: `items[: self.size - len(self.kept)]`, and

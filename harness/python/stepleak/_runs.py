@@ -97,6 +97,10 @@ class Runs:
         is_top = module.function(node) is None
         return not module.loops(module.statement(node)) if is_top else self._is_in_set_up(module, node)
 
+    def is_of_set_up(self, module: Module, node: ast.AST) -> bool:
+        """The same, and what the name of its function tells."""
+        return getattr(module.function(node), "name", "") in SET_UP or self.is_before_steps(module, node)
+
     def _is_in_set_up(self, module: Module, node: ast.AST) -> bool:
         """Whether it stands in a function that runs before the steps: in no constructor whose objects are made again
         and again, unless it names what belongs to such an object."""

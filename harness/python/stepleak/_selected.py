@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from stepleak._assignments import SET_UP, assigned_value, is_constant, named_value, stores
+from stepleak._assignments import assigned_value, is_constant, named_value, stores
 from stepleak._objects import mro_of, name_of
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._runs import CONSTRUCTORS, Runs
@@ -148,8 +148,7 @@ class Selections:
         return Use("test", end.module, end.place, is_sure=is_sure)
 
     def _is_to_come(self, value: _Value) -> bool:
-        is_set_up = getattr(value.module.function(value.place), "name", "") in SET_UP
-        is_before = is_set_up or self._runs.is_before_steps(value.module, value.place)
+        is_before = self._runs.is_of_set_up(value.module, value.place)
         return not is_before and self._runs.is_to_come(value.module, value.place)
 
     def _told(self, module: Module, asked: ast.expr, chooses: Chooses) -> list[_Told]:

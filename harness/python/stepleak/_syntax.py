@@ -168,6 +168,8 @@ class Module:
                 found.append(Guard(outer.test, True, True))
             elif isinstance(outer, (ast.For, ast.AsyncFor)) and name == "body":
                 found.append(Guard(outer.iter, True, True))
+            elif isinstance(outer, LOOPS) and name == "orelse":
+                found += [Guard(test.test, False, False) for test in self.leaving_within(outer, ast.Break)]
             elif isinstance(outer, ast.BoolOp) and child is not outer.values[0]:
                 before = outer.values[: outer.values.index(child)]  # type: ignore[arg-type]
                 found += [Guard(value, isinstance(outer.op, ast.And), False) for value in before]
@@ -186,11 +188,22 @@ class Module:
         """Of what stands behind a statement that may leave."""
         if isinstance(statement, ast.If) and is_leaving(statement.body[-1]):
             return [Guard(statement.test, False, False)]
+        if isinstance(statement, LOOPS):
+            return [Guard(test.test, False, False) for test in self.leaving_within(statement, ast.Return)]
         if isinstance(statement, ast.Assert) and is_leaving(statement):
             return [Guard(statement.test, True, False)]
         cases = statement.cases if isinstance(statement, ast.Match) else []
         tests = [self._test_of_case(statement.subject, case) for case in cases if is_leaving(case.body[-1])]  # type: ignore[attr-defined]
         return [Guard(test, False, False) for test in tests if test is not None]
+
+    def leaving_within(self, loop: ast.AST, by: type[ast.stmt]) -> list[ast.If]:
+        """Tests in a loop with which its function returns, or it breaks: `for slot in slots: if slot.is_free: return
+        slot`."""
+        return [
+            node
+            for node in ast.walk(loop)
+            if isinstance(node, ast.If) and isinstance(node.body[-1], by) and self.scope(node) is self.scope(loop)
+        ]
 
     def _guards_of_case(self, match: ast.Match, case: ast.match_case) -> list[Guard]:
         """It is taken where its own test holds, and those of the cases before it don't."""

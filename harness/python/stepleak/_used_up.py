@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from stepleak._assignments import SET_UP, assigned_value, named_value, stores
+from stepleak._assignments import assigned_value, named_value, stores
 from stepleak._container_words import ADDING, OF_QUEUES, READING, REMOVING
 from stepleak._runs import Runs
 from stepleak._syntax import SCOPES, Guard, Module, called_name, last_name
@@ -83,13 +83,9 @@ class UsedUp:
         given = stores(self._code, home, source)
         if not given or any(isinstance(node.ctx, ast.Load) for _, node in given):
             return False
-        is_made_once = all(self._is_of_set_up(m, node) for m, node in given)
+        is_made_once = all(self._runs.is_of_set_up(m, node) for m, node in given)
         is_endless = any(_is_endless(assigned_value(m, node)) for m, node in given)
         return is_made_once and not is_endless and not any(self._fills(last_name(source)))
-
-    def _is_of_set_up(self, module: Module, node: ast.AST) -> bool:
-        is_of_set_up = getattr(module.function(node), "name", "") in SET_UP
-        return is_of_set_up or self._runs.is_before_steps(module, node)
 
     def _fills(self, name: str) -> Iterator[ast.AST]:
         """What may put something into what has a name, once the set-up is over."""
@@ -101,14 +97,14 @@ class UsedUp:
                 is_handed = isinstance(outer, (ast.Call, ast.keyword)) and field in ("args", "value")
                 is_handed = is_handed and called_name(outer) not in READING  # type: ignore[arg-type]
                 is_filled = is_item or is_put or is_handed
-                if is_filled and not self._is_of_set_up(home, node) and not self._runs.is_uncalled(home, node):
+                if is_filled and not self._runs.is_of_set_up(home, node) and not self._runs.is_uncalled(home, node):
                     yield node
 
     def _is_taken(self, module: Module, source: ast.expr) -> bool:
         _, source = named_value(self._code, module, source)
         name = last_name(source)
         return bool(name) and any(
-            isinstance(outer, ast.Attribute) and outer.attr in _TAKING and not self._is_of_set_up(home, node)
+            isinstance(outer, ast.Attribute) and outer.attr in _TAKING and not self._runs.is_of_set_up(home, node)
             for home in self._code.mentioning(name)[0]
             for node in home.named.get(name, ())
             for outer, _ in [home.parent(node)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from stepleak._assignments import variable_stores
+from stepleak._assignments import assignments, variable_stores
 from stepleak._container_words import ADDING, FRESH, OF_QUEUES, READING, READING_LIBRARIES, REMOVING, SAME_ITEMS
 from stepleak._literals import may_be
 from stepleak._slots import Slot
@@ -197,6 +197,8 @@ class Uses:
         elif isinstance(value, ast.NamedExpr):
             self.origin(module, value.target, keys, depth + 1, kept_as)
             self.origin(module, value.value, keys, depth + 1, kept_as)
+        elif isinstance(value, ast.Call) and kept_as is not None and self._is_copied_back(module, value, kept_as):
+            self.origin(module, value.args[0], keys, depth + 1, kept_as)
         elif isinstance(value, ast.Call):
             name = called_name(value)
             if name not in FRESH and (keys == () and name not in self._own):
@@ -205,6 +207,19 @@ class Uses:
             isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
         ):
             self._add("escape", module, value)
+
+    def _is_copied_back(self, module: Module, call: ast.Call, kept_as: ast.expr) -> bool:
+        """Whether it makes a container of a variable that was made of what is kept: `mixed = list(self.rows)`,
+        `self.rows = deque(mixed)`."""
+        variable = call.args[0] if len(call.args) == 1 and called_name(call) in FRESH else None
+        if not isinstance(variable, ast.Name) or is_parameter(
+            scope := module.resolve(variable, variable.id), variable.id
+        ):
+            return False
+        values = assignments(module, scope, variable.id)
+        kept = ast.unparse(kept_as)
+        is_of_it = any(ast.unparse(n) == kept for value in values for n in ast.walk(value) if isinstance(n, ast.expr))
+        return is_of_it and scope is module.scope(call)
 
     def _given(self, module: Module, scope: ast.AST, name: str, keys: Keys, kept_as: ast.expr) -> None:
         """What the variable was given before: `live = [x for x in self.kept if x]`, `self.kept = live`."""
@@ -389,7 +404,8 @@ class Uses:
         if name == "get":
             self._walk(module, call, keys[1:], sure)
         elif name == "reset":
-            self._add("reset", module, call, None, sure)
+            # Of tuples each is a longer one, and what comes back is the one before.
+            self._add("remove" if "tuple" in self._own else "reset", module, call, None, sure)
         elif name == "set" and len(keys) == 1 and call.args:
             self._add("assign", module, call, call.args[0], sure)
             self.origin(module, call.args[0], ())

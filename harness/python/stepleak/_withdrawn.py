@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stepleak._assignments import SET_UP, stores
+from stepleak._assignments import stores
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._runs import CONSTRUCTORS, Runs
 from stepleak._selected import Selections
@@ -32,6 +32,7 @@ from stepleak._user_code import UserCode
 
 _TAKING_BACK = ("cancel", "close", "detach", "discard", "disconnect", "dispose", "off", "pop", "remove", "stop", "un")
 """How functions begin that take back what was handed over, or a handle's own."""
+_PUTTING = ("append", "add", "insert", "appendleft")
 _EMPTYING = ("clear", "pop", "popitem", "popleft")
 _WRAPPING = ("partial", "staticmethod", "classmethod", "partialmethod", "MethodType")
 
@@ -135,10 +136,9 @@ class Withdrawals:
         """Where a container loses it that was made with it, or got it by `append`."""
         statement = module.statement(made)
         if isinstance(made, ast.Call):
-            is_put = called_name(made) in ("append", "add", "insert", "appendleft") and isinstance(
-                made.func, ast.Attribute
-            )
-            return self._taken_out(last_name(made.func.value), name, None, made) if is_put else None  # type: ignore[attr-defined]
+            receiver = made.func.value if isinstance(made.func, ast.Attribute) else None
+            is_put = receiver is not None and called_name(made) in _PUTTING
+            return self._taken_out(last_name(receiver), name, None, made) if is_put else None  # type: ignore[arg-type]
         if not isinstance(statement, ast.Assign) or statement.value is not made:
             return None
         return self._first(
@@ -187,16 +187,13 @@ class Withdrawals:
         """Where what a function was assigned to gets another value."""
         for home, node in stores(self._code, module, target):
             is_other = module is not home or home.parent(node)[0] is not made
-            if is_other and not self._is_of_set_up(home, node) and not self._runs.is_uncalled(home, node):
+            if is_other and not self._runs.is_of_set_up(home, node) and not self._runs.is_uncalled(home, node):
                 return Use("test", home, node)
         return None
 
-    def _is_of_set_up(self, module: Module, node: ast.AST) -> bool:
-        return getattr(module.function(node), "name", "") in SET_UP or self._runs.is_before_steps(module, node)
-
     def _is_done_once(self, module: Module, node: ast.AST) -> bool:
         is_once = isinstance(node, ast.Call) and self._runs.is_once(module, node)
-        return is_once or self._is_of_set_up(module, node)
+        return is_once or self._runs.is_of_set_up(module, node)
 
     def _is_to_come(self, module: Module, node: ast.expr) -> bool:
         """Whether a step may reach it, and not only what follows them all."""
@@ -233,8 +230,9 @@ def _taking_out(module: Module, container: ast.expr, name: str, key: ast.expr | 
 
 def _is_key(asked: ast.expr, key: ast.expr | None) -> bool:
     """Whether an item may be that of a key; of an unknown one any."""
-    are_constants = isinstance(asked, ast.Constant) and isinstance(key, ast.Constant)
-    return ast.unparse(asked) == ast.unparse(key) if are_constants and key is not None else key is None
+    if key is None:
+        return True
+    return isinstance(asked, ast.Constant) and isinstance(key, ast.Constant) and asked.value == key.value
 
 
 def _takes(call: ast.Call, name: str, key: ast.expr | None) -> bool:

@@ -74,6 +74,24 @@ QUEUES = [
 ]
 
 BOUNDED_BY_SOURCE = [
+    *(
+        Case(
+            f"mixed, and put back, {name}",
+            keeper(
+                appending(f"mixed = list(self.kept)\n{cut}\nself.kept = collections.deque({back})"),
+                "self.kept = collections.deque()",
+            ),
+            "keeper.kept",
+            "bounded",
+            40,
+            line=line,
+        )
+        for name, cut, back, line in [
+            ("without the first", "if len(mixed) > 40: mixed.pop(0)", "mixed", "mixed.pop(0)"),
+            ("but for the first", "del mixed[:-40]", "mixed", "del mixed"),
+            ("up to a length", "pass", "mixed, maxlen=40", ""),
+        ]
+    ),
     Case(
         "what it took is counted beside it",
         keeper(

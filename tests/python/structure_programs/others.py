@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import textwrap
 
-from structure_programs import ORDERED, TASKS, Case, appending, keeper, method
+from structure_programs import ORDERED, TASKS, Case, appending, in_context, keeper, method
 from structure_programs.unbounded import CEASING, LOGGING, MOVING, PARTS, POOL
 
 UNKNOWN = [
+    Case(
+        "tuples of a context variable, of which some are not given back",
+        in_context(
+            "global count\ncount += 1\ntoken = var.set((*var.get(), [1]))\nif count % 3 == 0: var.reset(token)",
+            "var.set(())\ncount = 0",
+        ),
+        "var.get()",
+        "unknown",
+    ),
     *(
         Case(
             f"filled where a semaphore is {name}",

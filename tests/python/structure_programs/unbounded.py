@@ -46,6 +46,13 @@ COMING_AGAIN = {
     "of a function": (_tested("self.is_due()", "def is_due(self): return self.count % 1 == 0\n"), _OWN),
     "of a function from a count on": (_tested("self.is_due()", "def is_due(self): return self.count > 1\n"), _OWN),
 }
+_OF_DEQUE = "global random\nimport random\nself.kept = collections.deque()"
+
+
+def _mixed(change: str, back: str = "collections.deque(mixed)") -> str:
+    return f"mixed = list(self.kept)\n{change}\nself.kept = {back}"
+
+
 CEASING = {
     "of a flag that is turned in another test": (
         _tested("self.is_turn", "    if self.count > 90: self.is_turn = not self.is_turn\n"),
@@ -216,6 +223,14 @@ def step(): store.add([1])
         in_threads("store.add([1])"),
         "store.kept",
         "unbounded",
+    ),
+    *(
+        Case(f"mixed, and put back, {name}", keeper(appending(_mixed(change)), _OF_DEQUE), "keeper.kept", "unbounded")
+        for name, change in {
+            "as it is": "pass",
+            "shuffled": "random.shuffle(mixed)",
+            "longer": "mixed.append(1)",
+        }.items()
     ),
     Case("value of a context variable", in_context("var.get().append([1])"), "var.get()", "unbounded"),
     Case(

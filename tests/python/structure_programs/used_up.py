@@ -36,6 +36,45 @@ def _filled(body: str, source: str = _ROWS) -> str:
 _NEXT = "try: row = next(source)\nexcept StopIteration: return\nkept.append(row)"
 _WITHIN = "try: kept.append(next(source))\nexcept StopIteration: pass"
 
+_POOL = """
+import collections
+class Slot:
+    def __init__(self): self.is_free = False
+class Pool:
+    def __init__(self): self.slots, self.others = [], [Slot()]
+    def find(self):
+        for slot in self.slots:
+            if slot.is_free: return slot
+    def get(self):
+        {get}
+pool, held = Pool(), collections.deque()
+def step():
+    slot = pool.get()
+    slot.is_free = False
+    held.append(slot)
+    if len(held) > 900: held.popleft().is_free = True
+"""
+
+
+def _pool(get: str) -> str:
+    return _POOL.format(get=textwrap.indent(get, " " * 8).strip())
+
+
+_NEW = "slot = Slot()\nself.slots.append(slot)\nreturn slot"
+
+POOLS = [
+    *(
+        Case(f"a pool, {name}", _pool(get), "pool.slots", "conditional", line="is_free" if "find" not in get else "slot is None")
+        for name, get in [
+            ("after a loop that returns one", f"for slot in self.slots:\n    if slot.is_free: return slot\n{_NEW}"),
+            ("in the else of a loop that breaks", "for slot in self.slots:\n    if slot.is_free: break\nelse:\n    slot = Slot()\n    self.slots.append(slot)\nreturn slot"),
+            ("where another method finds none", "slot = self.find()\nif slot is None:\n    slot = Slot()\n    self.slots.append(slot)\nreturn slot"),
+        ]
+    ),
+    Case("a pool, after a loop that only looks", _pool(f"for slot in self.slots:\n    if slot.is_free: print(slot)\n{_NEW}"), "pool.slots", "unbounded"),
+    Case("a pool, after a loop over others that returns", _pool(f"for slot in self.others:\n    if slot.is_free: return slot\n{_NEW}"), "pool.slots", "unknown"),
+]  # fmt: skip
+
 USED_UP = [
     *(
         Case(f"filled out of {name}", source, "kept", "conditional", line=line)
