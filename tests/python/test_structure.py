@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -486,3 +487,22 @@ def test_cache_of_regular_expressions_makes_room(load: Callable[[str, str], Modu
     assert (structure.kind, structure.bound) == ("bounded", namespace["_MAXCACHE"])
     another = {"_cache": dict(namespace["_cache"])}
     assert judged([another, another["_cache"]], sources(module)).structure.kind != "bounded"
+
+
+@pytest.mark.parametrize("case", [*WITHDRAWN[:4], *SELECTED[:12], *USED_UP[:4], *POOLS[:2]], ids=lambda case: case.name)
+def test_nothing_stays_of_the_sources(case: Case, load: Callable[[str, str], ModuleType]) -> None:
+    # The user's collector may be off, or be held back while we look.
+    module = program(load, case)
+    for _ in range(STEPS):
+        module.step()
+    path = Graph(frame_locals).add(Paths(module.step, [], frame_locals).to(eval(case.what, vars(module))))
+    code = sources(module)
+    is_kept = weakref.ref(code)
+    gc.collect()
+    gc.disable()
+    try:
+        judged(path["chain"], code)
+        del code
+        assert is_kept() is None
+    finally:
+        gc.enable()

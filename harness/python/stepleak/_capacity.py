@@ -168,7 +168,7 @@ class Capacity:
             if guard.is_loop and self._is_of_what_is_left(module, guard.test):
                 continue
             allowed = self._facts.bounds.allowed(module, guard.test, guard.holds)
-            if allowed is not None:
+            if allowed is not None and not self._facts.endings.is_on(module, guard):
                 yield *allowed, guard
 
     def _is_of_what_is_left(self, module: Module, rounds: ast.expr) -> bool:

@@ -77,7 +77,7 @@ class Endings:
 
         And a setting stays what it is, as do the type, the name and the shape of a model's parts.
         """
-        if self._is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard):
+        if self.is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard):
             return True
         test = guard.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
@@ -172,12 +172,20 @@ class Endings:
         most = bound_of(held) if held is not NOTHING and container_kind(held) is deque else -1
         return most >= 0 and least + is_beyond > most
 
-    def _is_on(self, module: Module, guard: Guard) -> bool:
+    def is_on(self, module: Module, guard: Guard) -> bool:
         """Whether a setting lets a statement run, each time."""
         return not guard.is_loop and self._setting(module, guard.test) is guard.holds
 
     def _setting(self, module: Module, test: ast.AST) -> bool | None:
-        """What a test of a setting says, or of whether it is one of some constants; None of other tests."""
+        """What a test of a setting says, or of whether it is one of some constants; None of other tests. Of several one
+        may say it alone: `capacity is None or len(kept) < capacity`."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            said = self._setting(module, test.operand)
+            return None if said is None else not said
+        if isinstance(test, ast.BoolOp):
+            deciding = isinstance(test.op, ast.Or)
+            parts = [self._setting(module, part) for part in test.values]
+            return deciding if deciding in parts else None if None in parts else not deciding
         compared = test if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
         asked = test if compared is None else compared.left
         if not isinstance(asked, (ast.Name, ast.Attribute)) or not is_setting(self._code, module, asked):

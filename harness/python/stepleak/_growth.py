@@ -43,8 +43,6 @@ class Growth:
         self.passed: dict[ast.expr, Use] = {}
         """Tests of its length that say the same for good, and what was to take something out of it under them."""
         self._withdrawals: dict[Use, Use | None] = {}
-        self._ends = (self._withdrawal, facts.used_up.end_behind, self._search_before)
-        """What may end a fill for good, but for tests of flags."""
 
     def unbounded(self, uses: list[Use], removing: list[Use], in_steps: list[Use], in_vain: list[Use]) -> Structure:
         """`in_steps`: what fills it. `in_vain`: what asks for what is never there, and so keeps nothing from it."""
@@ -79,11 +77,19 @@ class Growth:
         return UNKNOWN if known is None else self._facts.at("conditional", known)
 
     def _is_off(self, length: Use) -> bool:
-        """Whether it is in a test of a setting that it can never be beyond, and of nothing else."""
-        test = length.module.parent(length.node)[0]
-        branch, field = (None, "") if test is None else length.module.parent(test)
-        is_whole = isinstance(test, ast.Compare) and isinstance(branch, (ast.If, ast.While)) and field == "test"
-        return is_whole and not branch.orelse and self._facts.endings.is_off(length.module, Guard(test, True, False))  # type: ignore[arg-type, union-attr]
+        """Whether it is in a test of a setting that it can never be beyond, and of nothing else, or in one that a
+        setting decides alone."""
+        test: ast.AST | None = length.node
+        branch, field = length.module.parent(length.node)
+        while isinstance(branch, ast.expr):
+            test, (branch, field) = branch, length.module.parent(branch)
+        is_whole = isinstance(branch, (ast.If, ast.While)) and field == "test"
+        if not is_whole or not isinstance(test, ast.expr):
+            return False
+        endings, guard = self._facts.endings, Guard(test, True, False)
+        if endings.is_on(length.module, guard):
+            return True
+        return isinstance(test, ast.Compare) and not branch.orelse and endings.is_off(length.module, guard)  # type: ignore[union-attr]
 
     def _lasting_tests(self) -> Iterator[Use]:
         """Where something depends on its length, but for removals that run no more by that."""
@@ -136,7 +142,7 @@ class Growth:
             fill.is_sure
             and not is_phase
             and self._flag_to_be_shut(fill, in_vain) is None
-            and all(end_of(fill) is None for end_of in self._ends)
+            and self._end_but_for_flags(fill) is None
             and not self._facts.places.is_moved(fill)
             and not self._is_second_best(fill)
             and all(
@@ -166,11 +172,14 @@ class Growth:
         """What may end for good all that still fills it: tests of flags, what takes back the functions that do, or what
         it comes out of is used up."""
         running = [fill for fill in filling if not self._facts.is_idle(fill)]
-        for end_of in (self._flag_to_be_shut, *self._ends):
+        for end_of in (self._flag_to_be_shut, self._end_but_for_flags):
             found = list(map(end_of, running))
             if found and all(end is not None and end.is_sure for end in found):
                 return found[0]
         return None
+
+    def _end_but_for_flags(self, fill: Use) -> Use | None:
+        return self._facts.used_up.end_behind(fill) or self._search_before(fill) or self._withdrawal(fill)
 
     def _flag_to_be_shut(self, fill: Use, in_vain: list[Use] | None = None) -> Use | None:
         for module, guard in self._facts.runs.guards(fill):

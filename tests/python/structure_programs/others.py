@@ -11,7 +11,33 @@ import textwrap
 from structure_programs import ORDERED, TASKS, Case, appending, in_context, keeper, method
 from structure_programs.unbounded import CEASING, LOGGING, MOVING, PARTS, POOL
 
+_RING = "if {}: self.kept.append(x)\n    else: self.kept[0] = x"
+_NONE = {
+    "or": _RING.format("self.most is None or len(self.kept) < self.most"),
+    "not and": _RING.format("not (self.most and len(self.kept) >= self.most)"),
+}
+
 UNKNOWN = [
+    *(
+        Case(
+            f"no limit, by {name}",
+            keeper("def add(self, x):\n    " + body, "self.kept, self.most = [], None"),
+            "keeper.kept",
+            "unknown",
+        )
+        for name, body in _NONE.items()
+    ),
+    *(
+        Case(
+            f"a limit, by {name}",
+            keeper("def add(self, x):\n    " + body, "self.kept, self.most = [], 40"),
+            "keeper.kept",
+            "bounded",
+            40,
+            "self.most",
+        )
+        for name, body in _NONE.items()
+    ),
     Case(
         "tuples of a context variable, of which some are not given back",
         in_context(
