@@ -34,6 +34,7 @@ from structure_programs.command_line import COMMAND_LINE
 from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.flags import FLAGS
+from structure_programs.in_loops import IN_LOOPS
 from structure_programs.keyed import KEYED
 from structure_programs.literals import LITERALS
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
@@ -243,7 +244,7 @@ def test_whether_numbers_would_do(line: str, is_used: bool, load: Callable[[str,
     assert judged(chain, sources(module)).are_items_used == is_used
 
 
-@pytest.mark.parametrize("case", RUNNING, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*RUNNING, *IN_LOOPS], ids=lambda case: case.name)
 def test_of_a_running_function(case: Case, load: Callable[[str, str], ModuleType]) -> None:
     module = program(load, case)
     found: list[Structure] = []

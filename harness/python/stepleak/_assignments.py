@@ -67,6 +67,12 @@ def named_value(code: UserCode, module: Module, node: ast.expr) -> tuple[Module,
     return (home, returned[0]) if len(returned) == 1 and returned[0] is not None else (module, node)
 
 
+def named_variable(code: UserCode, module: Module, node: ast.expr) -> tuple[Module, ast.expr]:
+    """As `named_value`, where that is a variable or an attribute, too; else the node itself."""
+    home, value = named_value(code, module, node)
+    return (home, value) if isinstance(value, (ast.Name, ast.Attribute)) else (module, node)
+
+
 def is_constant(value: ast.expr | None) -> TypeGuard[ast.expr]:
     """Whether it is one, or a member of an enumeration: `Mode.COLLECT`."""
     is_member = isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id[:1].isupper()
@@ -134,4 +140,6 @@ def is_setting(code: UserCode, module: Module, node: ast.Name | ast.Attribute) -
     # What a loop of the file assigns gets another value in each round.
     if scope is module.tree and any(module.loops(n) or isinstance(module.statement(n), LOOPS) for n in stored):
         return False
-    return len(stored) == (0 if is_parameter(scope, node.id) else 1 if scope is module.tree else -1)
+    if scope is module.tree or is_parameter(scope, node.id):
+        return len(stored) == (1 if scope is module.tree else 0)
+    return len(stored) == 1 and code.is_before_running_loop(module, stored[0])

@@ -12,14 +12,13 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
-from stepleak._assignments import SET_UP, assigned_value, is_constant, named_value, stores
+from stepleak._assignments import assigned_value, is_constant, named_value, stores
 from stepleak._counters import Counters
 from stepleak._endings import Endings
 from stepleak._guards import parts_of, sides_where
 from stepleak._reach import MOST_LEVELS
 from stepleak._runs import Runs
 from stepleak._syntax import Guard, Module, called_name, last_name
-from stepleak._use import Use
 from stepleak._used_up import UsedUp
 from stepleak._user_code import UserCode
 
@@ -80,7 +79,7 @@ class Flags:
             or self._is_of_seen(module, part)
             or self._is_event_to_be_set(part)
             or self._used_up.is_left(module, part)
-            or any(called_name(node) in _CLOCKS for node in ast.walk(part.test))
+            or _is_of_early_time(part)
         )
 
     def _is_to_be_set(self, module: Module, part: Guard) -> bool:
@@ -89,7 +88,7 @@ class Flags:
         flag, shuts = _flag_of(part)
         if flag is None:
             return False
-        given = [(home, node) for home, node in self._given(module, flag) if not self._is_made(home, node)]
+        given = [(home, node) for home, node in self._given(module, flag) if not self._runs.is_of_set_up(home, node)]
         return all(self._is_shutting(home, assigned_value(home, node), part, shuts) for home, node in given) and any(
             self._runs.is_to_come(home, node) for home, node in given
         )
@@ -106,10 +105,6 @@ class Flags:
                 is_stored = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
                 if is_stored and (last_name(node.value), ast.unparse(node.slice)) == (name, key):  # type: ignore[attr-defined]
                     yield home, node  # type: ignore[misc]
-
-    def _is_made(self, module: Module, node: ast.AST) -> bool:
-        is_of_set_up = getattr(module.function(node), "name", "") in SET_UP
-        return is_of_set_up or self._runs.is_set_up(Use("assign", module, node))  # type: ignore[arg-type]
 
     def _is_shutting(self, module: Module, value: ast.expr | None, part: Guard, shuts: Shuts) -> bool:
         """Whether a value of the flag that is asked keeps from running what runs under the test, or will for good."""
@@ -145,7 +140,7 @@ class Flags:
     def _is_run_down(self, module: Module, node: ast.expr) -> bool:
         """Whether steps only take from a number: `self.left -= 1`, `self.epsilon *= 0.99`."""
         given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
-        changes = [home.parent(one)[0] for home, one in given if not self._is_made(home, one)]
+        changes = [home.parent(one)[0] for home, one in given if not self._runs.is_of_set_up(home, one)]
         return bool(changes) and all(map(_is_taking_down, changes))
 
     def _is_fixed(self, module: Module, node: ast.expr) -> bool:
@@ -165,19 +160,19 @@ class Flags:
         if self._counters.never_repeats(module, node, self._runs.is_once):
             return True
         given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
-        values = [(home, assigned_value(home, one)) for home, one in given if not self._is_made(home, one)]
+        values = [(home, assigned_value(home, one)) for home, one in given if not self._runs.is_of_set_up(home, one)]
         return bool(values) and all(isinstance(value, ast.BinOp) and self._is_count(m, value) for m, value in values)
 
     def _is_of_seen(self, module: Module, part: Guard) -> bool:
         """Whether it asks for what was not seen before, of which there need not be ever more: `if sample not in
         self.seen`, where the same function notes it."""
-        test, function = part.test, module.function(part.test)
-        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or function is None:
+        test, around = part.test, module.function(part.test) or module.tree
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
         key, seen = ast.unparse(test.left), ast.unparse(test.comparators[0])
         if not isinstance(test.ops[0], ast.NotIn if part.holds else ast.In) or self._is_count(module, test.left):
             return False
-        return any(_notes(node, key, seen) for node in ast.walk(function))
+        return any(_notes(node, key, seen) for node in ast.walk(around))
 
     def _is_event_to_be_set(self, part: Guard) -> bool:
         """Whether it asks for a `threading.Event` that is set for good: `if not stop.is_set()`."""
@@ -230,12 +225,25 @@ def _flag_of(part: Guard) -> tuple[ast.expr | None, Shuts]:
     return test.left, lambda value: is_constant(value) and (ast.unparse(value) == ast.unparse(asked)) is not is_equal
 
 
+def _is_of_early_time(part: Guard) -> bool:
+    """Whether it asks a clock, but for what holds from some time on."""
+    sides = sides_where(part)
+    asked = part.test if sides is None else sides[0]
+    return any(called_name(node) in _CLOCKS for node in ast.walk(asked))
+
+
 def _is_taking_down(statement: ast.AST | None) -> bool:
-    if not isinstance(statement, ast.AugAssign):
+    if isinstance(statement, ast.AugAssign):
+        op, by = statement.op, statement.value
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        op, by = statement.value.op, statement.value.right
+        if ast.unparse(statement.value.left) not in map(ast.unparse, statement.targets):
+            return False
+    else:
         return False
-    factor = statement.value.value if isinstance(statement.value, ast.Constant) else None
-    is_shrinking = isinstance(statement.op, ast.Mult) and isinstance(factor, float) and 0 < factor < 1
-    return isinstance(statement.op, ast.Sub) or is_shrinking
+    factor = by.value if isinstance(by, ast.Constant) else None
+    is_shrinking = isinstance(op, ast.Mult) and isinstance(factor, float) and 0 < factor < 1
+    return isinstance(op, ast.Sub) or is_shrinking
 
 
 def _is_new(value: ast.expr | None) -> TypeGuard[ast.Call]:

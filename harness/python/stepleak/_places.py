@@ -75,12 +75,14 @@ class Places:
         return name in self._length_functions
 
     def tested_lengths(self) -> Iterator[Use]:
-        """Where something depends on how long the container is."""
+        """Where something depends on how long the container is, as long as the steps go on."""
         names = {name for _, name in self._length_names} | self._length_functions | {"len", "__len__"}
         for word in sorted(names):
             for module in self._code.mentioning(word)[0]:
                 for node in module.nodes:
-                    if isinstance(node, ast.expr) and self.is_length(module, node) and self._is_tested(module, node):
+                    if not isinstance(node, ast.expr) or not self.is_length(module, node):
+                        continue
+                    if self._is_tested(module, node) and not self._code.is_behind_running_loop(module, node):
                         yield Use("length", module, node)
 
     def _is_tested(self, module: Module, node: ast.AST) -> bool:

@@ -98,8 +98,10 @@ class Runs:
         return not module.loops(module.statement(node)) if is_top else self._is_in_set_up(module, node)
 
     def is_of_set_up(self, module: Module, node: ast.AST) -> bool:
-        """The same, and what the name of its function tells."""
-        return getattr(module.function(node), "name", "") in SET_UP or self.is_before_steps(module, node)
+        """The same, what the name of its function tells, and what stands before a loop over the steps that runs."""
+        if getattr(module.function(node), "name", "") in SET_UP or self.is_before_steps(module, node):
+            return True
+        return self._code.is_before_running_loop(module, node)
 
     def _is_in_set_up(self, module: Module, node: ast.AST) -> bool:
         """Whether it stands in a function that runs before the steps: in no constructor whose objects are made again

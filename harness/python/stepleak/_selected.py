@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from stepleak._assignments import assigned_value, is_constant, named_value, stores
+from stepleak._assignments import assigned_value, is_constant, named_value, named_variable, stores
 from stepleak._objects import mro_of, name_of
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._runs import CONSTRUCTORS, Runs
@@ -154,7 +154,7 @@ class Selections:
     def _told(self, module: Module, asked: ast.expr, chooses: Chooses) -> list[_Told]:
         """What the variable that an expression asks gets, and whether that chooses the function; nothing of variables
         of another kind, as those of a loop."""
-        home, variable = named_value(self._code, module, asked)
+        home, variable = named_variable(self._code, module, asked)
         if not isinstance(variable, (ast.Name, ast.Attribute)) or home.class_of_self(variable) is not None:
             return []
         given = stores(self._code, home, variable)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from stepleak._assignments import assigned_value, named_value, stores
+from stepleak._assignments import assigned_value, named_value, named_variable, stores
 from stepleak._container_words import ADDING, OF_QUEUES, READING, REMOVING
 from stepleak._runs import Runs
 from stepleak._syntax import SCOPES, Guard, Module, called_name, last_name
@@ -68,16 +68,30 @@ class UsedUp:
                     yield home, _measured(node.value.args[0]) or node.value.args[0]
 
     def end_behind(self, fill: Use) -> Use | None:
-        """What raises an exception in place of a fill, or in a call that leads to it, once nothing is left."""
+        """What raises an exception in place of a fill, or in a call that leads to it, once nothing is left; or what
+        there is nothing of any more, `for row in rows[step : step + 1]`."""
+        sources = [(fill.module, part) for part in _moving_parts(fill.detail)] if fill.detail is not None else []
         for module, node in self._runs.leading_to(fill):
-            for source in _tried(module, node):
-                if self.is_not_refilled(module, source):
-                    return Use("test", module, source)
-        return None
+            sources += ((module, source) for source in _tried(module, node))
+            for loop in module.loops(module.statement(node)):
+                if isinstance(loop, ast.For) and not self._runs.trains(module, loop):
+                    sources += self._looped_over(module, loop.iter)
+        found = (Use("test", module, source) for module, source in sources if self.is_not_refilled(module, source))
+        return next(found, None)
+
+    def _looped_over(self, module: Module, items: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
+        """Of what a loop goes over other items each time: a part by numbers that change, and what an iterator gives."""
+        yield from ((module, part) for part in _moving_parts(items))
+        for node in ast.walk(items):
+            if not isinstance(node, (ast.Name, ast.Attribute)):
+                continue
+            values = [assigned_value(home, one) for home, one in stores(self._code, module, node)]
+            if values and all(value is not None and called_name(value) == "iter" for value in values):
+                yield module, node
 
     def is_not_refilled(self, module: Module, source: ast.expr) -> bool:
         """Whether no step puts anything into it, or has another one in its place."""
-        home, source = named_value(self._code, module, source)
+        home, source = named_variable(self._code, module, source)
         if not isinstance(source, (ast.Name, ast.Attribute)) or home.class_of_self(source) is not None:
             return False
         given = stores(self._code, home, source)
@@ -101,7 +115,7 @@ class UsedUp:
                     yield node
 
     def _is_taken(self, module: Module, source: ast.expr) -> bool:
-        _, source = named_value(self._code, module, source)
+        _, source = named_variable(self._code, module, source)
         name = last_name(source)
         return bool(name) and any(
             isinstance(outer, ast.Attribute) and outer.attr in _TAKING and not self._runs.is_of_set_up(home, node)
@@ -109,6 +123,15 @@ class UsedUp:
             for node in home.named.get(name, ())
             for outer, _ in [home.parent(node)]
         )
+
+
+def _moving_parts(items: ast.expr) -> Iterator[ast.expr]:
+    """Of what it has a part by numbers that change: `rows[step : step + 1]`."""
+    for node in ast.walk(items):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            ends = (node.slice.lower, node.slice.upper)
+            if not any(end is None or isinstance(end, ast.Constant) for end in ends):
+                yield node.value
 
 
 def _measured(test: ast.expr) -> ast.expr | None:

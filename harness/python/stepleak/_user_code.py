@@ -52,7 +52,10 @@ class UserCode:
         self._waiting: dict[tuple[str, str, int], set[int]] = {}
         for frame in frames_of_this_thread() if entry is not None else ():
             self._waiting.setdefault(place_of(frame.f_code), set()).add(frame.f_lineno)
-        self._entered = {self._step, *(place_of(frame.f_code) for frame in running_frames())}
+        self._running: dict[tuple[str, str, int], set[int]] = {}
+        for frame in running_frames():
+            self._running.setdefault(place_of(frame.f_code), set()).add(frame.f_lineno)
+        self._entered = {self._step, *self._running}
         self._living: dict[str, list[type]] | None = None
         self.is_incomplete = False
         """Whether some of the user's code cannot be read at all: too much of it, or typed in."""
@@ -118,6 +121,23 @@ class UserCode:
             if isinstance(outer, _BRANCHING) and name in ("body", "orelse"):
                 branches.append(getattr(outer, name))
         return False
+
+    def is_before_running_loop(self, module: Module, node: ast.AST) -> bool:
+        """Whether it stands in a function that runs, before the outermost loop that it is in."""
+        loops = self._running_loops(module, node)
+        return bool(loops) and all(node.lineno < loop.lineno for loop in loops)  # type: ignore[attr-defined]
+
+    def is_behind_running_loop(self, module: Module, node: ast.AST) -> bool:
+        """The same, where it comes once that loop has ended."""
+        loops = self._running_loops(module, node)
+        return bool(loops) and all(node.lineno > (loop.end_lineno or 0) for loop in loops)  # type: ignore[attr-defined]
+
+    def _running_loops(self, module: Module, node: ast.AST) -> list[ast.stmt]:
+        """The outermost loop in which each call of its function is that runs; empty where one is in none."""
+        function = module.function(node)
+        lines = self._running.get(place_in(module, function), ()) if function is not None else ()
+        loops = [_loop_around(module, function, line) for line in lines]  # type: ignore[arg-type]
+        return [] if None in loops else [loop for loop in loops if loop is not None]
 
     def is_step(self, module: Module, function: ast.AST) -> bool:
         """Whether it is the function that is called as the step."""
@@ -286,6 +306,13 @@ def place_of(code: types.CodeType) -> tuple[str, str, int]:
 
 def _has_line(statements: list[ast.stmt], line: int) -> bool:
     return statements[0].lineno <= line <= (statements[-1].end_lineno or 0)
+
+
+def _loop_around(module: Module, function: Function, line: int) -> ast.stmt | None:
+    """The outermost loop of a function around a line."""
+    loops = [node for node in ast.walk(function) if isinstance(node, LOOPS) and module.function(node) is function]
+    around = [loop for loop in loops if loop.lineno <= line <= (loop.end_lineno or 0)]
+    return min(around, key=lambda loop: loop.lineno, default=None)
 
 
 class OwnerClasses:
