@@ -109,8 +109,9 @@ class Guards {
       return std::nullopt;
     }
     if (is_changed(call)) return call;
+    const auto callable = file.callable_of(call.token);
     const auto name = file.token(call.token).text;
-    for (auto i = file.block(file.callable_of(call.token)).body.first; i < call.token; ++i) {
+    for (auto i = callable < 0 ? call.token : file.block(callable).body.first; i < call.token; ++i) {
       const auto end = file.token(i).is("for") ? file.partner(i + 1) : i;
       for (auto j = i + 2; j < end; ++j) {
         const bool is_rest = file.token(j - 1).is(":") && file.token(j - 2).is(name);

@@ -155,13 +155,16 @@ class Flags:
 
     def _is_count(self, module: Module, node: ast.expr) -> bool:
         """Of what is counted, or goes with a count: `epoch = step // 300`."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Div)):
-            return self._is_fixed(module, node.right) and self._is_count(module, node.left)
-        if self._counters.never_repeats(module, node, self._runs.is_once):
+        if self._is_counted(module, node):
             return True
         given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
         values = [(home, assigned_value(home, one)) for home, one in given if not self._runs.is_of_set_up(home, one)]
-        return bool(values) and all(isinstance(value, ast.BinOp) and self._is_count(m, value) for m, value in values)
+        return bool(values) and all(value is not None and self._is_counted(m, value) for m, value in values)
+
+    def _is_counted(self, module: Module, node: ast.expr) -> bool:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Div)):
+            return self._is_fixed(module, node.right) and self._is_counted(module, node.left)
+        return self._counters.never_repeats(module, node, self._runs.is_once)
 
     def _is_of_seen(self, module: Module, part: Guard) -> bool:
         """Whether it asks for what was not seen before, of which there need not be ever more: `if sample not in

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from stepleak._assignments import assigned_value, is_constant, named_value, named_variable, stores
 from stepleak._objects import mro_of, name_of
-from stepleak._reach import MOST_CALLERS, MOST_LEVELS
+from stepleak._reach import MOST_CALLERS
 from stepleak._runs import CONSTRUCTORS, Runs
 from stepleak._syntax import (
     FUNCTIONS,
@@ -31,6 +31,8 @@ from stepleak._use import Use
 from stepleak._user_code import UserCode
 from stepleak._values import NOTHING, named
 
+_MOST_HANDED_ON = 3
+"""Calls, returns and variables between what a variable gets and where that stands."""
 _GIVING = (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 
 Chooses = Callable[[ast.expr], "bool | None"]
@@ -181,7 +183,7 @@ class Selections:
 
     def _values(self, value: _Value, depth: int) -> list[_Value]:
         """What it comes to, as far as the sources say."""
-        inner = self._inner(value) if depth < MOST_LEVELS else []
+        inner = self._inner(value) if depth < _MOST_HANDED_ON else []
         return [leaf for part in inner for leaf in self._values(part, depth + 1)] if inner else [value]
 
     def _inner(self, value: _Value) -> list[_Value]:
