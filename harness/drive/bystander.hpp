@@ -10,7 +10,7 @@ namespace stepleak {
 
 /// A process of our group that does nothing but get signals: what it gets as well was sent to the whole group, as
 /// supervisors do (systemd, Slurm, `kill -- -GROUP`), and not to this process alone. The kernel does not tell. It ends
-/// with this process.
+/// with this process, and has another name and no arguments: `pkill stepleak` does not mean it.
 class Bystander {
  public:
   /// `signals`: those that it may be asked for. Where no process can be made, nothing was sent to all.

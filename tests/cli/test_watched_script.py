@@ -571,3 +571,33 @@ def test_a_signal_reaches_the_script_once(whom: str, folder: CommandLine) -> Non
         time.sleep(0.3)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "TERM INT TERM\n"), err
+
+
+def test_a_signal_to_all_of_our_name_reaches_the_script(folder: CommandLine) -> None:
+    folder.write(
+        "serve.py",
+        """
+        import signal, sys, time
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(11))
+        print("ready", flush=True)
+        time.sleep(60)
+        """,
+    )
+    process = folder.start("watch", "serve.py")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    ours = Path(f"/proc/{process.pid}")
+    name = (ours / "comm").read_bytes()
+    children = [other for other in Path("/proc").glob("[0-9]*") if _parent_of(other) == process.pid]
+    others = [o for o in children if (o / "comm").read_bytes() == name or b"watch\0" in (o / "cmdline").read_bytes()]
+    assert len(children) == 2
+    for one in [ours, *others]:  # as pkill does
+        os.kill(int(one.name), signal.SIGTERM)
+    assert process.wait(timeout=60) == 11
+
+
+def _parent_of(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return -1
