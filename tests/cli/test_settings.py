@@ -90,12 +90,3 @@ def test_a_wrong_table_is_wrong_use_with_the_remedy(table: str, said: str, stepl
     assert said in outcome.err
     assert str(file) in outcome.err
     assert "remedy: " in outcome.err
-
-
-def test_a_file_of_settings_that_is_none_is_wrong_use(stepleak: CommandLine) -> None:
-    file = stepleak.folder / "pyproject.toml"
-    file.unlink(missing_ok=True)
-    file.symlink_to(file)
-    outcome = stepleak("list")
-    assert outcome.code == 64, outcome.text
-    assert f"{file} is no file that can be read" in outcome.err
