@@ -327,7 +327,8 @@ def test_max_steps_ends_the_script_after_its_verdict_too(folder: CommandLine, ke
     assert 150 < int(watched.out) < 160  # the watch begins where a step has been seen to repeat
 
 
-def test_a_signal_reaches_the_script(folder: CommandLine) -> None:
+def _serving(folder: CommandLine) -> subprocess.Popen[str]:
+    """A watched script that ends with code 11 on SIGTERM, once it is ready for that."""
     folder.write(
         "serve.py",
         """
@@ -340,6 +341,11 @@ def test_a_signal_reaches_the_script(folder: CommandLine) -> None:
     process = folder.start("watch", "serve.py")
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_a_signal_reaches_the_script(folder: CommandLine) -> None:
+    process = _serving(folder)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 11
@@ -574,18 +580,7 @@ def test_a_signal_reaches_the_script_once(whom: str, folder: CommandLine) -> Non
 
 
 def test_a_signal_to_all_of_our_name_reaches_the_script(folder: CommandLine) -> None:
-    folder.write(
-        "serve.py",
-        """
-        import signal, sys, time
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(11))
-        print("ready", flush=True)
-        time.sleep(60)
-        """,
-    )
-    process = folder.start("watch", "serve.py")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    process = _serving(folder)
     ours = Path(f"/proc/{process.pid}")
     name = (ours / "comm").read_bytes()
     children = [other for other in Path("/proc").glob("[0-9]*") if _parent_of(other) == process.pid]

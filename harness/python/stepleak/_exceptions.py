@@ -8,7 +8,7 @@ import ast
 import builtins
 from collections.abc import Collection, Iterator
 
-from stepleak._syntax import LEAVING, SCOPES, Guard, Module, called_name, last_name
+from stepleak._syntax import LEAVING, Guard, Module, called_name, last_name
 from stepleak._user_code import UserCode
 
 _ALL = "BaseException"
@@ -16,9 +16,7 @@ _ALL = "BaseException"
 
 def caught_around(module: Module, node: ast.AST) -> Iterator[str]:
     """Names of what is caught around a place within its scope, and not raised again."""
-    for outer, field in module.around(node):
-        if isinstance(outer, SCOPES) and field == "body":
-            return
+    for outer, field, _ in module.within_scope(node):
         if field != "body":
             continue
         if isinstance(outer, ast.Try):
@@ -49,10 +47,8 @@ def raised_before(
 ) -> Iterator[tuple[Module, Guard]]:
     """Tests with which functions that are called before a place raise what is caught behind it, `self.budget.take()`:
     with the place where they don't hold."""
-    child = node
-    for outer, field in module.around(node):
-        statements = getattr(outer, field)
-        for statement in statements[: statements.index(child)] if isinstance(statements, list) else ():
+    for _, _, before in module.within_scope(node):
+        for statement in before:
             names = set(caught)
             if isinstance(statement, ast.Try):
                 leaving = (handler for handler in statement.handlers if isinstance(handler.body[-1], LEAVING))
@@ -61,9 +57,6 @@ def raised_before(
                 functions = code.functions(called_name(call)) if isinstance(call, ast.Call) else []
                 if len(functions) == 1:
                     yield from _raised_in(*functions[0], names)
-        if isinstance(outer, SCOPES) and field == "body":
-            return
-        child = outer
 
 
 def _raised_in(home: Module, function: ast.AST, caught: Collection[str]) -> Iterator[tuple[Module, Guard]]:

@@ -17,7 +17,7 @@ from stepleak._facts import Facts
 from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import SCOPES, Guard, Module, called_name
+from stepleak._syntax import Guard, Module, called_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
@@ -198,10 +198,7 @@ class Growth:
         """Where one of its items is looked for, and it is filled only where none will do, as a pool is: `for slot in
         slots: if slot.is_free: return slot`, or in the `else` of such a loop."""
         for module, node in self._facts.runs.leading_to(fill):
-            child: ast.AST = node
-            for outer, field in module.around(node):
-                statements = getattr(outer, field)
-                before = statements[: statements.index(child)] if isinstance(statements, list) else []
+            for outer, field, before in module.within_scope(node):
                 loops = [(loop, ast.Return) for loop in before if isinstance(loop, ast.For)]
                 if isinstance(outer, ast.For) and field == "orelse":
                     loops.append((outer, ast.Break))  # type: ignore[arg-type]
@@ -210,9 +207,6 @@ class Growth:
                     tests = module.leaving_within(loop, by) if is_of_it else []
                     if tests:
                         return Use("test", module, tests[0].test)
-                if isinstance(outer, SCOPES) and field == "body":
-                    break
-                child = outer
         return None
 
     def _rooms(self) -> Iterator[Use]:

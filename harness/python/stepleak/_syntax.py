@@ -91,6 +91,16 @@ class Module:
             yield parent, name
             parent, name = self.parent(parent)
 
+    def within_scope(self, node: ast.AST) -> Iterator[tuple[ast.AST, str, list[ast.AST]]]:
+        """As `around`, up to the scope, each with what stands before it in the same list."""
+        child = node
+        for outer, name in self.around(node):
+            beside = getattr(outer, name)
+            yield outer, name, beside[: beside.index(child)] if isinstance(beside, list) else []
+            if isinstance(outer, SCOPES) and name == "body":
+                return
+            child = outer
+
     def statement(self, node: ast.AST) -> ast.AST:
         if isinstance(node, (ast.stmt, ast.arg)):
             return node

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from stepleak._assignments import assigned_value, named_value, named_variable, stores
 from stepleak._container_words import ADDING, OF_QUEUES, READING, REMOVING
 from stepleak._runs import Runs
-from stepleak._syntax import SCOPES, Guard, Module, called_name, last_name
+from stepleak._syntax import Guard, Module, called_name, last_name
 from stepleak._use import Use
 from stepleak._user_code import UserCode
 
@@ -152,16 +152,12 @@ def _is_endless(value: ast.expr | None) -> bool:
 def _tried(module: Module, node: ast.AST) -> Iterator[ast.expr]:
     """What is taken from before a place comes, where it is passed by once nothing is left."""
     child = node
-    for outer, field in module.around(node):
-        statements = getattr(outer, field)
-        before = statements[: statements.index(child)] if isinstance(statements, list) and child in statements else []
+    for outer, field, before in module.within_scope(node):
         for statement in before:
             if isinstance(statement, ast.Try) and any(map(_is_passing_by, statement.handlers)):
                 yield from _taken_in(statement.body)
         if field == "body" and _is_passing_by_end(outer):
             yield from _taken_in([*before, child])
-        if isinstance(outer, SCOPES) and field == "body":
-            return
         child = outer
 
 

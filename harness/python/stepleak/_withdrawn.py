@@ -70,8 +70,8 @@ class Withdrawals:
             ends += self._selections.ends_by_name(function)
         else:
             return None
-        sure = [end for end in ends if end is not None]
-        return min(sure, key=lambda end: end.is_sure) if sure and len(sure) == len(ends) else None
+        known = [end for end in ends if end is not None]
+        return min(known, key=lambda end: end.is_sure) if known and len(known) == len(ends) else None
 
     def _named(self, function: Function) -> Iterator[tuple[Module, ast.AST]]:
         """Where a function is named without being called, or taken back."""
