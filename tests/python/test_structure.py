@@ -34,6 +34,7 @@ from structure_programs.command_line import COMMAND_LINE
 from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
 from structure_programs.flags import FLAGS
+from structure_programs.how_many import HOW_MANY
 from structure_programs.in_loops import IN_LOOPS
 from structure_programs.keyed import KEYED
 from structure_programs.literals import LITERALS
@@ -65,6 +66,7 @@ CASES = [
     *SELECTED,
     *USED_UP,
     *POOLS,
+    *HOW_MANY,
     *RAISING,
     *MATCHING,
     *KEYED,
@@ -490,7 +492,9 @@ def test_cache_of_regular_expressions_makes_room(load: Callable[[str, str], Modu
     assert judged([another, another["_cache"]], sources(module)).structure.kind != "bounded"
 
 
-@pytest.mark.parametrize("case", [*WITHDRAWN[:4], *SELECTED[:12], *USED_UP[:4], *POOLS[:2]], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [*WITHDRAWN[:4], *SELECTED[:12], *USED_UP[:4], *POOLS[:2], *HOW_MANY[:13]], ids=lambda case: case.name
+)
 def test_nothing_stays_of_the_sources(case: Case, load: Callable[[str, str], ModuleType]) -> None:
     # The user's collector may be off, or be held back while we look.
     module = program(load, case)

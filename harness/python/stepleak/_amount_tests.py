@@ -15,7 +15,7 @@ from stepleak._amounts import Amount, Amounts
 from stepleak._assignments import named_value
 from stepleak._facts import Facts
 from stepleak._fixed_values import FixedValues
-from stepleak._guards import guard_of_item, parts_of, sides_where
+from stepleak._guards import guards_of_item, parts_of, sides_where
 from stepleak._reach import MOST_CALLERS, MOST_LEVELS
 from stepleak._rises import Rise, rise_of
 from stepleak._syntax import LEAVING, Guard, Module
@@ -39,9 +39,8 @@ class AmountTests:
     def most_filled(self, fill: Use) -> int | None:
         """How many entries there are once no way lets that fill it any more; -1 unknown, None: there is no such
         test."""
-        item = guard_of_item(fill)
         way: list[Place] = [(fill.module, fill.node)]
-        for part in [] if item is None else parts_of(item):
+        for part in (part for guard in guards_of_item(fill) for part in parts_of(guard)):
             found = self._most(fill.module, part, [way], False)
             if found is not None:
                 return found

@@ -13,7 +13,15 @@ from typing import Any
 
 from stepleak._assignments import SET_UP, assigned_beside, assigned_value, is_setting, named_value, stores
 from stepleak._counters import Counters, IsOnce
-from stepleak._guards import is_access_of_object, is_emptied_beside, is_of_parts, may_cease, parts_of, sides_where
+from stepleak._guards import (
+    is_access_of_object,
+    is_emptied_beside,
+    is_given_back,
+    is_of_parts,
+    may_cease,
+    parts_of,
+    sides_where,
+)
 from stepleak._objects import bound_of, container_kind, mro_of, name_of
 from stepleak._reach import MOST_LEVELS
 from stepleak._syntax import Guard, Module, called_name
@@ -80,6 +88,8 @@ class Endings:
         if self.is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard):
             return True
         test = guard.test
+        if guard.holds and is_given_back(module, test):
+            return True
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
         left, right, op = test.left, test.comparators[0], test.ops[0]

@@ -12,8 +12,9 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
-from stepleak._assignments import assigned_value, is_constant, named_value, stores
+from stepleak._assignments import assigned_value, is_constant, is_setting, named_value, stores
 from stepleak._counters import Counters
+from stepleak._counting import is_counted_up
 from stepleak._endings import Endings
 from stepleak._guards import parts_of, sides_where
 from stepleak._reach import MOST_LEVELS
@@ -76,6 +77,7 @@ class Flags:
         return (
             self._is_to_be_set(module, part)
             or self._is_passed_by_count(module, part)
+            or self._is_ever_rarer(module, part)
             or self._is_of_seen(module, part)
             or self._is_event_to_be_set(part)
             or self._used_up.is_left(module, part)
@@ -116,7 +118,7 @@ class Flags:
         """Whether it holds for a number that is only counted up or down and that is to pass it: `if epoch == 0`."""
         test = part.test
         if isinstance(test, (ast.Name, ast.Attribute)):
-            return not part.holds and self._is_count(module, test)
+            return self._is_run_down(module, test) if part.holds else self._is_count(module, test)
         if not isinstance(test, ast.Compare):
             return False
         if len(test.ops) > 1:  # `first <= count < last`
@@ -132,16 +134,44 @@ class Flags:
                 isinstance(fixed, ast.Constant) and self._is_count(module, count)
                 for count, fixed in ((left, right), (right, left))
             )
+        if isinstance(op, ast.NotEq if part.holds else ast.Eq):
+            return isinstance(right, ast.Constant) and self._is_run_down(module, left)
         small, large = sides_where(part) or (None, None)
         if small is None or large is None:
             return False
         return (self._is_fixed(module, large) and self._is_count(module, small)) or self._is_run_down(module, large)
 
+    def is_ever_shorter(self, module: Module, rounds: ast.expr, depth: int = 0) -> bool:
+        """Whether what a loop goes over has ever fewer items, and none some day: `range(min(2, self.left))`."""
+        home, number = named_value(self._code, module, rounds)
+        if isinstance(number, ast.Call) and called_name(number) in ("range", "min", "max") and depth < MOST_LEVELS:
+            return any(self.is_ever_shorter(home, part, depth + 1) for part in number.args)
+        if depth == 0:
+            return False
+        if isinstance(number, ast.BinOp) and isinstance(number.op, ast.Sub):
+            return self._is_passed_by_count(
+                home, Guard(ast.Compare(number.right, [ast.Lt()], [number.left]), True, False)
+            )
+        return self._is_run_down(home, number)
+
     def _is_run_down(self, module: Module, node: ast.expr) -> bool:
         """Whether steps only take from a number: `self.left -= 1`, `self.epsilon *= 0.99`."""
-        given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        return self._is_only_changed(module, node, _is_falling)
+
+    def _is_ever_rarer(self, module: Module, part: Guard) -> bool:
+        """Whether it holds at each so many counts, of which there are ever more: `step % self.every == 0`."""
+        return any(
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mod)
+            and self._is_only_changed(module, node.right, _is_rising)
+            for node in ast.walk(part.test)
+        )
+
+    def _is_only_changed(self, module: Module, node: ast.expr, is_so: Callable[[ast.AST | None], bool]) -> bool:
+        """Whether steps change a number, and all that do so change it like this."""
+        given = self._given(module, node)
         changes = [home.parent(one)[0] for home, one in given if not self._runs.is_of_set_up(home, one)]
-        return bool(changes) and all(map(_is_taking_down, changes))
+        return bool(changes) and all(map(is_so, changes))
 
     def _is_fixed(self, module: Module, node: ast.expr) -> bool:
         """Whether it stays what it is: a constant, a setting, the length of what nothing is put into."""
@@ -150,16 +180,21 @@ class Flags:
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
             return all(isinstance(part, ast.Constant) for part in node.elts)
         if isinstance(node, (ast.Name, ast.Attribute)):
-            return self._used_up.is_not_refilled(module, node)
+            is_of_closure = isinstance(node, ast.Name) and module.resolve(node, node.id) is not module.scope(node)
+            is_given = is_of_closure and is_setting(self._code, module, node)
+            return is_given or self._used_up.is_not_refilled(module, node)
         return isinstance(node, ast.Constant)
 
     def _is_count(self, module: Module, node: ast.expr) -> bool:
         """Of what is counted, or goes with a count: `epoch = step // 300`."""
         if self._is_counted(module, node):
             return True
-        given = list(stores(self._code, module, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
-        values = [(home, assigned_value(home, one)) for home, one in given if not self._runs.is_of_set_up(home, one)]
-        return bool(values) and all(value is not None and self._is_counted(m, value) for m, value in values)
+        given = [(home, one) for home, one in self._given(module, node) if not self._runs.is_of_set_up(home, one)]
+        values = [(home, assigned_value(home, one)) for home, one in given]
+        return bool(given) and (
+            all(is_counted_up(home.statement(one), one) for home, one in given)
+            or all(value is not None and self._is_counted(m, value) for m, value in values)
+        )
 
     def _is_counted(self, module: Module, node: ast.expr) -> bool:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Div)):
@@ -195,7 +230,11 @@ class Flags:
 
 
 def _notes(node: ast.AST, key: str, seen: str) -> bool:
-    """Whether it puts a key into what tells which were seen."""
+    """Whether it puts a key, or many, into what tells which were seen."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.BitOr) and ast.unparse(node.target) == seen
+    if isinstance(node, ast.Call) and called_name(node) == "update" and isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value) == seen
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) and (ast.unparse(node.value), ast.unparse(node.slice)) == (seen, key)
     is_put = (
@@ -235,18 +274,26 @@ def _is_of_early_time(part: Guard) -> bool:
     return any(called_name(node) in _CLOCKS for node in ast.walk(asked))
 
 
-def _is_taking_down(statement: ast.AST | None) -> bool:
-    if isinstance(statement, ast.AugAssign):
-        op, by = statement.op, statement.value
-    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
-        op, by = statement.value.op, statement.value.right
-        if ast.unparse(statement.value.left) not in map(ast.unparse, statement.targets):
-            return False
-    else:
-        return False
+def _is_rising(statement: ast.AST | None) -> bool:
+    op, _ = _change_of(statement)
+    return isinstance(op, (ast.Add, ast.Mult, ast.LShift))
+
+
+def _is_falling(statement: ast.AST | None) -> bool:
+    op, by = _change_of(statement)
     factor = by.value if isinstance(by, ast.Constant) else None
     is_shrinking = isinstance(op, ast.Mult) and isinstance(factor, float) and 0 < factor < 1
     return isinstance(op, ast.Sub) or is_shrinking
+
+
+def _change_of(statement: ast.AST | None) -> tuple[ast.operator | None, ast.expr | None]:
+    """By what a statement changes a number: `n -= 1`, `n = n - 1`."""
+    if isinstance(statement, ast.AugAssign):
+        return statement.op, statement.value
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(value, ast.BinOp) and ast.unparse(value.left) in map(ast.unparse, statement.targets):  # type: ignore[union-attr]
+        return value.op, value.right
+    return None, None
 
 
 def _is_new(value: ast.expr | None) -> TypeGuard[ast.Call]:

@@ -14,6 +14,7 @@ from typing import Any
 from stepleak._by_type import is_queue
 from stepleak._endings import Endings
 from stepleak._facts import Facts
+from stepleak._guards import is_given_back
 from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
@@ -164,9 +165,14 @@ class Growth:
         return False
 
     def _is_by_permit(self, fill: Use) -> bool:
-        """Whether it fills it only where a semaphore has something left, of which nobody knows how many."""
-        tests = (guard.test for _, guard in self._facts.runs.guards(fill))
-        return any(called_name(node) == "acquire" for test in tests for node in ast.walk(test))
+        """Whether it fills it only where a semaphore has something left, of which nobody knows how many; what the same
+        function gives back, as a lock, is there the next time."""
+        tests = [(module, guard.test) for module, guard in self._facts.runs.guards(fill)]
+        return any(
+            called_name(node) == "acquire" and not is_given_back(module, node)
+            for module, test in tests
+            for node in ast.walk(test)
+        )
 
     def _end_of(self, filling: list[Use]) -> Use | None:
         """What may end for good all that still fills it: tests of flags, what takes back the functions that do, or what
@@ -184,7 +190,9 @@ class Growth:
     def _flag_to_be_shut(self, fill: Use, in_vain: list[Use] | None = None) -> Use | None:
         for module, guard in self._facts.runs.guards(fill):
             is_in_vain = in_vain is not None and self._facts.places.depends_on(module, guard.test, in_vain)
-            if not is_in_vain and self._facts.flags.may_be_shut(module, guard):
+            flags = self._facts.flags
+            is_of_end = flags.is_ever_shorter(module, guard.test) if guard.is_loop else flags.may_be_shut(module, guard)
+            if is_of_end and not is_in_vain:
                 return Use("test", module, guard.test)
         return None
 

@@ -5,12 +5,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._use import TAKING, Use
 
 _PARTS = {f"{named}{parts}" for named in ("", "named_") for parts in ("parameters", "modules", "children", "buffers")}
 """Methods of a module that list what it is made of."""
+_PASSING_ON = frozenset(
+    {"enumerate", "filter", "islice", "iter", "list", "map", "reversed", "set", "sorted", "tuple", "zip"}
+)
+"""Functions that give no items where their arguments have none."""
 _FIXED = {"dim", "ndim", "shape", "size", "numel", "dtype", "is_floating_point", "is_sparse"} | {
     "startswith",
     "endswith",
@@ -40,13 +45,37 @@ def sides_where(guard: Guard) -> tuple[ast.expr, ast.expr] | None:
     return (left, right) if is_left_small else (right, left)
 
 
-def guard_of_item(use: Use) -> Guard | None:
-    """The test without which a fill puts nothing in: `kept += [x] if len(kept) < 9 else []`."""
-    item = use.detail
-    if use.kind != "fill" or not isinstance(item, ast.IfExp):
-        return None
-    empty = [branch for branch in (item.body, item.orelse) if _is_empty(branch)]
-    return Guard(item.test, empty[0] is item.orelse, False) if len(empty) == 1 else None
+def guards_of_item(use: Use) -> Iterator[Guard]:
+    """Tests without which a fill puts nothing in: `kept += [x] if len(kept) < 9 else []`."""
+    if use.detail is not None and use.puts_many():
+        yield from guards_of_items(use.detail, use.detail)
+
+
+def guards_of_items(items: ast.expr, each: ast.expr) -> Iterator[Guard]:
+    """Tests without which an expression gives no items: `[x] if is_on else []`, `[x] * is_on`, `[x][:is_on]`, and which
+    each of them has to pass. `each`: an item's name, or what has them all."""
+    if isinstance(items, ast.IfExp):
+        empty = [branch for branch in (items.body, items.orelse) if _is_empty(branch)]
+        if len(empty) == 1:
+            yield Guard(items.test, empty[0] is items.orelse, False)
+    elif isinstance(items, ast.BinOp) and isinstance(items.op, ast.Mult):
+        yield from (Guard(side, True, False) for side in (items.left, items.right) if _is_test(side))
+    elif isinstance(items, ast.BinOp) and isinstance(items.op, ast.Sub):
+        unseen = ast.Compare(each, [ast.NotIn()], [items.right])  # `for x in set(rows) - seen`
+        yield Guard(ast.copy_location(unseen, items), True, False)
+    elif isinstance(items, ast.Subscript) and isinstance(items.slice, ast.Slice):
+        if items.slice.upper is not None and _is_test(items.slice.upper):
+            yield Guard(items.slice.upper, True, False)
+    elif isinstance(items, (ast.GeneratorExp, ast.ListComp, ast.SetComp)):
+        for part in items.generators:
+            yield from (Guard(test, True, False) for test in part.ifs)
+            yield from guards_of_items(part.iter, part.target)
+    elif isinstance(items, ast.Call) and called_name(items) in _PASSING_ON:
+        kept = items.args[0] if called_name(items) == "filter" and items.args else None
+        if isinstance(kept, ast.Lambda):
+            yield Guard(kept.body, True, False)
+        for argument in items.args:
+            yield from guards_of_items(argument, each)
 
 
 def guard_of_change(use: Use) -> Guard | None:
@@ -57,6 +86,13 @@ def guard_of_change(use: Use) -> Guard | None:
         return None
     same = [branch for branch in (value.body, value.orelse) if ast.unparse(branch) == ast.unparse(use.node)]
     return Guard(value.test, same[0] is value.orelse, False) if len(same) == 1 else None
+
+
+def _is_test(node: ast.expr) -> bool:
+    """Whether it is one by how it is written, and so 0 or 1 where a number is meant."""
+    return isinstance(node, (ast.Compare, ast.BoolOp)) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    )
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -84,6 +120,18 @@ def _comes_again(test: ast.AST) -> bool:
         (isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)) or (isinstance(n, ast.Name) and n.id == "__name__")
         for n in ast.walk(test)
     )
+
+
+def is_given_back(module: Module, acquired: ast.AST) -> bool:
+    """Whether the same function gives a lock or a permit back that it asks for, so that it is there the next time."""
+    function, asked = module.function(acquired), _receiver(acquired)
+    called = [call for call in module.calls.get("release", ()) if module.function(call) is function]
+    return called_name(acquired) == "acquire" and any(_receiver(call) == asked for call in called)
+
+
+def _receiver(call: ast.AST) -> str:
+    method = call.func if isinstance(call, ast.Call) else None
+    return ast.unparse(method.value) if isinstance(method, ast.Attribute) else ""
 
 
 def is_access_of_object(module: Module, guard: Guard) -> bool:

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import ast
+
+from stepleak._assignments import assigned_value
 from stepleak._carried import carried
 from stepleak._endings import Endings
 from stepleak._latches import Latches
@@ -12,9 +15,10 @@ from stepleak._runs import Runs
 from stepleak._set_by_name import set_by_name
 from stepleak._slots import Slot
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._use import TAKING
+from stepleak._syntax import called_name
+from stepleak._use import TAKING, Use
 from stepleak._user_code import UserCode
-from stepleak._uses import uses_of
+from stepleak._uses import Uses, uses_of
 
 
 def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
@@ -46,7 +50,19 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             else:
                 latches = Latches(code, Endings(code, []), runs)
                 return at("conditional" if latches.has(use.module, use.node) else "reset", use)
+        perhaps = perhaps or _given_elsewhere(code, uses, runs)
     if perhaps is not None:
         return perhaps
     set_by = set_by_name(code, slots, Runs(code))
     return uncalled if set_by is None else at("conditional", set_by)
+
+
+def _given_elsewhere(code: UserCode, uses: Uses, runs: Runs) -> Structure | None:
+    """Where a step puts a new object where the one on the way goes by another name, which is asked in its place then:
+    `app.trainer = Trainer()`, while a variable still has the first one."""
+    for module, node in uses.stores_elsewhere:
+        value = assigned_value(module, node) if isinstance(node, ast.Attribute) else None
+        is_new = value is not None and bool(code.classes(called_name(value)))
+        if is_new and not runs.is_of_set_up(module, node) and runs.is_to_come(module, node):
+            return at("conditional", Use("reset", module, node))
+    return None

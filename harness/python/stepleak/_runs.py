@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from stepleak._assignments import SET_UP
+from stepleak._decorators import calls_of_wrapped, is_decorating, named
 from stepleak._exceptions import caught_around, is_left_by, raised_before
-from stepleak._guards import guard_of_change, guard_of_item
+from stepleak._guards import guard_of_change, guards_of_item, guards_of_items
 from stepleak._reach import MOST_CALLERS
 from stepleak._syntax import (
     FUNCTIONS,
@@ -54,14 +55,19 @@ class Runs:
     def guards(self, use: Use) -> Iterator[tuple[Module, Guard]]:
         """Tests under which a use runs: its own, then those around all calls that lead to it. What raises an exception
         leaves where one of them catches that; elsewhere it ends the steps."""
-        own = guard_of_item(use) or guard_of_change(use)
+        yield from ((use.module, guard) for guard in guards_of_item(use))
+        own = guard_of_change(use)
         if own is not None:
             yield use.module, own
         ways = list(self.leading_to(use))
         caught = {name for module, node in ways for name in caught_around(module, node)}
         for module, node in ways:
             is_leaving = functools.partial(is_left_by, caught)
-            yield from ((module, guard) for guard in module.guards(node, is_leaving))
+            for guard in module.guards(node, is_leaving):
+                yield module, guard
+                loop, field = module.parent(guard.test)
+                if isinstance(loop, ast.For) and field == "iter":
+                    yield from ((module, own) for own in guards_of_items(loop.iter, loop.target))
             yield from raised_before(module, node, caught, self._code)
 
     def is_guarded(self, use: Use) -> bool:
@@ -69,7 +75,8 @@ class Runs:
         return any(not guard.is_loop for _, guard in self.guards(use))
 
     def leading_to(self, use: Use) -> Iterator[tuple[Module, ast.AST]]:
-        """A use, the calls of its function, and the calls of what calls that, up to the step or to what runs now."""
+        """A use, the calls of its function, and the calls of what calls that, up to the step or to what runs now; also
+        what decorates such a function calls it by, and where one of two is chosen: `put = add if is_on else skip`."""
         waiting: list[tuple[Module, ast.AST, int]] = [(use.module, use.node, 0)]
         asked: set[ast.AST] = set()
         while waiting:
@@ -81,10 +88,19 @@ class Runs:
             asked.add(function)
             if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
                 continue
+            yield from calls_of_wrapped(self._code, function)
+            yield from self._chosen_as(function)
             made = module.class_of_method(function) if function.name in CONSTRUCTORS else None
             calls = self._code.calls(function.name if made is None else made.name)
             if len(calls) <= MOST_CALLERS:
                 waiting += [(home, call, depth + 1) for home, call in calls]
+
+    def _chosen_as(self, function: Function) -> Iterator[tuple[Module, ast.AST]]:
+        for home in self._code.mentioning(function.name)[0]:
+            for node in home.named.get(function.name, ()):
+                outer, field = home.parent(node)
+                if isinstance(outer, ast.IfExp) and field != "test":
+                    yield home, node
 
     # --- before the steps, and after them -----------------------------------------------------------------------------
 
@@ -107,8 +123,10 @@ class Runs:
         """Whether it stands in a function that runs before the steps: in no constructor whose objects are made again
         and again, unless it names what belongs to such an object."""
         function = module.function(node)
-        if function is None or function.name not in SET_UP:
+        if function is None:
             return False
+        if function.name not in SET_UP:
+            return is_decorating(self._code, module, function)
         owner = module.class_of_method(function) if function.name in CONSTRUCTORS else None
         return owner is None or self._belongs_to(owner, module, node) or self.is_once(module, owner)
 
@@ -148,7 +166,7 @@ class Runs:
         if self._code.calls(function.name):
             return False
         registered = [c for _, c in self._code.calls("register") if any(last_name(a) == function.name for a in c.args)]
-        own = any(is_atexit(_named(d)) for d in function.decorator_list)
+        own = any(is_atexit(named(d)) for d in function.decorator_list)
         return own or any(isinstance(c.func, (ast.Attribute, ast.Name)) and is_atexit(c.func) for c in registered)
 
     # --- how often ----------------------------------------------------------------------------------------------------
@@ -157,7 +175,7 @@ class Runs:
         """Whether a function runs "once", "again" and again, or that is "unknown"."""
         entered = self._entered_by_calls(module, function, depth)
         # Who else has it may call it, too: a decorator that runs it for each configuration.
-        is_handed_on = any(last_name(_named(d)) not in _CALLING_ONCE for d in getattr(function, "decorator_list", ()))
+        is_handed_on = any(last_name(named(d)) not in _CALLING_ONCE for d in getattr(function, "decorator_list", ()))
         if entered == "once" and (is_handed_on or self.is_passed_on(getattr(function, "name", ""))):
             return "unknown"
         return entered
@@ -310,7 +328,7 @@ class Runs:
             return False
         # Whoever decorates it may call it; pytest calls one test at a time, and that one runs now.
         is_handed_on = (
-            any(first_name(_named(d)) != "pytest" for d in function.decorator_list)
+            any(first_name(named(d)) != "pytest" for d in function.decorator_list)
             or self.is_passed_on(name)
             or (owner is not None and self._is_got_by_text(name))
         )
@@ -513,11 +531,6 @@ def _later(scope: ast.AST, node: ast.AST) -> list[ast.AST]:
 def _is_scenario(function: Function) -> bool:
     """Whether it makes a scenario's step, as `stepleak.scenario` declares it: it runs before the steps."""
     return any(called_name(d) in ("leak", "clean") for d in function.decorator_list)
-
-
-def _named(decorator: ast.expr) -> ast.expr:
-    """What a decorator is called by, whether it takes arguments or not."""
-    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def is_atexit(function: ast.expr) -> bool:

@@ -18,6 +18,7 @@ CHANGING = frozenset({"fill", "put", "remove", "reset", "trim"})
 """Kinds of uses after which other items are in the container."""
 TAKING = frozenset({"remove", "reset", "trim"})
 """Those of them that may take items out."""
+_OF_MANY = frozenset({"extend", "extendleft", "update", "__iadd__", "__ior__"})
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,8 @@ class Use:
     detail: ast.expr | None = None
     """Of a fill the key or the item, of a trim the slice, of an assignment the value."""
     is_sure: bool = True
+
+    def puts_many(self) -> bool:
+        """Whether a fill puts in all that something gives, and not that as one item: `kept.extend(rows)`."""
+        outer, _ = self.module.parent(self.node)
+        return self.kind == "fill" and not (isinstance(outer, ast.Attribute) and outer.attr not in _OF_MANY)

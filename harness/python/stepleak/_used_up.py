@@ -70,7 +70,8 @@ class UsedUp:
     def end_behind(self, fill: Use) -> Use | None:
         """What raises an exception in place of a fill, or in a call that leads to it, once nothing is left; or what
         there is nothing of any more, `for row in rows[step : step + 1]`."""
-        sources = [(fill.module, part) for part in _moving_parts(fill.detail)] if fill.detail is not None else []
+        many = fill.detail if fill.puts_many() else None
+        sources = [] if many is None else list(self._looped_over(fill.module, many))
         for module, node in self._runs.leading_to(fill):
             sources += ((module, source) for source in _tried(module, node))
             for loop in module.loops(module.statement(node)):

@@ -47,6 +47,8 @@ class Uses:
         """Expressions that are its length."""
         self.denoting: set[ast.AST] = set()
         """Expressions that are it, or hold it."""
+        self.stores_elsewhere: list[tuple[Module, ast.expr]] = []
+        """Where another attribute that had it may get something else."""
         self.is_whole = True
         self._is_dynamic = False
         self._code = code
@@ -259,6 +261,8 @@ class Uses:
                 self._walk(module, node, name.keys, is_sure)
         elif name.is_slot:
             self._stored(module, node, name.keys, is_sure)
+        elif name.kind == "attribute" and not name.keys:
+            self.stores_elsewhere.append((module, node))
 
     def _stored(self, module: Module, node: ast.expr, keys: Keys, is_sure: bool) -> None:
         parent, field = module.parent(node)

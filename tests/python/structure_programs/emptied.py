@@ -681,6 +681,20 @@ RESET = [
         -1,
         "self.keeper = Keeper()",
     ),
+    *(
+        Case(
+            f"owner {name}",
+            f"class Part:\n    def __init__(self): self.kept = []\nclass Whole:\n    def __init__(self, part): self.part, self.count = part, 0\n    def end(self): {end}\n    def run(self):\n        self.count += 1\n        self.part.kept.append([1])\n        if self.count % 900 == 0: self.end()\npart = Part()\nwhole = Whole(part)\ndef step(): whole.run()\n",
+            "part.kept",
+            kind,
+            line=line,
+        )
+        for name, end, kind, line in (
+            ("replaced where another has it", "self.part = Part()", "conditional", "self.part = Part()"),
+            ("put back where another has it", "self.part = part", "unbounded", ""),
+            ("beside what is replaced", "self.other = Part()", "unbounded", ""),
+        )
+    ),
     Case(
         "global replaced",
         "kept = []\ndef step():\n    kept.append([1])\ndef flush():\n    global kept\n    kept = []\n",
