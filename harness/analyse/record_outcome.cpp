@@ -102,8 +102,16 @@ bool has_stopped(const Evidence& evidence) {
   return has_grown || (have_objects_grown && (!evidence.trends.heap().is_growing() || has_memory_paused(evidence)));
 }
 
+// Whether what rises and falls in turn comes no higher in the second half, and back to as little.
+bool stays_within(const std::vector<std::int64_t>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  const auto [least, most] = std::minmax_element(values.begin(), middle);
+  const auto [later_least, later_most] = std::minmax_element(middle, values.end());
+  return *later_least <= *least && *later_most <= *most;
+}
+
 // Whether all that grew did so far more slowly in the recorded steps, by the rule of a trend's windows, of which they
-// are one more. What falls now and then may rise again. Python's objects are some of the search's own in these steps,
+// are one more. What falls now and then may rise again, unless it stays within what it was. Python's objects are some of the search's own in these steps,
 // and say nothing beside what grew with them.
 bool has_slowed(const Evidence& evidence) {
   const auto recorded = recorded_range(evidence);
@@ -118,10 +126,13 @@ bool has_slowed(const Evidence& evidence) {
     if (is_of_events && expected < kExpectedEvents) return false;
     // Bytes of blocks are told by these.
     if (!is_of_events && !evidence.trends.of({Counter::live_blocks, key.device}).is_growing()) return false;
-    const auto rise = rise_in(&ledger, recorded);
-    if (!rise || *rise >= kSlowestPart * trend.per_step) return false;
     const auto values = values_of(evidence.trace, key, recorded);
-    if (!std::is_sorted(values.begin(), values.end())) return false;
+    if (std::is_sorted(values.begin(), values.end())) {
+      const auto rise = rise_in(&ledger, recorded);
+      if (!rise || *rise >= kSlowestPart * trend.per_step) return false;
+    } else if (!stays_within(values)) {
+      return false;
+    }
     is_any = true;
   }
   return is_any;

@@ -356,6 +356,16 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
       return;
     }
   }
+  if (!is_recorded && record.trace.recordings().empty() && !is_exhausted(record)) {
+    // What fills looks alike, and no step tells what keeps it.
+    result.verdict = Verdict::inconclusive;
+    result.reason = fmt::format(
+        "it grew in all of {} steps, and none was left to record, so that nothing tells what keeps it or would end it: "
+        "let it run {} steps",
+        record.trace.step_count(), std::max(record.policy.proof_steps, kFewestSteps) + kShortestRecord);
+    result.notes = notes_of_growth(judgement.findings);
+    return;
+  }
   const auto last_to_record = record.policy.last_to_record();
   const auto judged = judged_steps(record.trace);
   if (!is_recorded && !record.failure && judged.last > last_to_record && last_to_record >= record.policy.leak_steps) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/sources/cpp_counts.hpp"
+#include "harness/sources/cpp_lazy.hpp"
 #include "harness/sources/cpp_numbers.hpp"
 #include "harness/sources/cpp_uses.hpp"
 #include "harness/sources/value_flow.hpp"
@@ -38,6 +39,8 @@ class Guards {
     const auto callable = file.callable_of(statement.token);
     for (const auto open : tests_of(file, statement.token, callable)) {
       const TokenRange test{open + 1, file.partner(open)};
+      const bool is_under = file.extent_of(test.end + 1).contains(statement.token);
+      if (!is_under && is_of_what_is_missing({&file, open}, names_)) continue;
       if (may_end(file, test) && !stays_open(file, open, statement.token)) return TokenAt{&file, open};
     }
     if (const auto test = test_of_statement(file, statement.token); may_end(file, test)) {

@@ -3,6 +3,7 @@
 #include "harness/sources/cpp_structure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ namespace {
 
 // Of an object in an object.
 constexpr int kMostOwners = 3;
+// Between a type's name and that of a variable: "std::variant<std::monostate, Filling, Using> state".
+constexpr std::size_t kMostWords = 16;
+constexpr std::array<std::string_view, 6> kTypeEnds{";", "{", "}", "(", ")", "="};
 
 /// All that the sources do with one container.
 class Reader {
@@ -213,10 +217,10 @@ class Reader {
   // The variable that is of a type, or of one with it, as a word of that stands in its declaration: "Session session",
   // "std::map<int, Session> sessions", "auto session = std::make_unique<Session>()". The token itself: there is none.
   [[nodiscard]] static std::size_t object_of(const CppFile& file, std::size_t owner, std::string& type) {
-    auto name = owner + 1;
-    while (name < owner + 6 && !file.token(name).is_name()) ++name;
     const auto word = file.token(owner).text;
-    if (file.is_declaration(name, &type) && type.find(word) != std::string::npos) return name;
+    for (auto name = owner + 1; name < owner + kMostWords && !is_one_of(file.token(name).text, kTypeEnds); ++name) {
+      if (file.is_declaration(name, &type) && type.find(word) != std::string::npos) return name;
+    }
     for (auto i = owner; i > 2 && !file.token(i).is(";") && !file.token(i).is("{") && !file.token(i).is("}"); --i) {
       if (!file.token(i).is("=") || !file.is_declaration(i - 1, &type)) continue;
       type += "<";  // what is made of it may be a pointer to it

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/sources/cpp_lazy.hpp"
 #include "harness/sources/cpp_types.hpp"
 #include "harness/sources/cpp_values.hpp"
 
@@ -133,7 +134,8 @@ class UseReader {
     if (next.is("=")) {
       if (file.is_declaration(use.token)) return;  // of another variable of this name, or of a reference
       // Its initialisation in a capture, "[kept = ...]", is another one's; and "sum = sum + x" keeps what it had.
-      if (!before.is("[") && !before.is(",") && !is_made_of_itself(use)) remove(use, true);
+      const bool is_kept = is_made_of_itself(use) || is_made_lazily(use, names_);
+      if (!before.is("[") && !before.is(",") && !is_kept) remove(use, true);
       return;
     }
     if (next.is("+=") || next.is("<<")) return;

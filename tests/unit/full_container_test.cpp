@@ -223,6 +223,23 @@ RecordOutcome::Type outcome_of(TraceBuilder& builder) {
   return Analysed(builder.build()).outcome(GrowthDetector()).type;
 }
 
+// Rounds of twelve steps, each with an inbox that it drops; clients that come for the first time keep blocks.
+TEST(FullContainerTest, HasSlowedWhereWhatRisesAndFallsStaysWithinWhatItWas) {
+  const auto outcome_of_rounds = [](std::int64_t last) {
+    TraceBuilder builder(362);
+    const auto blocks = [=](std::int64_t step) { return 5 * std::min(step / 12, last) + 3 * (step % 12); };
+    builder.with({Counter::live_bytes}, [=](auto step) { return 512 * blocks(step); })
+        .with({Counter::live_blocks}, blocks)
+        .recorded(106);
+    for (std::int64_t step = 300; step < 306; ++step) {
+      builder.with_survivor({.type = SurvivorType::block, .birth_step = step, .bytes = 512, .storage_bytes = 512});
+    }
+    return Analysed(builder.build()).outcome(GrowthDetector()).type;
+  };
+  EXPECT_EQ(outcome_of_rounds(18), RecordOutcome::Type::slowed);
+  EXPECT_EQ(outcome_of_rounds(40), RecordOutcome::Type::open);
+}
+
 // A map of 220 entries, whose nodes are malloc's: a record pass moves the heap, and tells nothing of it.
 TEST(FullContainerTest, HasStoppedWhateverTheHeapSays) {
   const auto outcome_of_entries = [](std::int64_t last) {

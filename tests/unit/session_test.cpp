@@ -513,7 +513,8 @@ TEST(SessionTest, RunsNoMoreStepsThanTheUserAllows) {
     KeepingProbe leaking(1);
     const auto leak = result_of({.policy = with_budget({}, steps), .observer = {.probes = {&leaking}}}, kNoStep);
     EXPECT_LE(leak.steps, steps);
-    EXPECT_EQ(leak.verdict, Verdict::leak) << steps;
+    // What fills looks alike where no step is left to tell what keeps it.
+    EXPECT_EQ(leak.verdict, steps < 34 ? Verdict::inconclusive : Verdict::leak) << steps;
     EXPECT_EQ(leak.trace.recordings().empty(), steps < 34) << steps;
     KeepingProbe healthy(1, 0);
     const auto clean = result_of({.policy = with_budget({}, steps), .observer = {.probes = {&healthy}}}, kNoStep);

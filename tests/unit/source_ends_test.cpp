@@ -44,6 +44,11 @@ struct Filling : State { void run(Trainer& trainer, at::Tensor loss) override { 
 struct Using : State { void run(Trainer& trainer, at::Tensor loss) override {} };
 )";
 
+constexpr auto kVariants = "struct Filling { std::vector<at::Tensor> losses_; };\nstruct Using { int n = 0; };\n";
+constexpr auto kVisit = R"(
+    std::visit(Overloaded{[&](Filling& filling) { filling.losses_.push_back(loss); },  // keeps
+                          [](Using&) {}}, state_);)";
+
 INSTANTIATE_TEST_SUITE_P(
     ThatEndSomeDay, SourceHoldersTest,
     testing::Values(
@@ -76,6 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
                    doing("state_->run(*this, loss);", "state_ = std::make_unique<Using>();",
                          "std::unique_ptr<State> state_ = std::make_unique<Filling>();", kStates),
                    reset, kLosses},
+        SourceCase{"in one of several states",
+                   doing(kVisit,
+                         "state_ = std::move(next);", "std::variant<Filling, Using> state_;", kVariants),
+                   reset, "Filling::losses_ (std::vector<at::Tensor>) -> Tensor"},
         SourceCase{"by a table of functions",
                    doing("table_[phase_](loss);", "phase_ = 1;",
                          "int phase_ = 0;\nstd::vector<std::function<void(at::Tensor)>> table_{[this](at::Tensor x) { "
@@ -136,6 +145,15 @@ INSTANTIATE_TEST_SUITE_P(
                    doing("for (auto& hook : hooks_) hook(loss);", "",
                          "std::vector<std::function<void(at::Tensor)>> hooks_{[this](at::Tensor x) { keep(x); }};"),
                    unbounded, kLosses},
+        SourceCase{"in one of several states, and no other follows",
+                   doing(kVisit,
+                         "", "std::variant<Filling, Using> state_;", kVariants),
+                   unbounded, "Filling::losses_ (std::vector<at::Tensor>) -> Tensor"},
+        SourceCase{"in a sum that begins beside another",
+                   doing("if (!mean_.defined()) { mean_ = loss; sum_ = loss.square(); }\nelse { mean_ = mean_ + loss;  // "
+                         "keeps\nsum_ = sum_ + loss.square(); }",
+                         "", "at::Tensor mean_, sum_;"),
+                   unbounded, "Trainer::mean_ (at::Tensor) -> Tensor"},
         SourceCase{"once all are read", doing("for (auto& one : losses_) show(one);\nlosses_.push_back(loss);", "", ""),
                    unbounded, kLosses}));
 
