@@ -277,6 +277,18 @@ LASTING = {
                 pool.submit(train).result()
         program_main()
     """,
+    "list of main beside what a model calls main": """
+        class ProgramModel:
+            def __init__(self): self.program_main = lambda x: x
+            def forward(self, x): return self.program_main(x)
+        def program_main():
+            model, program_losses = ProgramModel(), []
+            for i in range(50):
+                program_losses.append([model.forward(i)])
+                program_step()
+        if True:
+            program_main()
+    """,
     "trainer of the whole program": TRAINER
     + "def program_main():\n    t = ProgramTrainer()\n    t.fit_program()\nprogram_main()\n",
     "trainer that is made for the one call": TRAINER

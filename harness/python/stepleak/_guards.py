@@ -108,7 +108,8 @@ def is_of_equals(guard: Guard) -> bool:
 def may_cease(guard: Guard) -> bool:
     """Whether a statement that a test guards may cease to run some day (`if epoch == 0`, `if self.is_warming_up`).
 
-    What comes round again, as a test of a remainder does, will run again; what the module is called does not change.
+    What comes round again, as a test of a remainder does, will run again; a constant, and what the module is called, do
+    not change.
     """
     return not guard.is_loop and not all(_comes_again(part.test) for part in parts_of(guard))
 
@@ -116,7 +117,7 @@ def may_cease(guard: Guard) -> bool:
 def _comes_again(test: ast.AST) -> bool:
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.In, ast.NotIn)):
         return False  # what was seen once stays so, whatever it is told by
-    return any(
+    return isinstance(test, ast.Constant) or any(
         (isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)) or (isinstance(n, ast.Name) and n.id == "__name__")
         for n in ast.walk(test)
     )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from stepleak._assignments import SET_UP
+from stepleak._assignments import SET_UP, assigned_value, stores
 from stepleak._decorators import calls_of_wrapped, is_decorating, named
 from stepleak._exceptions import caught_around, is_left_by, raised_before
 from stepleak._guards import guard_of_change, guards_of_item, guards_of_items
@@ -219,7 +219,17 @@ class Runs:
     def _calls_of(self, module: Module, function: ast.AST) -> list[tuple[Module, ast.Call]]:
         """Calls that may be of a function of this module; none of what has no name."""
         name = getattr(function, "name", "")
-        return [(m, c) for m, c in self._code.calls(name) if _may_call(m, c, module)] if name else []
+        calls = self._code.calls(name) if name else []
+        is_method = module.class_of_method(function) is not None
+        return [(m, c) for m, c in calls if _may_call(m, c, module) and (is_method or not self._calls_other(m, c))]
+
+    def _calls_other(self, module: Module, call: ast.Call) -> bool:
+        """Whether a method calls what its object has under a name that a function has, too: `self.main = Sequential()`
+        and `self.main(x)`."""
+        if not isinstance(call.func, ast.Attribute) or module.class_of_self(call.func.value) is None:
+            return False
+        values = [assigned_value(home, node) for home, node in stores(self._code, module, call.func)]
+        return bool(values) and all(value is not None and last_name(value) != call.func.attr for value in values)
 
     def is_once(self, module: Module, node: ast.AST) -> bool:
         """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use. Of a loop or a
