@@ -22,7 +22,7 @@ from stepleak._keys import AreKeysLost
 from stepleak._library_code import filled_once_a_key
 from stepleak._library_objects import of_library_object
 from stepleak._objects import container_kind, is_one_of
-from stepleak._own_removals import are_calls_over, is_of_own_call, is_put_back
+from stepleak._own_removals import are_calls_over, is_of_own_call, is_put_back, undoes_own_set
 from stepleak._passing import is_passing
 from stepleak._replaced import owner_replaced
 from stepleak._slots import Slots
@@ -231,6 +231,7 @@ class Judge:
     def _without_own_removals(self, uses: list[Use]) -> list[Use]:
         """Without those that take out what their own call has put in: that is over by now."""
         fills = [u for u in uses if u.kind == "fill" and not self._facts.runs.is_set_up(u)]
+        uses = [u for u in uses if not undoes_own_set(u, uses, self._facts.code)]
         own = [u for u in uses if is_of_own_call(u, fills)]
         if not own or not all(map(self._facts.is_fresh, fills)) or not are_calls_over(own[0], self._facts.container):
             return uses

@@ -9,13 +9,13 @@ import ast
 import gc
 import types
 
-from stepleak._assignments import variable_stores
+from stepleak._assignments import assigned_value, variable_stores
 from stepleak._container_words import ADDING
 from stepleak._latches import is_suspended
-from stepleak._syntax import Function, Module, is_parameter
+from stepleak._syntax import Function, Module, called_name, is_parameter
 from stepleak._unseen import length_of
 from stepleak._use import Use
-from stepleak._user_code import place_in, place_of
+from stepleak._user_code import UserCode, place_in, place_of
 
 _CODES = {types.CoroutineType: "cr_code", types.GeneratorType: "gi_code", types.AsyncGeneratorType: "ag_code"}
 
@@ -39,6 +39,27 @@ def is_of_own_call(removal: Use, fills: list[Use]) -> bool:
         return False
     times_set = len(variable_stores(module, function, key.id)) + is_parameter(function, key.id)
     return times_set == 1 and fill.node.lineno < removal.node.lineno
+
+
+def undoes_own_set(use: Use, uses: list[Use], code: UserCode) -> bool:
+    """Whether a context variable's `reset` takes back what its own call has set, and nothing else sets it: what a call
+    leaves there, since something was raised in between, is what the next one begins with.
+
+    `token = current.set(Span(current.get())); check(x); current.reset(token)`. One that surely comes is none, and what
+    goes on over several steps ends them all.
+    """
+    module, call = use.module, use.node
+    token = call.args[0] if isinstance(call, ast.Call) and called_name(call) == "reset" and call.args else None
+    function = module.function(call)
+    if not isinstance(token, ast.Name) or function is None or _is_last(module, call):
+        return False
+    if is_suspended(function) or code.is_running(module, function):
+        return False
+    given = variable_stores(module, function, token.id)
+    own = assigned_value(module, given[0]) if len(given) == 1 else None
+    sets = [each.node for each in uses if each.kind == "assign" and called_name(each.node) == "set"]
+    within = [node for node in sets if module.function(node) is not None]
+    return own is not None and within == [own]
 
 
 def is_put_back(removal: Use) -> bool:

@@ -10,6 +10,7 @@ from stepleak._assignments import assigned_value
 from stepleak._carried import carried
 from stepleak._endings import Endings
 from stepleak._latches import Latches
+from stepleak._own_removals import undoes_own_set
 from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._set_by_name import set_by_name
@@ -39,6 +40,8 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
             assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_here = use.kind == "reset" or not runs.is_making(use.module, use.node)
             if assigned not in TAKING or not is_here or runs.is_at_end(use.module, use.node):
+                continue
+            if undoes_own_set(use, uses.found, code):
                 continue
             is_carried = carried(use, uses.denoting, code, {name.name for name in below.names})
             if is_carried == "yes":

@@ -143,6 +143,10 @@ class UserCode:
         """Whether it is the function that is called as the step."""
         return isinstance(function, FUNCTIONS) and place_in(module, function) == self._step
 
+    def is_running(self, module: Module, function: Function) -> bool:
+        """Whether it is called now, and goes on when the step is over."""
+        return place_in(module, function) in self._running
+
     def running_values(self, module: Module, function: Function, name: str) -> list[Any]:
         """What a variable is now in each call of a function that runs."""
         place = place_in(module, function)

@@ -24,6 +24,32 @@ EXPIRED = """if any(entry[0] <= now for entry in self.kept):
         self.kept = [entry for entry in self.kept if entry[0] > now]
         heapq.heapify(self.kept)"""
 
+_SPANS = """
+count = 0
+class Span:
+    def __init__(self): self.kept = []
+first = var.set(Span())
+"""
+_CALLED = """
+def call(end):
+    token = var.set(var.get())
+    var.get().kept.append([1])
+    if end: var.reset(token)
+"""
+_SURELY = """
+token = var.set(var.get())
+try: var.get().kept.append([1])
+finally: var.reset(token)
+"""
+_ANEW = """
+global first, count
+count += 1
+var.get().kept.append([1])
+if count % 900 == 0:
+    var.reset(first)
+    first = var.set(Span())
+"""
+
 EXPIRING = [
     *(
         Case(
@@ -519,12 +545,19 @@ RESET = [
         "reset",
         line="var.set([])",
     ),
-    Case(
-        "context variable that gets back what it was",
-        in_context("token = var.set(var.get())\nvar.get().append([1])\nvar.reset(token)"),
-        "var.get()",
-        "reset",
-        line="var.reset(token)",
+    *(
+        Case(
+            f"context variable that {name}",
+            in_context(step, _SPANS + (_CALLED if "call" in step else "")),
+            "var.get().kept",
+            kind,
+            line=line,
+        )
+        for name, step, kind, line in (
+            ("perhaps gets back what it was", "call(False)", "unbounded", ""),
+            ("surely gets back what it was", _SURELY, "reset", "var.reset(token)"),
+            ("gets back what it had before", _ANEW, "reset", "var.reset(first)"),
+        )
     ),
     Case(
         "cleared at the end of an epoch",
