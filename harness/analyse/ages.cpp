@@ -70,6 +70,13 @@ std::int64_t middle_aged_blocks(const Trace& trace, Device device, StepRange jud
   return blocks_alive_of(trace, device, second_quarter(judged));
 }
 
+std::int64_t set_up_blocks_freed(const Trace& trace, Device device) {
+  const StepRange steps{1, trace.step_count()};
+  const auto born = blocks_alive_of(trace, device, {2, steps.last});
+  const auto values = values_of(trace, {Counter::live_blocks, device}, steps);
+  return born < 0 || values.empty() ? -1 : born - (values.back() - values.front());
+}
+
 bool are_old_dying(const Trace& trace, Device device, StepRange judged) {
   constexpr std::int64_t kFewest = 4;
   const auto old = old_blocks_of(trace, device, judged);

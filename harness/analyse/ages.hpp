@@ -27,6 +27,11 @@ namespace stepleak {
 /// Whether any block dies that had lived for long, as above: something takes old ones out of what keeps them.
 [[nodiscard]] bool is_any_old_dying(const Trace& trace, Device device, StepRange judged);
 
+/// How many blocks that were made before the second step have been freed since; -1 where births are not known. Where as
+/// many of later steps stay, live bytes are flat, or fall, whether a full buffer takes these in their place, or a queue
+/// of the set-up is used up beside what leaks.
+[[nodiscard]] std::int64_t set_up_blocks_freed(const Trace& trace, Device device);
+
 /// Whether what was added to live bytes in the middle half of the judged steps is still alive, in the blocks that were
 /// born there. Of a buffer that is made anew only the newest is alive, however large.
 [[nodiscard]] bool is_growth_of_all_ages(const Trace& trace, Device device, StepRange judged);

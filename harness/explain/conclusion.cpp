@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/analyse/ages.hpp"
 #include "harness/analyse/device_growth.hpp"
 #include "harness/analyse/further_leaks.hpp"
 #include "harness/analyse/host_growth.hpp"
@@ -111,6 +112,21 @@ std::vector<std::string> notes_of_fills(const Trace& trace) {
     return {fmt::format("settled while a container bounded at {} was run full", bound)};
   }
   return {fmt::format("filled a container bounded at {} before it settled", bound)};
+}
+
+// What each step leaves does not show while what the set-up made is freed for it.
+std::vector<std::string> notes_of_set_up(const Trace& trace, StepRange judged) {
+  std::vector<std::string> notes;
+  for (const auto& device : trace.devices()) {
+    const auto stayed = middle_aged_blocks(trace, device, judged);
+    const auto freed = set_up_blocks_freed(trace, device);
+    if (stayed < judged.count() / 4 || freed < judged.count() / 2) continue;
+    notes.push_back(fmt::format(
+        "on {} the steps leave a block each or more, and {} that were there before were freed: unless a buffer that was "
+        "full takes the new in the place of the old, a leak shows once none of these is left: let it run longer",
+        to_string(device), freed));
+  }
+  return notes;
 }
 
 // What libraries keep for each shape that they meet fills, and may still do so.
@@ -409,6 +425,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
       for (auto& note : notes_of_collection(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_fills(record.trace)) result.notes.push_back(note);
       for (auto& note : notes_of_decay(trends)) result.notes.push_back(note);
+      for (auto& note : notes_of_set_up(record.trace, judged_steps(record.trace))) result.notes.push_back(note);
       for (auto& note : notes_of_objects(record.trace, trends)) result.notes.push_back(note);
       return;
     }

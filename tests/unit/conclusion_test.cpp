@@ -35,6 +35,29 @@ TEST(ConclusionTest, SaysOfACleanStepThatItsHeapRisesByLessThanALeak) {
   EXPECT_EQ(result.notes[0], "the host heap rises by 288 B a step, too light to be called a leak: a log?");
 }
 
+// Of a step that keeps `kept` blocks for good, the newest `held` aside, and frees as many.
+std::vector<std::string> notes_of_exchange(std::int64_t kept, std::int64_t held) {
+  RunRecord record;
+  record.trace = TraceBuilder(64)
+                     .with({Counter::live_bytes}, [](auto) { return 512 * 300; })
+                     .with({Counter::live_blocks}, [](auto) { return 300; })
+                     .build();
+  CohortTable table{.at_step = 64};
+  for (std::int64_t step = 65 - held; step <= 64; ++step) {
+    table.cohorts.push_back({.birth_step = step, .bytes = 512 * kept, .blocks = kept});
+  }
+  record.trace.add_look({table});
+  return conclude(record, {}).notes;
+}
+
+TEST(ConclusionTest, SaysWhereWhatTheSetUpMadeMayHideWhatStays) {
+  const auto notes = notes_of_exchange(1, 64);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_TRUE(notes[0].starts_with("on cpu the steps leave a block each or more, and 63 that were there before"));
+  EXPECT_TRUE(notes_of_exchange(1, 16).empty());  // a buffer that was full after 16 steps
+  EXPECT_TRUE(notes_of_exchange(0, 64).empty());
+}
+
 TEST(ConclusionTest, SaysNothingOfNoiseAndOfWhatFills) {
   EXPECT_TRUE(concluded([](auto step) { return 288 * step; }, 64).notes.empty());  // as a process warms up
   EXPECT_TRUE(concluded([](auto step) { return 100 * step; }).notes.empty());
