@@ -48,6 +48,29 @@ def test_raw_memory_is_seen_and_not_named_by_default(takes_raw_memory: Callable[
     assert result.findings[0]["where"] == []
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_blocks_of_the_devices_pool_are_seen_by_default(is_kept: bool) -> None:
+    runtime = ctypes.CDLL("libcudart.so.13")
+    taken: list[ctypes.c_void_p] = []
+
+    def step() -> None:
+        memory = ctypes.c_void_p()
+        # The pool grows by a chunk for a hundred of them.
+        assert runtime.cudaMallocAsync(ctypes.byref(memory), ctypes.c_size_t(CHUNK // 8), None) == 0
+        taken.append(memory)
+        if not is_kept:
+            runtime.cudaFreeAsync(taken.pop(), None)
+
+    torch.zeros(1, device="cuda")
+    try:
+        result = stepleak.check(step)
+    finally:
+        for memory in taken:
+            runtime.cudaFreeAsync(memory, None)
+    assert result.verdict == ("leak" if is_kept else "clean"), result.report
+    assert [finding["kind"] for finding in result.findings] == ["raw_cuda"] * is_kept, result.report
+
+
 @pytest.mark.parametrize("with_cuda_objects", [False, True])
 def test_cupti_is_held_only_where_objects_are_counted_and_given_back(with_cuda_objects: bool) -> None:
     held: list[bool] = []

@@ -5,7 +5,10 @@
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "harness/probes/cuda/cuda_devices.hpp"
 #include "harness/probes/cuda/nvml.hpp"
@@ -24,6 +27,24 @@ std::int64_t reserved_bytes(std::size_t index) {
   return c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(index))
       .reserved_bytes[0]
       .current;
+}
+
+// What the device's own pool, which cudaMallocAsync takes from, has in hand beside the blocks that are in use. It grows
+// by chunks, of which each holds many blocks; what it has beyond two of these it has taken for good.
+std::int64_t pool_slack(std::size_t index) {
+  constexpr std::int64_t kMost = std::int64_t{64} << 20;
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  const bool is_known =
+      has_statistics() && cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(index)) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess;
+  if (!is_known) {
+    (void)cudaGetLastError();  // it must not reach the user's next check
+    return 0;
+  }
+  return std::min(static_cast<std::int64_t>(reserved - used), kMost);
 }
 
 }  // namespace
@@ -67,7 +88,7 @@ void OutsideProbe::read(Moment moment, std::span<std::int64_t> row) {
       continue;
     }
     const auto own = process_memory(bus_ids_[i]);
-    row[i + 1] = (own ? *own : memory_of(device_at(i)).used) - reserved_bytes(i);
+    row[i + 1] = (own ? *own : memory_of(device_at(i)).used) - reserved_bytes(i) - pool_slack(i);
   }
 }
 

@@ -15,6 +15,9 @@ namespace stepleak {
 /// caching allocator has reserved (contexts, modules, raw cudaMalloc, other libraries), and the page-locked host memory
 /// of torch's own host allocator, in use and cached.
 ///
+/// Of the device's own pool, which grows by chunks, only what is in use counts, up to two chunks: so a block of
+/// `cudaMallocAsync` is seen where it stays, and not only the chunk that it makes necessary.
+///
 /// The device part is noisy: it moves in chunks of 2 MiB, and a driver that does not know the process (another pid
 /// namespace, MIG) answers for the whole device, other processes included. It is sampled at every 16th step, since
 /// asking the driver takes some tens of microseconds, and wherever the run settles. Not seen: what a library pins
