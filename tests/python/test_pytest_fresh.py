@@ -4,12 +4,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -81,42 +77,6 @@ def test_tests_may_lie_outside_of_the_folder_of_the_ini_file(pytester: pytest.Py
     result.stdout.fnmatch_lines(["*test_step PASSED (no leak)*"])
 
 
-def test_termination_ends_a_fresh_process_and_leaves_no_files(pytester: pytest.Pytester) -> None:
-    started, temporary = pytester.path / "started", pytester.mkdir("tmp")
-    pytester.makepyfile(
-        test_a=f"""
-            import os, pathlib, time
-
-            def test_waits():
-                pathlib.Path({str(started)!r}).write_text(str(os.getpid()))
-                time.sleep(600)
-        """
-    )
-    command = [sys.executable, "-m", "pytest", "-p", "stepleak.pytest_plugin", "--stepleak"]
-    outer = subprocess.Popen(command, cwd=pytester.path, env={**os.environ, "TMPDIR": str(temporary)})
-    judged_process = _written_in(started)
-    outer.send_signal(signal.SIGTERM)
-    assert outer.wait(timeout=60) == -signal.SIGTERM
-    assert not _is_alive(judged_process)
-    assert [path.name for path in temporary.iterdir() if path.name.startswith("stepleak-")] == []
-
-
-def _written_in(file: Path) -> int:
-    until = time.monotonic() + 120
-    while not (file.exists() and file.read_text()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return int(file.read_text())
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 WARNING = """
 import warnings, torch
 
@@ -126,6 +86,9 @@ class Odd(Warning):
 
 def test_step(record_property):
     record_property("loss", 1.5)
+    record_property("shape", torch.Size([3]))
+    record_property("model", Odd("no JSON", 1))
+    record_property("by key", {(1, 2): 3})
     warnings.warn("it goes in 2.0", DeprecationWarning)
     warnings.warn(Odd("it is odd", 3))
     torch.ones(3)
@@ -141,7 +104,7 @@ def test_warnings_of_a_judged_test_are_told_once(pytester: pytest.Pytester) -> N
 
 def test_warnings_are_errors_where_pytest_is_told_so(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_a=WARNING)
-    result = judged(pytester, "--stepleak-effort=quick", "-W", "error::DeprecationWarning")
+    result = judged(pytester, "--stepleak-effort=quick", "-W", "error:it goes:DeprecationWarning")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E*DeprecationWarning: it goes in 2.0"])
 
@@ -151,6 +114,8 @@ def test_properties_of_the_newest_step_are_kept(pytester: pytest.Pytester) -> No
     judged(pytester, "--stepleak-effort=quick", "--junitxml=suite.xml")
     told = (pytester.path / "suite.xml").read_text()
     assert told.count('<property name="loss" value="1.5" />') == 1
+    assert '<property name="model" value="no JSON" />' in told
+    assert '<property name="by key" value="{(1, 2): 3}" />' in told
     assert '<property name="stepleak" value="clean" />' in told
 
 
@@ -161,3 +126,82 @@ def test_none_is_judged_where_none_is_to_run(pytester: pytest.Pytester, option: 
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*this ran*")
     result.stdout.no_fnmatch_line("*no leak*")
+
+
+def test_the_session_s_temporary_files_and_its_log_are_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\naddopts = --basetemp=temporary\nlog_file = run.log\nlog_file_level = INFO\n")
+    pytester.makepyfile(
+        test_a="""
+            import logging, pytest
+
+            @pytest.fixture(scope="session")
+            def shared(tmp_path_factory):
+                file = tmp_path_factory.mktemp("shared") / "file"
+                file.write_text("x")
+                return file
+
+            def test_first(shared): logging.getLogger().info("from the first")
+
+            def test_judged(tmp_path):
+                (tmp_path / "made").write_text("x")
+                logging.getLogger().info("from the judged")
+
+            def test_last(shared):
+                assert shared.read_text() == "x"
+                logging.getLogger().info("from the last")
+        """
+    )
+    # Not as `judged` does, which names a folder for temporary files itself.
+    command = [sys.executable, "-m", "pytest", "-p", "stepleak.pytest_plugin", "--stepleak", "-v"]
+    result = pytester.run(*command, "--stepleak-select=*judged*", timeout=400)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*test_judged PASSED (no leak)*"])
+    logged = (pytester.path / "run.log").read_text()
+    assert "from the first" in logged and "from the last" in logged
+    assert [path.name for path in pytester.path.glob("temporary/stepleak0/*")] == ["tmp"]
+    assert len(list(pytester.path.glob("temporary/stepleak0/tmp/test_judged0/made"))) == 1
+
+
+def test_a_fresh_process_runs_where_pytest_was_called(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\n")
+    folder = pytester.mkdir("below")
+    (folder / "data.txt").write_text("3")
+    (folder / "test_a.py").write_text("import torch\ndef test_step(): torch.ones(int(open('data.txt').read()))\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        below = judged(pytester)
+    below.assert_outcomes(passed=1)
+    below.stdout.fnmatch_lines(["*test_a.py::test_step PASSED (no leak)*"])
+
+
+def test_folders_may_have_brackets_in_their_names(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\n")
+    folder = pytester.mkdir("part[0]")
+    (folder / "test_a.py").write_text(STEP)
+    imported = pytester.mkdir("other") / "imported"
+    (pytester.path / "other" / "test_b.py").write_text(f"open({str(imported)!r}, 'a').write('x')\n")
+    above = judged(pytester)
+    above.assert_outcomes(passed=1)
+    above.stdout.fnmatch_lines(["part?0?/test_a.py::test_step PASSED (no leak)*"])
+    assert imported.read_text() == "x"  # by the session only
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        within = judged(pytester, "test_a.py")
+    within.assert_outcomes(passed=1)
+
+
+def test_a_process_that_a_test_leaves_behind_is_not_waited_for(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\naddopts = -s\n")
+    pytester.makepyfile(
+        test_a="""
+            import subprocess
+            left = []
+
+            def test_leaves_a_process():
+                if not left:
+                    left.append(subprocess.Popen(["sleep", "60"]).pid)
+        """
+    )
+    begun = time.monotonic()
+    judged(pytester, "--stepleak-effort=quick").assert_outcomes(passed=1)
+    assert time.monotonic() - begun < 45

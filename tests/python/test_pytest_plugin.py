@@ -165,6 +165,23 @@ def test_a_selection_that_judges_nothing_is_wrong_use(pytester: pytest.Pytester)
     result.stderr.fnmatch_lines(["*--stepleak-select '*tset_train*' matches none*test_train*"])
 
 
+def test_a_test_is_selected_by_its_very_id(pytester: pytest.Pytester) -> None:
+    tests = """
+        import pytest
+
+        @pytest.mark.parametrize("n", [1, 2])
+        def test_train(n): pass
+    """
+    by_id = session(pytester, tests, "--stepleak", "--stepleak-select=test_it.py::test_train[2]", "-v")
+    by_id.stdout.fnmatch_lines(["*::test_train?1? PASSED  *", "*::test_train?2? PASSED (no leak)*"])
+    none = session(pytester, tests, "--stepleak", "--stepleak-select=*::test_train[2]")
+    assert none.ret == pytest.ExitCode.USAGE_ERROR
+    none.stderr.fnmatch_lines(["*matches none*test_train?1?*in a pattern, [[][[][]] stands for a bracket"])
+    above = ["--rootdir", str(pytester.path.parent)]  # ids begin there
+    printed = session(pytester, tests, "--stepleak", "--stepleak-select=test_it.py::test_train[2]", "-v", *above)
+    printed.stdout.fnmatch_lines(["*::test_train?2? PASSED (no leak)*"])
+
+
 UNDECIDED_AT_FIRST = """
     import collections, random, torch
     by_number, newest = {}, collections.deque(maxlen=400)
@@ -362,8 +379,9 @@ def test_workers_of_xdist_judge_in_processes_of_their_own(pytester: pytest.Pytes
 
         @pytest.mark.parametrize("n", [1, 2])
         class TestInAClass:
-            def test_train(self, trainer, n):
-                assert "PYTEST_XDIST_WORKER" in os.environ
+            def test_train(self, trainer, n, worker_id, testrun_uid):
+                assert worker_id == os.environ["PYTEST_XDIST_WORKER"] != "master"
+                assert testrun_uid == os.environ["PYTEST_XDIST_TESTRUNUID"]
                 trainer.history = trainer.history * (n == 2) + [trainer.train()]
 
         @pytest.mark.no_leak(effort="quick")
@@ -377,6 +395,8 @@ def test_workers_of_xdist_judge_in_processes_of_their_own(pytester: pytest.Pytes
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines_random(["*PASSED (no leak)*test_marked*", "*LEAK*test_train?2?*"])
     result.stdout.no_fnmatch_line("*LEAK*test_train?1?*")
+    without = session(pytester, "def test_step(worker_id): assert worker_id == 'master'", "-n", "0", "--stepleak", "-v")
+    without.stdout.fnmatch_lines(["*::test_step PASSED (no leak)*"])
 
 
 def test_coroutines_of_pytest_asyncio_are_judged_in_its_loop(pytester: pytest.Pytester) -> None:

@@ -376,3 +376,181 @@ def test_what_a_fixture_is_has_a_line_and_may_be_emptied_by_another_one(pytester
     result.stdout.fnmatch_lines(
         ["*kept by test_it.py:22  kept.append(torch.ones(30))", "*bounds  nothing in your sources*"]
     )
+
+
+UNCALLED = """
+    import pytest, torch
+    kept = []
+
+    @pytest.fixture
+    def step(no_leak):
+        return no_leak
+
+    @pytest.mark.usefixtures("no_leak")
+    def test_uses():
+        kept.append(torch.ones(64))
+
+    def test_names(no_leak):
+        kept.append(torch.ones(64))
+
+    def test_has_it_by_another(step):
+        kept.append(torch.ones(64))
+
+    def test_calls(no_leak):
+        no_leak(lambda: torch.ones(64), effort="quick")
+
+    def test_skips(no_leak):
+        pytest.skip("not today")
+"""
+
+
+def test_a_fixture_that_is_not_called_is_not_judged_and_said_so(pytester: pytest.Pytester) -> None:
+    result = session(pytester, UNCALLED, "--stepleak")
+    result.assert_outcomes(passed=4, skipped=1)
+    result.stdout.fnmatch_lines(["*::test_calls PASSED (no leak)*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*= not judged by stepleak =*",
+            "test_it.py::test_uses",
+            "test_it.py::test_names",
+            "test_it.py::test_has_it_by_another",
+            "a test that names the fixture no_leak hands it a step, and these have not",
+        ],
+        consecutive=True,
+    )
+    asked_of_others = session(pytester, UNCALLED, "--stepleak", "--stepleak-select=*test_calls")
+    asked_of_others.assert_outcomes(passed=4, skipped=1)
+    asked_of_others.stdout.no_fnmatch_line("*not judged*")
+
+
+SET_UP_FUNCTION = """
+    import torch
+
+    calls, kept = [], []
+
+    def setup_module():
+        calls.append("module")
+
+    def setup_function(function):
+        assert function.__name__.startswith("test_")
+        calls.append("up")
+        globals()["store"] = []
+
+    def teardown_function():
+        calls.append("down")
+
+    def test_keeps_within_a_step():
+        store.append(torch.ones(64))
+        assert len(store) == 1
+        assert calls.count("up") == calls.count("down") + 1
+        assert calls.count("module") == 1
+
+    def test_leaks():
+        kept.append(torch.ones(64))
+
+    class TestClass:
+        def test_is_none_of_a_function(self):
+            assert calls == ["module"]
+"""
+
+
+def test_functions_are_set_up_in_each_step(pytester: pytest.Pytester) -> None:
+    result = session(pytester, SET_UP_FUNCTION, "--stepleak", "--stepleak-effort=quick")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*::test_leaks LEAK*"])
+
+
+UNCAUGHT = """
+    import threading
+    import pytest, torch
+    calls, kept = [], []
+
+    class Finalized:
+        def __del__(self):
+            raise ValueError("in a finalizer")
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_of_a_thread():
+        thread = threading.Thread(target=lambda: 1 / 0)
+        thread.start()
+        thread.join()
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_of_a_finalizer():
+        Finalized()
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_keeps_them():
+        def fail():
+            try:
+                torch.ones(64).view(3)
+            except RuntimeError as error:
+                kept.append(error)
+                raise
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_raises_in_the_fifth_step():
+        calls.append(1)
+        if len(calls) == 5:
+            Finalized()
+        del calls[6:]
+"""
+
+
+def test_what_nobody_catches_is_told_by_pytest_and_no_leak(pytester: pytest.Pytester) -> None:
+    result = session(pytester, UNCAUGHT)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_of_a_thread PASSED (no leak)*",
+            "*::test_of_a_finalizer PASSED (no leak)*",
+            "*::test_keeps_them LEAK*",
+            "*::test_raises_in_the_fifth_step PASSED (no leak)*",
+        ]
+    )
+    result.stdout.fnmatch_lines(["*ZeroDivisionError: division by zero*"])
+    fifth = session(pytester, UNCAUGHT, "-k", "fifth or finalizer", "-W", "error")
+    fifth.assert_outcomes(failed=2)
+
+
+MOCKS = """
+    import os
+    import pytest, torch
+    kept = []
+
+    @pytest.fixture
+    def pid(mocker):
+        return mocker.patch("os.getpid", return_value=4)
+
+    class TestClass:
+        @pytest.fixture(autouse=True)
+        def with_mocker(self, mocker):
+            self.mocker = mocker
+
+        @pytest.mark.no_leak(effort="quick")
+        def test_mocks(self):
+            self.mocker.patch("os.getppid", return_value="x" * 999)
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_mocks(pid, mocker):
+        assert os.getpid() == 4 and os.getppid() != 5
+        mocker.patch("os.getppid", return_value=5)
+        assert os.getppid() == 5
+
+    @pytest.mark.no_leak(effort="quick")
+    def test_mocks_and_leaks(mocker):
+        kept.append(mocker.patch("os.getppid", return_value=torch.ones(64)))
+
+    def test_is_left_as_it_was():
+        assert os.getpid() != 4 and os.getppid() != 5
+"""
+
+
+def test_what_a_step_mocks_is_undone_after_it(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("pytest_mock")
+    result = session(pytester, MOCKS)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*::TestClass::test_mocks PASSED*", "*::test_mocks PASSED*"])
+    result.stdout.fnmatch_lines(["*::test_mocks_and_leaks LEAK*"])

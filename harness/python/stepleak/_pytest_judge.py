@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from stepleak import _options, _pytest_gpu, _pytest_known
 from stepleak._load import UsageError, is_of_another_run
+from stepleak._pytest_errors import StepErrors
 from stepleak._pytest_logs import StepLogs
 from stepleak._pytest_output import StepOutput
 
@@ -33,9 +35,10 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     import stepleak
 
     raised: list[BaseException] = []
+    process = os.getpid()
     try:
         with _pytest_gpu.alone_on(str(options.get("device", "auto"))):
-            result = stepleak.check(_keeping(item.user_properties, step, raised), **options)
+            result = stepleak.check(_keeping(item, step, raised), **options)
     except stepleak.Interrupted:
         raise KeyboardInterrupt from None
     except (UsageError, TypeError) as error:
@@ -43,6 +46,9 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
             raise
         # Of its options: frames of ours do not help who wrote them.
         raise pytest.fail.Exception(f"no_leak: {error}", pytrace=False) from None
+    if os.getpid() != process:
+        # Forked by the step, and come back from it: it would run the session's other tests as well.
+        os._exit(1 if raised else 0)
     own = raised[0] if result.verdict == "failure" and raised else None
     judges_itself = own is not None and is_of_another_run(own)
     if not judges_itself and not isinstance(own, pytest.skip.Exception):  # of which nothing was judged
@@ -65,19 +71,19 @@ def judge(item: pytest.Item, step: Callable[..., Any], options: dict[str, Any]) 
     item.add_report_section("call", "stepleak", result.report)  # shown by -rP
 
 
-def _keeping(
-    properties: list[tuple[str, object]], step: Callable[..., Any], raised: list[BaseException]
-) -> Callable[[], Any]:
-    """The step, of which pytest keeps what the newest one logged, wrote and recorded (`record_property`).
+def _keeping(item: pytest.Item, step: Callable[..., Any], raised: list[BaseException]) -> Callable[[], Any]:
+    """The step, of which pytest keeps what the newest one logged, wrote and recorded (`record_property`),
+    and of exceptions that nobody catches the first.
 
     It does not hold the item, which would be who keeps what the test does.
     """
-    logs, output, recorded = StepLogs(), StepOutput(), len(properties)
+    kept = (StepLogs(), StepOutput(), StepErrors(item.config))
+    properties, recorded = item.user_properties, len(item.user_properties)
 
     def test() -> Any:
         __tracebackhide__ = True
-        logs.forget()
-        output.forget()
+        for each in kept:
+            each.forget()
         del properties[recorded:]
         try:
             return step()

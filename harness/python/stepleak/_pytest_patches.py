@@ -1,16 +1,35 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a step of a test patches by `monkeypatch` is undone after the step, as pytest does after a test.
+"""What a step of a test patches by `monkeypatch`, or by `mocker` of pytest-mock, is undone after the step, as they do
+after a test.
 
-pytest keeps each change until then: in a test that is repeated they would pile up.
+They keep each change until then: in a test that is repeated these would pile up.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 import pytest
+
+
+class Patches(Protocol):
+    def undo(self) -> None: ...
+
+
+def patches_of(fixtures: Iterable[Any]) -> list[Patches]:
+    """Of each of them that patches; made before a step."""
+    mock: Any = getattr(sys.modules.get("pytest_mock"), "MockerFixture", ())
+    patches: list[Patches] = []
+    for fixture in fixtures:
+        if isinstance(fixture, pytest.MonkeyPatch):
+            patches.append(StepPatches(fixture))
+        elif isinstance(fixture, mock):
+            patches.append(StepMocks(fixture))
+    return patches
 
 
 class StepPatches:
@@ -33,8 +52,23 @@ class StepPatches:
         of_step.undo()
 
 
+class StepMocks:
+    """What one `mocker` patches from now on; what fixtures have patched stays, which `stopall()` would undo."""
+
+    def __init__(self, mocker: Any) -> None:
+        self._made: list[Any] = getattr(getattr(mocker, "_mock_cache", None), "cache", [])
+        self._before = list(self._made)
+
+    def undo(self) -> None:
+        of_step = [made for made in self._made if not any(made is each for each in self._before)]
+        self._made[:] = [made for made in self._made if any(made is each for each in self._before)]
+        for made in reversed(of_step):
+            if made.patch is not None:
+                made.patch.stop()
+
+
 @contextlib.contextmanager
-def undone(patches: list[StepPatches]) -> Iterator[None]:
+def undone(patches: list[Patches]) -> Iterator[None]:
     """A step within this: what it patches is undone, however it ends."""
     try:
         yield

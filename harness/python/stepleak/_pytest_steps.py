@@ -16,7 +16,7 @@ from unittest import TestCase
 import pytest
 
 from stepleak import _pytest_judge
-from stepleak._pytest_patches import StepPatches, undone
+from stepleak._pytest_patches import patches_of, undone
 
 _ASKED = pytest.StashKey[dict[str, Any]]()
 """Of a test that is to be judged and has not begun: how."""
@@ -59,10 +59,10 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
         return lambda: item.ihook.pytest_pyfunc_call(pyfuncitem=item)
     # A holder's text begins with these names.
     function, fixtures = item.obj, {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-    function = _set_up_anew(item.instance, function)
+    function = _set_up_anew(item, function)
     if "subtests" in fixtures:
         fixtures["subtests"] = _Subtests()
-    patches = [StepPatches(fixture) for fixture in fixtures.values() if isinstance(fixture, pytest.MonkeyPatch)]
+    patches = patches_of(item.funcargs.values())
     if not patches:
         return lambda: function(**fixtures)
     if inspect.iscoroutinefunction(function):
@@ -81,11 +81,13 @@ def _function_step(item: pytest.Function) -> Callable[[], Any]:
     return step
 
 
-def _set_up_anew(instance: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a class with `setup_method` or `teardown_method`, as pytest runs it: between two of them. It has
-    called the one for the first step, and calls the other after the last."""
-    around = [getattr(instance, name, None) for name in ("teardown_method", "setup_method")]
-    between = [each for each in around if each is not None]
+def _set_up_anew(item: pytest.Function, function: Callable[..., Any]) -> Callable[..., Any]:
+    """As pytest runs it: between `setup_method` and `teardown_method` of its class, or `setup_function` and
+    `teardown_function` of its module. pytest has called the one for the first step, and calls the other after the
+    last."""
+    owner, kind = (item.module, "function") if item.instance is None else (item.instance, "method")
+    around = [getattr(owner, f"{name}_{kind}", None) for name in ("teardown", "setup")]
+    between = [each for each in around if inspect.isroutine(each)]  # a fixture of that name is none
     if not between:
         return function
     steps = itertools.count()
@@ -114,12 +116,13 @@ def _set_up_anew(instance: Any, function: Callable[..., Any]) -> Callable[..., A
 
 def _case_step(item: pytest.Function) -> Callable[[], None]:
     """A run of the case, as fixtures have left it, with its setUp, tearDown and clean-ups. The class is set up once."""
-    result = _CaseResult(item)
+    result, patches = _CaseResult(item), patches_of(item.funcargs.values())
 
     def step() -> None:
         __tracebackhide__ = True
         # Each in an instance of its own, as unittest runs it: coroutines can be run once in each.
-        copy.copy(item.instance)(result=result)
+        with undone(patches):
+            copy.copy(item.instance)(result=result)
         # Kept by pytest until the test's report, and what unittest calls skipped or expected with it.
         errors = item.__dict__.pop("_excinfo", None)
         if errors:

@@ -4,13 +4,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
+import os
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
-from stepleak import _pytest_fresh, _pytest_judge, _pytest_known, _pytest_steps, _pytest_unjudged
+from stepleak import (
+    _pytest_fresh,
+    _pytest_judge,
+    _pytest_known,
+    _pytest_steps,
+    _pytest_unjudged,
+    _pytest_worker,
+    _pytest_writer,
+)
 
 _MARKER = """no_leak(**options): the test's body is a step: it is repeated, and fails where memory that it takes never \
 stops growing. Fixtures are set up once. Options as of stepleak.check: effort, steps, min_steps, period, ..."""
@@ -32,16 +42,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "for those that it leaves undecided)",
     )
     group.addoption("--stepleak-known", metavar="FILE", help=_pytest_known.HELP)
-    group.addoption("--stepleak-reports", metavar="FILE", help=_pytest_fresh.HELP)
-    group.addoption("--stepleak-place", metavar="TEST", help=_pytest_fresh.HELP_PLACE)
+    group.addoption("--stepleak-reports", metavar="FILE", help=_pytest_writer.HELP)
+    group.addoption("--stepleak-place", metavar="TEST", help=_pytest_writer.HELP_PLACE)
+    group.addoption("--stepleak-parent", metavar="PROCESS", type=int, help=_pytest_writer.HELP_PARENT)
+    group.addoption("--stepleak-worker", metavar=("ID", "RUN"), nargs=2, help=_pytest_worker.HELP)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     _pytest_known.configure(config, is_fresh=bool(config.getoption("--stepleak-reports")))
     config.pluginmanager.register(_pytest_unjudged.Summary(), "stepleak-unjudged")
-    if config.getoption("--stepleak-reports"):
-        config.pluginmanager.register(_pytest_fresh.ReportWriter(config), "stepleak-reports")
+    _pytest_writer.configure(config)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -50,9 +61,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if not any(map(_is_selected, session.items)):
         select = session.config.getoption("--stepleak-select")
+        bracket = "; in a pattern, [[] stands for a bracket" if "[" in select else ""
         raise pytest.UsageError(
             f"--stepleak-select {select!r} matches none of the tests that are to run; their ids are such as "
-            f"{session.items[0].nodeid!r}"
+            f"{session.items[0].nodeid!r}{bracket}"
         )
 
 
@@ -71,11 +83,12 @@ def no_leak(request: pytest.FixtureRequest) -> Callable[..., None]:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     __tracebackhide__ = True
     options = _options_of(item)
-    if options is None:
-        return (yield)
-    with _pytest_steps.judged(item, options):
+    with _pytest_steps.judged(item, options) if options is not None else contextlib.nullcontext():
         outcome = yield
-    _pytest_unjudged.note(item)
+    if options is not None:
+        _pytest_unjudged.note(item, _pytest_unjudged.CANNOT)
+    elif _is_meant(item):
+        _pytest_unjudged.note(item, _pytest_unjudged.UNCALLED)
     return outcome
 
 
@@ -121,16 +134,25 @@ def _options_of(item: pytest.Item) -> dict[str, Any] | None:
     return {"effort": item.config.getoption("--stepleak-effort") or "quick"} if _is_wanted(item) else None
 
 
+def _is_meant(item: pytest.Item) -> bool:
+    """By --stepleak."""
+    return bool(item.config.getoption("--stepleak")) and _is_selected(item)
+
+
 def _is_wanted(item: pytest.Item) -> bool:
-    """Whether --stepleak is to judge it."""
-    # One that judges a step of its own is repeated by that already.
-    if not item.config.getoption("--stepleak") or "no_leak" in getattr(item, "fixturenames", ()):
-        return False
-    return _is_selected(item)
+    """Whether --stepleak is to repeat it: one that judges a step of its own is repeated by that already."""
+    return _is_meant(item) and "no_leak" not in getattr(item, "fixturenames", ())
 
 
 def _is_selected(item: pytest.Item) -> bool:
-    return fnmatch.fnmatchcase(item.nodeid, item.config.getoption("--stepleak-select"))
+    """By a pattern, or by the very id, as pytest prints it: brackets in a pattern are a class of characters."""
+    select = item.config.getoption("--stepleak-select")
+    return fnmatch.fnmatchcase(item.nodeid, select) or select in (item.nodeid, _printed_id(item))
+
+
+def _printed_id(item: pytest.Item) -> str:
+    _, separator, within = item.nodeid.partition("::")
+    return f"{os.path.relpath(item.path, item.config.invocation_params.dir)}{separator}{within}"
 
 
 def _is_judged_afresh(item: pytest.Item) -> bool:
