@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,14 @@ class Page {
   struct stat identity_ {};
 };
 
+// Where a program limits how large a file may be, who writes more gets SIGXFSZ, which ends a process that does not
+// ignore it.
+bool may_be_written() {
+  constexpr rlim_t kMostBytes = 1 << 17;  // of a hundred frames: the interpreter writes no more
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= kMostBytes;
+}
+
 void append_utf8(std::string& text, std::uint32_t character) {
   constexpr std::uint32_t kFirstEscaped = 0xdc80;  // a byte of a file's name that is no UTF-8 (PEP 383)
   constexpr std::uint32_t kLastEscaped = 0xdcff;
@@ -153,7 +162,7 @@ bool holds_gil() {
 std::string write_python_frames() {
   const auto& python = Interpreter::instance();
   auto* own = python.thread_state();
-  if (own == nullptr || python.write_frames == nullptr) return {};
+  if (own == nullptr || python.write_frames == nullptr || !may_be_written()) return {};
   thread_local Page page;
   const int file = page.file();
   if (file < 0) return {};

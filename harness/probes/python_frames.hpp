@@ -16,7 +16,8 @@ namespace stepleak {
 
 /// The Python frames of the calling thread, which need not hold the GIL, as the interpreter itself writes them for
 /// faulthandler: its own frames cannot change meanwhile, and no lock is taken. Some tens of microseconds. Empty where
-/// the thread has none, and in a Python that offers no such function (3.13, 3.14).
+/// the thread has none, in a Python that offers no such function (3.13, 3.14), and where no file may be as large as
+/// 128 KiB (RLIMIT_FSIZE).
 [[nodiscard]] std::string write_python_frames();
 
 /// Reads what write_python_frames() gave: innermost frame first.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "harness/trace/survivor.hpp"
@@ -21,6 +22,8 @@ class StackSource {
   virtual ~StackSource() = default;
   /// The captures that survivors point to, in the order of their indices, and forgets them.
   [[nodiscard]] virtual std::vector<RawStack> take_stacks() = 0;
+  /// Tells of each `PyCodeObject*` that the captures point to, of some more than once. With the GIL.
+  virtual void visit_code(const std::function<void(void*)>& /*visit*/) const {}
 };
 
 }  // namespace stepleak

@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "harness/api/check.hpp"
 #include "harness/api/python_step.hpp"
 #include "harness/api/result_files.hpp"
 #include "harness/api/watch.hpp"
@@ -76,12 +77,22 @@ stepleak::ResultFiles files_of(const py::dict& given) {
   return files;
 }
 
+// What the caller has named wrongly: a file that cannot be written, a device that is not there.
+void check_named(const stepleak::Options& options, const stepleak::ResultFiles& files) {
+  try {
+    stepleak::check_outputs(files);
+    (void)stepleak::device_of(options.device);
+  } catch (const stepleak::Error& error) {
+    throw stepleak::usage_error(error.what(), error.remedy());
+  }
+}
+
 py::tuple check(const py::object& step, bool takes_index, const py::dict& given) {
   const auto options = options_of(given);
   const auto files = files_of(given);
   const auto judged = with_python_errors([&] {
     const py::gil_scoped_release without_gil;
-    stepleak::check_outputs(files);
+    check_named(options, files);
     return stepleak::check_python(step.ptr(), takes_index, options);
   });
   return to_python(judged.result, judged.record, files);
@@ -100,7 +111,7 @@ class PythonWatch {
     const auto options = options_of(given);
     with_python_errors([&] {
       const py::gil_scoped_release without_gil;
-      stepleak::check_outputs(files_);
+      check_named(options, files_);
       if (memory_file >= 0) recorder_ = std::make_unique<stepleak::FlightRecorder>(memory_file);
       python_ = std::make_unique<stepleak::PythonSurroundings>(nullptr, recorder_.get(), options,
                                                                stepleak::AfterRun::goes_on, stepleak::LoopOwner::user);

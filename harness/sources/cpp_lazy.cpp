@@ -12,7 +12,7 @@ namespace stepleak {
 namespace {
 
 constexpr std::array<std::string_view, 2> kPresent{"defined", "has_value"};
-constexpr std::array<std::string_view, 3> kMovers{"move", "exchange", "swap"};
+constexpr std::array<std::string_view, 3> kTakingAway{"move", "exchange", "swap"};
 
 // What a test asks for that is to have nothing: "!mean_.defined()", "!cache_", "cache_ == nullptr". The end of the test
 // where it asks for anything else.
@@ -34,7 +34,7 @@ bool is_taken_away(const TokenAt& use) {
   const auto& file = *use.file;
   const auto& next = file.token(use.token + 1);
   if (next.is(".")) return file.token(use.token + 2).is("reset");
-  if (file.token(use.token - 1).is("(")) return is_one_of(file.token(use.token - 2).text, kMovers);
+  if (file.token(use.token - 1).is("(")) return is_one_of(file.token(use.token - 2).text, kTakingAway);
   if (!next.is("=")) return false;
   auto end = use.token + 2;
   while (end < file.tokens().size() && !file.token(end).is(";")) ++end;

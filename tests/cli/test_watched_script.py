@@ -551,6 +551,87 @@ def test_a_script_is_read_whatever_its_name_ends_in(folder: CommandLine) -> None
     assert any("bounded at 400" in note for note in result["notes"]), result["notes"]
 
 
+@pytest.mark.parametrize(("keeps", "verdict"), [("losses", "leak"), ("numbers", "clean")])
+def test_a_torch_that_was_imported_before_us_is_followed(keeps: str, verdict: str, folder: CommandLine) -> None:
+    folder.write("site/sitecustomize.py", "import torch")
+    paths = os.pathsep.join([str(folder.folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    watched = folder("watch", "--json", "out.json", "train.py", "70", "", keeps, switches={"PYTHONPATH": paths})
+    assert watched.code == 0
+    assert folder.results("out.json")["train.py"]["verdict"] == verdict, watched.text
+
+
+LIMITED = """
+import resource, signal, torch
+
+signal.signal(signal.SIGXFSZ, signal.HANDLER)
+weights = torch.ones(64, requires_grad=True)
+optimizer = torch.optim.SGD([weights], lr=0.1)
+kept = []
+resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST))
+for _ in range(80):
+    loss = (weights * 2).sum()
+    loss.backward()
+    optimizer.step()
+    kept.append(KEPT)
+"""
+
+
+@pytest.mark.parametrize(("kept", "verdict"), [("loss", "leak"), ("loss.item()", "clean")])
+@pytest.mark.parametrize(("most", "handler"), [(0, "SIG_IGN"), (0, "SIG_DFL"), (20_000, "SIG_IGN")])
+def test_a_limit_of_the_size_of_files_costs_neither_script_nor_verdict(
+    most: int, handler: str, kept: str, verdict: str, folder: CommandLine
+) -> None:
+    script = LIMITED.replace("MOST", str(most)).replace("HANDLER", handler).replace("KEPT", kept)
+    folder.write("limited.py", script)
+    watched = folder("watch", "--json", "out.json", "limited.py")
+    assert watched.code == 0, watched.text
+    assert "Traceback" not in watched.err
+    result = folder.results("out.json")["limited.py"]
+    assert (result["verdict"], result.get("failure")) == (verdict, None), watched.text
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time, torch
+
+def interrupt(main):
+    while not any(map(is_ours, frames_of(sys._current_frames()[main]))):
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+
+def is_ours(frame):
+    code = frame.f_code
+    return code.co_filename.endswith("/stepleak/_holders.py") and code.co_name in ("begin", "halfway", "search")
+
+def frames_of(frame):
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+HANDLER
+threading.Thread(target=interrupt, args=(threading.get_ident(),), daemon=True).start()
+weights = torch.ones(64, requires_grad=True)
+optimizer = torch.optim.SGD([weights], lr=0.1)
+kept = []
+for _ in range(4000):
+    kept.append((weights * 2).sum())
+    kept[-1].backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("has_handler", [False, True])
+def test_an_interrupt_while_we_look_shows_no_frame_of_ours(has_handler: bool, folder: CommandLine) -> None:
+    handler = "def stop(*_): raise ValueError('stopped')\nsignal.signal(signal.SIGINT, stop)" if has_handler else ""
+    folder.write("interrupted.py", INTERRUPTED.replace("HANDLER", handler))
+    watched = folder("watch", "--json", "out.json", "interrupted.py")
+    shown, _, _ = watched.err.partition("interrupted.py failed")
+    assert watched.code == (1 if has_handler else -signal.SIGINT), watched.text
+    assert shown.rstrip().endswith("ValueError: stopped" if has_handler else "KeyboardInterrupt"), watched.text
+    assert "stepleak/" not in shown
+    assert "optimizer.step()" in shown
+    assert ("in stop" in shown) is has_handler
+
+
 @pytest.mark.parametrize("whom", ["group", "command"])
 def test_a_signal_reaches_the_script_once(whom: str, folder: CommandLine) -> None:
     # Supervisors send to all processes of a group (systemd, Slurm), or to the one that they began.

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import stepleak
 import torch
@@ -72,6 +74,14 @@ def test_keyboard_interrupt_reaches_the_user() -> None:
         ({"steps": 16, "min_steps": 100}, "no verdict before 100 steps, and no more than 16"),
         ({"period": -1}, "must not be negative"),
         ({"device": "toaster"}, "toaster"),
+        ({"steps": 64.0}, "steps is of type float; give a whole number"),
+        ({"budget": "3"}, "budget is of type str; give a number"),
+        ({"name": 5}, "name is of type int; give a text"),
+        ({"with_cuda_objects": "yes"}, "with_cuda_objects is of type str; give True or False"),
+        ({"threads": 10**6}, "threads is 1000000; give a number from 0 to"),
+        ({"json": "/"}, "cannot write /"),
+        ({"html": "a\0b"}, "html has a NUL character"),
+        ({"trace": b"a\0b"}, "trace has a NUL character"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -82,8 +92,25 @@ def test_wrong_option_is_a_usage_error(options: dict[str, Any], message: str) ->
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here the device can be used")
 def test_device_that_cannot_be_used_is_told_with_the_reason() -> None:
-    with pytest.raises(RuntimeError, match=r"cuda:0 cannot be used: .*; .*--device cpu"):
+    reason = r'cuda:0 cannot be used: .*; .*device="cpu"'
+    with pytest.raises(stepleak.UsageError, match=reason):
         stepleak.check(lambda: None, device="cuda:0")
+    with pytest.raises(stepleak.UsageError, match=reason):
+        stepleak.watch(device="cuda:0")
+
+
+def test_device_of_torch_and_flag_of_numpy_are_options() -> None:
+    options: Any = {"device": torch.device("cpu"), "with_cuda_objects": np.bool_(False), "name": ""}
+    result = stepleak.check(lambda: None, effort="quick", **options)
+    assert (result.verdict, result.json["device"]) == ("clean", "cpu")
+
+
+def test_errors_are_shown_by_their_public_names() -> None:
+    for kind in (stepleak.UsageError, stepleak.LeakError, stepleak.Interrupted, stepleak.LeakWarning):
+        assert kind.__module__ == "stepleak"
+        assert pickle.loads(pickle.dumps(kind)) is kind
+    result = stepleak.check(lambda: stepleak.check(lambda: None))
+    assert "the step raised stepleak.UsageError: another check" in result.json["failure"]["what"]
 
 
 def test_step_with_arguments_is_a_usage_error() -> None:
@@ -140,3 +167,25 @@ def test_a_folder_that_is_gone_costs_no_finding(tmp_path: Path, monkeypatch: pyt
     assert result.verdict == "leak", result.report
     assert "kept.append" in result.findings[0]["kept_by"], result.report
     assert "test_check_failures.py" in result.report
+
+
+# --- devices without memory -------------------------------------------------------------------------------------------
+
+META = "torch's default device is meta: what is made there takes no memory, and is not judged"
+
+
+def test_meta_is_told_where_a_block_makes_it_the_default() -> None:
+    with torch.device("meta"):
+        assert META in stepleak.check(lambda: torch.zeros(4), effort="quick", device="cpu").json["notes"]
+    with torch.device("meta"), torch.device("cpu"):
+        assert META not in stepleak.check(lambda: torch.zeros(4), effort="quick", device="cpu").json["notes"]
+
+
+def test_meta_is_told_where_it_is_set_and_no_block_says_otherwise() -> None:
+    torch.set_default_device("meta")
+    try:
+        assert META in stepleak.check(lambda: torch.zeros(4), effort="quick", device="cpu").json["notes"]
+        with torch.device("cpu"):
+            assert META not in stepleak.check(lambda: torch.zeros(4), effort="quick", device="cpu").json["notes"]
+    finally:
+        torch.set_default_device(None)

@@ -7,14 +7,17 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import os
 import sys
 import types
 import weakref
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import stepleak
 import torch
 from holder_search import STEPS, Keeper, appended, holder_of_first, search
 from stepleak._core import frame_locals
@@ -126,6 +129,52 @@ def test_no_method_of_an_object_on_the_path_is_called(base: type) -> None:
     found = search(root, keep)
     assert asked == []
     assert "(Watched" in holder_of_first(found)["path"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_metaclasses_are_not_asked() -> None:
+    asked: list[str] = []
+
+    class Meta(type):
+        def __getattribute__(cls, name: str) -> Any:
+            asked.append(name)
+            return super().__getattribute__(name)
+
+    class Watched(metaclass=Meta):
+        def __init__(self) -> None:
+            self.kept = torch.zeros(4)
+
+    kept: list[Watched] = []
+    asked.clear()
+    result = stepleak.check(lambda: kept.append(Watched()), effort="quick", device="cpu")
+    assert result.verdict == "leak"
+    assert "(Watched) .kept -> Tensor" in result.findings[0]["holder"]
+    assert [name for name in asked if name.startswith("__")] == []
+    assert stepleak.check(Watched, effort="quick", device="cpu").is_clean
+
+
+def test_a_source_whose_name_no_file_can_have_costs_no_holder() -> None:
+    namespace: dict[str, Any] = {"torch": torch, "kept": []}
+    exec(compile("def step():\n  kept.append(torch.zeros(5))\n", "<b>\ud800", "exec"), namespace)
+    result = stepleak.check(namespace["step"], effort="quick", device="cpu")
+    assert result.verdict == "leak"
+    assert not any("could not be found out" in note for note in result.json["notes"])
+    assert "(list, len " in result.findings[0]["holder"]
+
+
+@pytest.mark.parametrize("name", [b"steps_\xff.py", "steps_\u00e9.py".encode(), b"steps.py"])
+def test_a_line_is_named_in_whatever_bytes_its_file_is_called_by(name: bytes, tmp_path: Path) -> None:
+    path = os.path.join(tmp_path, os.fsdecode(name))
+    source = "kept = []\ndef step():\n  kept.append(torch.zeros(5))\n"
+    Path(path).write_text(source, encoding="utf-8")
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(compile(source, path, "exec"), namespace)
+    found = stepleak.check(namespace["step"], effort="quick", device="cpu").findings[0]
+    where = found["where"][0]
+    shown = name.decode("utf-8", "replace")
+    assert (os.path.basename(where["file"]), where["line"], where["function"]) == (shown, 3, "step")
+    assert where["text"] == "kept.append(torch.zeros(5))"
+    assert namespace["step"].__code__.co_filename == path
 
 
 @pytest.mark.filterwarnings("error")

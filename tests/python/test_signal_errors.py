@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import signal
+import traceback
 from typing import Any
 
 import pytest
@@ -65,3 +69,35 @@ def test_ctrl_c_ends_a_check_with_what_is_known(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(stepleak.Interrupted) as interrupted:
         stepleak.check(lambda: kept.append(torch.ones(3)), steps=400)
     assert interrupted.value.result.steps < 400
+
+
+def looking(*names: str) -> list[Any]:
+    """Functions of our own, of Python's library or of the program that call what they are handed."""
+    files = {"ours": _holders.__file__, "library": inspect.__file__, "program": __file__}
+    found = []
+    for name in names:
+        namespace: dict[str, Any] = {}
+        exec(compile("def calling(inner, *rest): inner(*rest)", files[name], "exec"), namespace)
+        found.append(namespace["calling"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("calls", "kept"),
+    [
+        (["ours"], 0),
+        (["ours", "library"], 0),
+        (["ours", "program"], 1),
+        (["ours", "library", "program"], 1),
+        (["ours", "ours", "program", "library"], 2),
+    ],
+)
+def test_only_the_frames_of_the_handler_stay_in_its_traceback(calls: list[str], kept: int) -> None:
+    first, *rest = looking(*calls)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        first(*rest, functools.partial(signal.raise_signal, signal.SIGINT))
+    assert _signal_errors.keep(caught.value)
+    with pytest.raises(KeyboardInterrupt) as handed:
+        _signal_errors.raise_held()
+    own = [frame for frame in traceback.extract_tb(handed.value.__traceback__) if frame.name == "calling"]
+    assert len(own) == kept

@@ -235,7 +235,7 @@ def test_writes_what_it_came_to_where_it_is_asked_to(
 
 def test_a_file_that_cannot_be_written_is_told_before_and_costs_no_result_after(loop: Loop, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(RuntimeError, match="file"):
+    with pytest.raises(stepleak.UsageError, match="file"):
         stepleak.watch(json=tmp_path / "file" / "r.json")
     with pytest.raises(stepleak.UsageError, match="html"):
         stepleak.watch(html=3)  # type: ignore[arg-type]

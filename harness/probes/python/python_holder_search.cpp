@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/probes/python/frame_locals.hpp"
+#include "harness/probes/python/name_bytes.hpp"
 #include "harness/trace/collective_recorder.hpp"
 #include "harness/trace/holder_text.hpp"
 
@@ -36,14 +37,7 @@ double seconds_for_a_search(std::optional<Clock::time_point> ends_at) {
   return std::clamp(kShareOfTheRest * left, 0.0, kMostSeconds);
 }
 
-// The name of a file need not be UTF-8, nor that of an attribute: the bytes, as os.fsencode() has them.
-std::string text_of(const py::handle& text) {
-  const auto bytes =
-      py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
-  if (bytes) return bytes;
-  PyErr_Clear();
-  return py::reinterpret_steal<py::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
-}
+std::string text_of(const py::handle& text) { return name_bytes(text.ptr()); }
 
 std::vector<std::string> texts_of(const py::handle& list) {
   std::vector<std::string> texts;

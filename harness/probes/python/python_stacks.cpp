@@ -5,6 +5,12 @@
 
 #include <pybind11/pybind11.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
+#include "harness/probes/python/name_bytes.hpp"
+
 namespace py = pybind11;
 
 namespace stepleak {
@@ -34,12 +40,49 @@ class EmptyInductor {
   py::object ours_;
 };
 
+// Code whose file has a name that is no UTF-8 has one that torch can read in its place.
+class ReadableNames {
+ public:
+  explicit ReadableNames(const StackSource& captured) {
+    captured.visit_code([this](void* code) { replace(static_cast<PyCodeObject*>(code)); });
+  }
+  ReadableNames(const ReadableNames&) = delete;
+  ReadableNames& operator=(const ReadableNames&) = delete;
+  ~ReadableNames() {
+    for (auto& [code, name] : replaced_) std::swap(code->co_filename, name);
+    for (const auto& [code, name] : replaced_) Py_DECREF(name);
+  }
+
+  void put_back(std::string& file) const {
+    if (const auto found = bytes_of_.find(file); found != bytes_of_.end()) file = found->second;
+  }
+
+ private:
+  void replace(PyCodeObject* code) {
+    if (PyUnicode_AsUTF8(code->co_filename) != nullptr) return;
+    PyErr_Clear();
+    const auto name = "<name " + std::to_string(replaced_.size()) + " of stepleak>";
+    auto* readable = PyUnicode_FromString(name.c_str());
+    if (readable == nullptr) throw py::error_already_set();
+    bytes_of_[name] = name_bytes(code->co_filename);
+    replaced_.emplace_back(code, std::exchange(code->co_filename, readable));
+  }
+
+  std::vector<std::pair<PyCodeObject*, PyObject*>> replaced_;
+  std::map<std::string, std::string> bytes_of_;
+};
+
 }  // namespace
 
 std::vector<RawStack> PythonStacks::take_stacks() {
   const py::gil_scoped_acquire gil;
   const EmptyInductor nothing;
-  return captured_.take_stacks();
+  const ReadableNames names(captured_);
+  auto stacks = captured_.take_stacks();
+  for (auto& stack : stacks) {
+    for (auto& frame : stack.frames) names.put_back(frame.file);
+  }
+  return stacks;
 }
 
 }  // namespace stepleak

@@ -124,6 +124,17 @@ int StackTable::index_of(const StackCapture& capture) {
   return entry->second;
 }
 
+void StackTable::visit_code(const std::function<void(void*)>& visit) const {
+  const auto tell = [](void* code, void* told) {
+    (*static_cast<const std::function<void(void*)>*>(told))(code);
+    return 0;
+  };
+  auto* const told = const_cast<std::function<void(void*)>*>(&visit);
+  for (const auto& capture : captures_) {
+    if (capture->python) capture->python->traversePython(tell, told);
+  }
+}
+
 std::vector<RawStack> StackTable::take_stacks() {
   const auto captures = std::exchange(captures_, {});
   indices_.clear();

@@ -65,6 +65,7 @@ class StackTable final : public StackSource {
   int index_of(const StackCapture& capture);
   /// Python's frames by name, C++'s as addresses.
   [[nodiscard]] std::vector<RawStack> take_stacks() override;
+  void visit_code(const std::function<void(void*)>& visit) const override;
 
  private:
   std::unordered_map<const CapturedStack*, int> indices_;

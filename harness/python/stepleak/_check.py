@@ -86,7 +86,8 @@ def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpac
     loop, which must not be the caller's own. `effort`: "quick" (clean from 16 steps on), "standard" (64) or
     "nightly" (512). `steps`: the most to run, 0 for the effort's budget. `min_steps`: no verdict before these, 0 for
     the effort's minimum. `budget`: the most seconds to run steps, 0 for no limit. `period`: steps after which yours
-    repeats (accumulation, evaluation), 0 to find it. `threads`: torch's intra-op threads meanwhile, 0: as they are.
+    repeats (accumulation, evaluation), 0 to find it. `threads`: torch's intra-op threads meanwhile, 0: as they are; at
+    most four for each processor, or 256 where that is more.
     `with_cuda_objects`: count and name raw CUDA memory, streams, events and graphs too; a `torch.profiler` that starts
     later in this process then sees no GPU events (CUPTI has one subscriber).
     `ignore`: findings to let be, as by a file of known leaks (docs/known-leaks.md): fingerprints, or patterns for
@@ -105,9 +106,9 @@ def check(step: Callable[..., Any], *, name: str | None = None, **options: Unpac
 
     from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
-    target = name or str(getattr(step, "__qualname__", type(step).__name__))
-    wants_index = _load.takes_index(step, target)
+    target = str(getattr(step, "__qualname__", type_name(step))) if name is None or name == "" else name
     checked = _options.checked("check", target, options)
+    wants_index = _load.takes_index(step, target)
     _begin_seeded(checked)
     with _one_judge():
         *found, unwritten = _core.check(step, wants_index, checked.core)
@@ -141,7 +142,7 @@ def _one_judge() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error).replace("--device cpu", 'device="cpu"')) from None
 
 
 def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted: bool) -> tuple[Result, bool]:

@@ -86,7 +86,7 @@ def _most(n: SupportsIndex) -> int:
     try:
         most = operator.index(n)
     except TypeError:
-        raise UsageError(f"the bound is of type {type(n).__name__}", "give a whole number") from None
+        raise UsageError(f"the bound is of type {type_name(n)}", "give a whole number") from None
     if not 0 < most < _MOST_BOUND:
         raise UsageError(f"the bound is {most}", "give a number from 1 on: the most entries that there are to be")
     return most

@@ -12,6 +12,8 @@ import sysconfig
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from stepleak._objects import module_name_of
+
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -79,6 +81,18 @@ def is_user_file(file: str, user: list[str], runtime: list[str], installed: list
     return (deepest == 0 or deepest < max(library, own)) and library <= own
 
 
+def is_runtime_file(file: str, runtime: list[str]) -> bool:
+    """Whether a file is of Python's own library, of torch or of stepleak; `runtime`: `runtime_folders()`.
+
+    Other packages may lie in a folder of that library.
+    """
+    if file.startswith("<frozen "):
+        return True
+    path = absolute(file)
+    deepest = max((_depth_below(path, folder) for folder in runtime), default=0)
+    return 0 < deepest >= _depth_among_packages(path, [])
+
+
 class UserFiles:
     """Which source files are the user's, by where they lie: asked often, of few files."""
 
@@ -116,7 +130,7 @@ def _file_of(step: Any) -> str | None:
         return step.__code__.co_filename
     # What an object runs may be inherited from a library where its class is the user's.
     owner = step.__self__ if inspect.ismethod(step) else step
-    return getattr(sys.modules.get(type(owner).__module__), "__file__", None)
+    return getattr(sys.modules.get(module_name_of(type(owner))), "__file__", None)
 
 
 def _as_named_and_real(folders: Iterable[str]) -> list[str]:
@@ -133,8 +147,9 @@ def absolute(path: str) -> str:
 
 
 def real(path: str) -> str:
-    """As `os.path.realpath`, likewise; "" is the current folder."""
+    """As `os.path.realpath`, likewise, and where none can have the name: that of `compile()` may be any text. "" is the
+    current folder."""
     try:
         return os.path.realpath(path)
-    except OSError:
+    except (OSError, ValueError):
         return path

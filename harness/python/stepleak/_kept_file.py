@@ -19,11 +19,11 @@ class KeptFile:
 
     @property
     def descriptor(self) -> int | None:
-        """None where the parent has ended, too. What is written goes to the end of the file."""
+        """None where the parent has ended, too."""
         if _identity_of(self._descriptor) == self._identity:
             return self._descriptor
         try:
-            opened = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            opened = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
             return None
         if _identity_of(opened) != self._identity:

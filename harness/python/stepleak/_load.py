@@ -19,11 +19,13 @@ from typing import Any
 
 from stepleak import scenario
 from stepleak._failure import format_exception
-from stepleak._objects import is_one_of
+from stepleak._objects import is_one_of, type_name
 
 
 class UsageError(Exception):
     """`what` the user named is wrong; `remedy` says what to do. Both are its text."""
+
+    __module__ = "stepleak"  # as tracebacks show it
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(f"{what}; {remedy}" if remedy else what)
@@ -49,8 +51,13 @@ def seed_everything(seed: int) -> None:
 
 def unseen_device() -> str:
     """A note where tensors go to a device that holds none by default; empty elsewhere."""
-    # Not asked of torch: it would ask the modes that the step has left on.
-    device = getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)
+    # Read off the stack of modes, those of `with torch.device(...)` as well. No mode is asked: the step may have left
+    # some of its own on.
+    core, kind = sys.modules.get("torch._C"), getattr(sys.modules.get("torch.utils._device"), "DeviceContext", None)
+    if core is None or kind is None:
+        return ""
+    modes = [core._get_function_stack_at(at) for at in range(core._len_torch_function_stack())]
+    device = next((mode.device for mode in reversed(modes) if type(mode) is kind), None)
     if device is None or device.type != "meta":
         return ""
     return "torch's default device is meta: what is made there takes no memory, and is not judged"
@@ -88,14 +95,14 @@ def load_step(file: str, name: str) -> Callable[..., Any]:
             raise UsageError(f"{file} has no '{name}'", f"callables there: {known}")
         step = getattr(step, part)
     if not callable(step):
-        raise UsageError(f"{file}:{name} is no callable, but of type {type(step).__name__}", "name a function")
+        raise UsageError(f"{file}:{name} is no callable, but of type {type_name(step)}", "name a function")
     return step
 
 
 def takes_index(step: Callable[..., Any], name: str) -> bool:
     """Whether the step wants the step index; raises where it wants more than that."""
     if not callable(step):
-        raise UsageError(f"{name} is no callable, but of type {type(step).__name__}", "pass a function")
+        raise UsageError(f"{name} is no callable, but of type {type_name(step)}", "pass a function")
     try:
         parameters = inspect.signature(step).parameters.values()
     except (TypeError, ValueError):

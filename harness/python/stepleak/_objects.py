@@ -21,8 +21,8 @@ from typing import Any
 
 mro_of = type.__dict__["__mro__"].__get__
 name_of = type.__dict__["__name__"].__get__
-_module_of = type.__dict__["__module__"].__get__  # type: ignore[attr-defined]
-_qualname_of = type.__dict__["__qualname__"].__get__
+module_name_of = type.__dict__["__module__"].__get__  # type: ignore[attr-defined]
+qualname_of = type.__dict__["__qualname__"].__get__
 class_namespace_of = type.__dict__["__dict__"].__get__
 
 _LENGTHS: dict[type, Any] = {list: list.__len__, dict: dict.__len__, set: set.__len__, deque: deque.__len__}
@@ -74,7 +74,7 @@ def type_name(item: Any) -> str:
 
 def full_type_name(item: Any) -> str:
     """The same with the name of its module."""
-    return f"{_module_of(type(item))}.{_qualname_of(type(item))}"
+    return f"{module_name_of(type(item))}.{qualname_of(type(item))}"
 
 
 def package_of(item: Any) -> str:
@@ -245,7 +245,7 @@ def callable_name(item: Any) -> str:
     if is_a(item, (types.FunctionType, types.BuiltinFunctionType)):  # type: ignore[arg-type]
         name = item.__qualname__
     elif is_a(item, type):
-        name = _qualname_of(item)
+        name = qualname_of(item)
     else:
         # Decorators copy it into the objects that they return.
         name = (namespace_of(item) or {}).get("__qualname__")

@@ -21,6 +21,8 @@ OnLeak = str | Callable[[Any], object]
 class LeakWarning(UserWarning):
     """A watched loop leaks; the message is the report."""
 
+    __module__ = "stepleak"  # as tracebacks show it
+
 
 def checked(on_leak: OnLeak) -> OnLeak:
     if callable(on_leak) or on_leak in ("warn", "raise"):

@@ -14,10 +14,14 @@ import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from stepleak import _known
 from stepleak._load import UsageError
+from stepleak._objects import full_type_name, type_name
+
+if TYPE_CHECKING:
+    import torch
 
 File = str | os.PathLike[str]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -26,7 +30,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class Options(TypedDict, total=False):
     """As check() says what they mean; their defaults stand in DEFAULTS."""
 
-    device: str
+    device: str | torch.device
     effort: str
     steps: int
     min_steps: int
@@ -59,11 +63,14 @@ DEFAULTS: Options = {
     "trace": "",
 }
 
+# More only wait for each other, and thousands freeze a machine.
+_MOST_THREADS = max(256, 4 * (os.cpu_count() or 1))
+
 # Of a kind, and for numbers between which: what the core can hold. It says itself what makes no sense.
 _NUMBERS: dict[str, tuple[type, float, float]] = {
     "steps": (int, -(2**62), 2**62),
     "min_steps": (int, -(2**62), 2**62),
-    "threads": (int, -(2**31), 2**31 - 1),
+    "threads": (int, -(2**31), _MOST_THREADS),
     "period": (int, -(2**62), 2**62),
     "seed": (int, 0, 2**63),
     "budget": (float, float("-inf"), float("inf")),
@@ -110,26 +117,41 @@ def checked(function: str, target: str, given: Mapping[str, Any]) -> Checked:
     options: dict[str, Any] = {**DEFAULTS, **given, "target": target}
     entries = ignored(options.pop("ignore"))
     for name in _TEXTS:
-        value = options[name]
-        if not isinstance(value, str):
-            raise UsageError(f"{name} is of type {type(value).__name__}", "give a text")
-        # A lone surrogate has no UTF-8.
-        options[name] = value.encode("utf-8", "backslashreplace").decode("utf-8")
+        options[name] = _text(name, options[name])
     for name in _FILES:
         options[name] = _path(name, options[name])
+    options["with_cuda_objects"] = _flag("with_cuda_objects", options["with_cuda_objects"])
     for name, (kind, least, most) in _NUMBERS.items():
         options[name] = _number(name, options[name], kind, least, most)
     return Checked(options, entries)
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "device" and full_type_name(value) == "torch.device":
+        value = str(value)
+    if not isinstance(value, str):
+        given = "name" if name == "target" else name
+        raise UsageError(f"{given} is of type {type_name(value)}", "give a text")
+    # A lone surrogate has no UTF-8.
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _flag(name: str, value: Any) -> bool:
+    if type(value) is not bool and full_type_name(value) not in ("numpy.bool_", "numpy.bool"):
+        raise UsageError(f"{name} is of type {type_name(value)}", "give True or False")
+    return bool(value)
 
 
 def _path(name: str, value: Any) -> bytes:
     try:
         path = os.fsencode(value) if value else b""
     except TypeError:
-        raise UsageError(f"{name} is of type {type(value).__name__}", "give a path") from None
+        raise UsageError(f"{name} is of type {type_name(value)}", "give a path") from None
     if path == b"-":
         # On the command line the standard output; here it is the program's.
         raise UsageError(f"{name} is '-', and the standard output is your program's", "name a file, or print it")
+    if b"\0" in path:
+        raise UsageError(f"{name} has a NUL character, which no path has", "name the file without it")
     # Where it is now: a loop may go to another folder.
     return os.path.abspath(path) if path else b""
 
@@ -139,7 +161,8 @@ def _number(name: str, value: Any, kind: type, least: float, most: float) -> Any
         # NumPy's numbers too; but no text that reads as one.
         number = operator.index(value) if kind is int else float(operator.truediv(value, 1))
     except TypeError:
-        raise UsageError(f"{name} is of type {type(value).__name__}", "give a number") from None
+        wanted = "a whole number" if kind is int else "a number"
+        raise UsageError(f"{name} is of type {type_name(value)}", f"give {wanted}") from None
     if math.isnan(number):
         raise UsageError(f"{name} is nan", "give a number")
     if kind is int and not least <= number <= most:

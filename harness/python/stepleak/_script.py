@@ -14,9 +14,10 @@ if __name__ == "__main__":
     if folder not in sys.path:
         sys.path.append(folder)
     from stepleak._kept_file import KeptFile
+    from stepleak._messages import Messages
     from stepleak._script_run import run
     from stepleak._script_watch import Request
 
     asked = json.loads(sys.argv[1])
-    recorder, messages = KeptFile(asked.pop("recorder")), KeptFile(asked.pop("messages"))
+    recorder, messages = KeptFile(asked.pop("recorder")), Messages(KeptFile(asked.pop("messages")))
     run(Request(recorder=recorder, messages=messages, **asked), sys.argv[2:])

@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from stepleak._class_attributes import replace, tell_of_reading
+from stepleak._objects import type_name
 
 _Way = tuple[tuple[types.CodeType, int], ...]
 """Code and where in it, of each call."""
@@ -93,7 +94,7 @@ class ScriptEvents:
             # Called again where a state is loaded; it keeps the name that it was made with.
             if self._undo and self._name_of(optimizer) is None:
                 names, number = self._names, id(optimizer)
-                name = f"{type(optimizer).__name__}.step ({self._place()})"
+                name = f"{type_name(optimizer)}.step ({self._place()})"
                 names[number] = weakref.ref(optimizer, lambda _: names.pop(number, None) and None), name
 
         return _patch_step_function
@@ -123,7 +124,7 @@ class ScriptEvents:
         # Who optimises needs no calls to be found by: those hooks cost something at each submodule. Who has only made
         # an optimizer may do no more than ask the model.
         self.drop_calls()
-        name = self._name_of(optimizer) or f"{type(optimizer).__name__}.step"
+        name = self._name_of(optimizer) or f"{type_name(optimizer)}.step"
         if not self._is_of_same_update(optimizer, name):
             self._tell(Source.OPTIMIZER, name)
 
@@ -149,7 +150,7 @@ class ScriptEvents:
     def _before_call(self, module: Any) -> None:
         # torch.compile traces what is below.
         if not _is_compiling() and _is_outermost_call(sys._getframe(2)):
-            self._tell(Source.CALL, f"a call of {type(module).__name__}")
+            self._tell(Source.CALL, f"a call of {type_name(module)}")
 
     def drop_calls(self) -> None:
         """Calls are told no more. May be called twice, and in an event."""

@@ -22,12 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from stepleak._failure import headline_of
+from stepleak._folders import is_runtime_file, runtime_folders
 from stepleak._script_watch import ENDING, Request, ScriptWatch, Stopped
 
 _MOST_SECONDS_TO_END = 5.0
 """Of a thread that is to end, and may clean up."""
 _PAUSE_SECONDS = 0.01
 _OURS = str(Path(__file__).parent / "_script")
+_WATCHING = tuple(
+    str(Path(__file__).parent / name) for name in ("_class_attributes", "_script_events", "_script_watch")
+)
+"""What torch calls while the script runs."""
 _GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # from Python 3.11 on
 
 
@@ -38,7 +43,7 @@ def run(request: Request, command: list[str]) -> None:
     watch = ScriptWatch(request)
     if request.stops or request.most_steps > 0:
         signal.signal(ENDING, signal.default_int_handler)
-    sys.meta_path.insert(0, _AfterImport("torch", watch.attach))
+    _after_import("torch", watch.attach)
     # Python calls this after it has waited for the script's threads and called the script's own exit functions, which
     # were registered later: there may be steps in them. To wait here would be for ever: an idle pool of threads ends
     # only once Python tells it to.
@@ -148,14 +153,25 @@ def _drop_our_frames(error: BaseException | None, seen: set[int]) -> None:
 
 def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
     kept = []
+    is_watching, runtime = False, runtime_folders()
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        file = trace.tb_frame.f_code.co_filename
+        # With what that calls in turn, up to a signal's handler of the script's.
+        is_watching = file.startswith(_WATCHING) or (is_watching and is_runtime_file(file, runtime))
+        if not is_watching and not file.startswith(_OURS):
             kept.append(trace)
         trace = trace.tb_next
     result = None
     for part in reversed(kept):
         result = types.TracebackType(result, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return result
+
+
+def _after_import(name: str, action: Callable[[], None]) -> None:
+    if name in sys.modules:  # a sitecustomize or a .pth file imports it before we come
+        action()
+    else:
+        sys.meta_path.insert(0, _AfterImport(name, action))
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,6 +18,8 @@ from typing import Any
 
 from stepleak import _signal_errors, _torch
 from stepleak._kept_file import KeptFile
+from stepleak._messages import Messages
+from stepleak._objects import type_name
 from stepleak._script_events import ScriptEvents, Source
 from stepleak._step_cycle import StepCycle
 
@@ -40,7 +43,7 @@ class Request:
     """Of the core's watch."""
     recorder: KeptFile
     """The ledgers go there, so that they outlive a crash."""
-    messages: KeptFile
+    messages: Messages
     """The results go there."""
     stops: bool
     """End the script once it is decided."""
@@ -135,8 +138,10 @@ class ScriptWatch:
 
     def drop(self, why: str) -> None:
         """Ends without a verdict, unless it has ended."""
-        if self._is_ended or _getpid() != self._process:
-            return
+        if not self._is_ended and _getpid() == self._process:
+            self._give_up(why)
+
+    def _give_up(self, why: str) -> None:
         self._is_ended, self._core = True, None
         if self._events is not None:
             self._events.detach()
@@ -152,7 +157,7 @@ class ScriptWatch:
         if self._is_ended or _getpid() != self._process:
             return
         with self._lock:
-            self._end(failed)
+            self._tried(lambda: self._end(failed))
 
     def _end(self, failed: str = "") -> None:
         if self._is_ended:
@@ -212,7 +217,7 @@ class ScriptWatch:
             return
         try:
             if self._core is not None:
-                self._core.mark(what)
+                self._guarded(lambda: self._core.mark(what))
         finally:
             self._lock.release()
 
@@ -289,7 +294,7 @@ class ScriptWatch:
             self._core = self._guarded(self._begin)
         is_enough = 0 < self._request.most_steps <= self._passed
         if is_enough or (not goes_on and self._request.stops):
-            self._end()
+            self._guarded(self._end)
             raise self._ending()
         if not goes_on:
             self._rest(self._guarded(self._conclude))
@@ -313,18 +318,21 @@ class ScriptWatch:
             self._events.follow_optimizers_only()
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
+        done = self._tried(action)
+        _signal_errors.raise_held()
+        return done
+
+    def _tried(self, action: Callable[[], Any]) -> Any:
         # What goes wrong in watching is none of the script's business.
         try:
-            done = action()
+            return action()
         except Exception as error:
             if _signal_errors.is_of_handler(error):
                 if self._core is not None:  # else it may begin at a later step
-                    self._end(f"a signal's handler raised {type(error).__name__}")
+                    self._end(f"a signal's handler raised {type_name(error)}")
                 raise
-            self.drop(f"stepleak itself failed: {error}")
+            self._give_up(f"stepleak itself failed: {error}")
             return None
-        _signal_errors.raise_held()
-        return done
 
     def _begin(self) -> Any:
         torch = _torch.require()
@@ -368,10 +376,16 @@ class ScriptWatch:
         return f"no step was found to repeat: there were {seen}{what_to_do}"
 
     def _tell(self, kind: str, text: str) -> None:
-        descriptor = self._request.messages.descriptor
-        data = f"{kind}{text}".replace("\n", " ").encode() + b"\n"
-        while data and descriptor is not None:
-            data = data[os.write(descriptor, data) :]
+        try:
+            self._request.messages.write(_line(kind, text))
+        except OSError as error:
+            # None of the script's business; there may be room for this.
+            with contextlib.suppress(OSError):
+                self._request.messages.write(_line("W", f"what it came to could not be kept: {error}"))
+
+
+def _line(kind: str, text: str) -> bytes:
+    return f"{kind}{text}".replace("\n", " ").encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _of_children() -> str:

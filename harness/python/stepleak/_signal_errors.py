@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import functools
 import os
+import types
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from stepleak._folders import runtime_folders
+from stepleak._folders import is_runtime_file, runtime_folders
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_OUR_FOLDER = os.path.join(os.path.dirname(__file__), "")
 
 held_errors: list[BaseException] = []
 """None, or one."""
@@ -30,8 +32,7 @@ def is_of_handler(error: Exception) -> bool:
     while trace.tb_next is not None:
         trace = trace.tb_next
     file = trace.tb_frame.f_code.co_filename
-    own = [os.path.join(folder, "") for folder in runtime_folders()]
-    return not file.startswith("<") and not file.startswith(tuple(own))
+    return not file.startswith("<") and not is_runtime_file(file, runtime_folders())
 
 
 def keep(error: BaseException) -> bool:
@@ -62,11 +63,22 @@ def forget() -> None:
 
 
 def raise_held() -> None:
-    """Hands it to the program, without our frames, which hold what was looked at."""
+    """Hands it to the program, without the frames that it was raised in, which are ours and hold what was looked at:
+    but for those of the handler."""
     if not held_errors:
         return
     error = held_errors.pop()
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    raise error.with_traceback(trace)
+    raise error.with_traceback(_of_handler(error.__traceback__))
+
+
+def _of_handler(trace: types.TracebackType | None) -> types.TracebackType | None:
+    rest, part = trace, trace
+    while part is not None:
+        if part.tb_frame.f_code.co_filename.startswith(_OUR_FOLDER):
+            rest = part.tb_next
+        part = part.tb_next
+    # Where ours called another library, the handler came in between.
+    runtime = runtime_folders()
+    while rest is not None and is_runtime_file(rest.tb_frame.f_code.co_filename, runtime):
+        rest = rest.tb_next
+    return rest

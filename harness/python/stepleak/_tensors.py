@@ -16,7 +16,7 @@ import torch
 from torch._C import DisableTorchFunction, TensorBase
 
 from stepleak._heap import instances_of
-from stepleak._objects import defining_class, is_a
+from stepleak._objects import defining_class, is_a, type_name
 
 _address_of: Any = TensorBase.__dict__["_cdata"].__get__
 _graph_of: Any = TensorBase.__dict__["grad_fn"].__get__
@@ -91,7 +91,7 @@ def is_autograd_node(item: Any) -> bool:
     """Whether it is one, as `tensor.grad_fn` gives it: of torch's own, each of which has a type, or of a function that
     is written in Python."""
     kind = type(item)
-    return issubclass(kind, torch._C._FunctionBase) or _NODES.get(kind.__name__) is kind
+    return issubclass(kind, torch._C._FunctionBase) or _NODES.get(type_name(item)) is kind
 
 
 def gradient_of(tensor: Any) -> Any:

@@ -11,6 +11,8 @@ import itertools
 import types
 from typing import Any
 
+from stepleak._objects import qualname_of, type_name
+
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 _CALLABLES = (*_FUNCTIONS, types.MethodType, functools.partial)
 _ITERATORS = (
@@ -42,14 +44,14 @@ def note_on(returned: Any) -> str:
     """Of steps that each returned something like it, and of which nothing was seen."""
     if is_entered(type(returned)):
         what = (
-            f"a context manager ({type(returned).__qualname__[:200]}), and stepleak does not enter what a step returns"
+            f"a context manager ({qualname_of(type(returned))[:200]}), and stepleak does not enter what a step returns"
         )
         remedy = "use it in the step: `with ...: pass`"
     elif isinstance(returned, _CALLABLES):
         what = f"{_name(returned)}, and stepleak does not call what a step returns"
         remedy = "are its parentheses missing?"
     else:
-        what = f"a {type(returned).__name__} iterator, which runs nothing until something takes from it"
+        what = f"a {type_name(returned)} iterator, which runs nothing until something takes from it"
         remedy = "run it in the step: for example `for _ in batches(): pass`"
     return f"each step made no tensor and returned {what}, so perhaps nothing was judged: {remedy}"
 
@@ -60,5 +62,5 @@ def _name(function: Any) -> str:
         function = function.func
     if type(function) is types.MethodType:
         function = function.__func__
-    named = function if type(function) in _FUNCTIONS else type(function)
-    return str(named.__qualname__)[:200]
+    name = function.__qualname__ if type(function) in _FUNCTIONS else qualname_of(type(function))
+    return str(name)[:200]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import stepleak
+from stepleak._objects import type_name
 
 try:
     from lightning.pytorch import Callback
@@ -33,7 +34,7 @@ class LeakCallback(Callback):
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self.result = None
-        self._watch = stepleak.watch(**{"name": type(pl_module).__name__, **self._options})
+        self._watch = stepleak.watch(**{"name": type_name(pl_module), **self._options})
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         if self._watch is not None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists that get as many items as a test, a number that falls, or a decorator lets through, and near misses."""
 
-# ruff: noqa: E501 - a table: each program stands on the line of what is expected of it
+
 
 from __future__ import annotations
 
