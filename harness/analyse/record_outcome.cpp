@@ -111,8 +111,8 @@ bool stays_within(const std::vector<std::int64_t>& values) {
 }
 
 // Whether all that grew did so far more slowly in the recorded steps, by the rule of a trend's windows, of which they
-// are one more. What falls now and then may rise again, unless it stays within what it was. Python's objects are some of the search's own in these steps,
-// and say nothing beside what grew with them.
+// are one more. What falls now and then may rise again, unless it stays within what it was. Python's objects are some
+// of the search's own in these steps, and say nothing beside what grew with them.
 bool has_slowed(const Evidence& evidence) {
   const auto recorded = recorded_range(evidence);
   bool is_any = false;

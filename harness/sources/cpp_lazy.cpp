@@ -40,8 +40,8 @@ bool is_taken_away(const TokenAt& use) {
   while (end < file.tokens().size() && !file.token(end).is(";")) ++end;
   const auto& last = file.token(end - 1);
   const auto& before = file.token(end - 2);
-  const bool is_empty = (last.is("}") && before.is("{")) || (last.is(")") && before.is("(") && end < use.token + 8 &&
-                                                             file.token(end - 3).is("Tensor"));
+  const bool is_empty = (last.is("}") && before.is("{")) ||
+                        (last.is(")") && before.is("(") && end < use.token + 8 && file.token(end - 3).is("Tensor"));
   return last.is("nullptr") || last.is("nullopt") || is_empty;
 }
 

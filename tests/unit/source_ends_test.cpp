@@ -82,9 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
                          "std::unique_ptr<State> state_ = std::make_unique<Filling>();", kStates),
                    reset, kLosses},
         SourceCase{"in one of several states",
-                   doing(kVisit,
-                         "state_ = std::move(next);", "std::variant<Filling, Using> state_;", kVariants),
-                   reset, "Filling::losses_ (std::vector<at::Tensor>) -> Tensor"},
+                   doing(kVisit, "state_ = std::move(next);", "std::variant<Filling, Using> state_;", kVariants), reset,
+                   "Filling::losses_ (std::vector<at::Tensor>) -> Tensor"},
         SourceCase{"by a table of functions",
                    doing("table_[phase_](loss);", "phase_ = 1;",
                          "int phase_ = 0;\nstd::vector<std::function<void(at::Tensor)>> table_{[this](at::Tensor x) { "
@@ -146,14 +145,14 @@ INSTANTIATE_TEST_SUITE_P(
                          "std::vector<std::function<void(at::Tensor)>> hooks_{[this](at::Tensor x) { keep(x); }};"),
                    unbounded, kLosses},
         SourceCase{"in one of several states, and no other follows",
-                   doing(kVisit,
-                         "", "std::variant<Filling, Using> state_;", kVariants),
-                   unbounded, "Filling::losses_ (std::vector<at::Tensor>) -> Tensor"},
-        SourceCase{"in a sum that begins beside another",
-                   doing("if (!mean_.defined()) { mean_ = loss; sum_ = loss.square(); }\nelse { mean_ = mean_ + loss;  // "
-                         "keeps\nsum_ = sum_ + loss.square(); }",
-                         "", "at::Tensor mean_, sum_;"),
-                   unbounded, "Trainer::mean_ (at::Tensor) -> Tensor"},
+                   doing(kVisit, "", "std::variant<Filling, Using> state_;", kVariants), unbounded,
+                   "Filling::losses_ (std::vector<at::Tensor>) -> Tensor"},
+        SourceCase{
+            "in a sum that begins beside another",
+            doing("if (!mean_.defined()) { mean_ = loss; sum_ = loss.square(); }\nelse { mean_ = mean_ + loss;  // "
+                  "keeps\nsum_ = sum_ + loss.square(); }",
+                  "", "at::Tensor mean_, sum_;"),
+            unbounded, "Trainer::mean_ (at::Tensor) -> Tensor"},
         SourceCase{"once all are read", doing("for (auto& one : losses_) show(one);\nlosses_.push_back(loss);", "", ""),
                    unbounded, kLosses}));
 

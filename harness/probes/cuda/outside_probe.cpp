@@ -36,10 +36,10 @@ std::int64_t pool_slack(std::size_t index) {
   cudaMemPool_t pool = nullptr;
   std::uint64_t reserved = 0;
   std::uint64_t used = 0;
-  const bool is_known =
-      has_statistics() && cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(index)) == cudaSuccess &&
-      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
-      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess;
+  const bool is_known = has_statistics() &&
+                        cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(index)) == cudaSuccess &&
+                        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+                        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess;
   if (!is_known) {
     (void)cudaGetLastError();  // it must not reach the user's next check
     return 0;

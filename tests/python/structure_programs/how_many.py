@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists that get as many items as a test, a number that falls, or a decorator lets through, and near misses."""
 
-
-
 from __future__ import annotations
 
 import textwrap
