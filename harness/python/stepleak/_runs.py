@@ -89,17 +89,20 @@ class Runs:
             if depth == _MOST_LEVELS or (depth > 0 and self._code.is_entry(module, function)):
                 continue
             yield from calls_of_wrapped(self._code, function)
-            yield from self._chosen_as(function)
+            yield from self._chosen_as(module, function)
             made = module.class_of_method(function) if function.name in CONSTRUCTORS else None
             calls = self._code.calls(function.name if made is None else made.name)
             if len(calls) <= MOST_CALLERS:
                 waiting += [(home, call, depth + 1) for home, call in calls]
 
-    def _chosen_as(self, function: Function) -> Iterator[tuple[Module, ast.AST]]:
+    def _chosen_as(self, module: Module, function: Function) -> Iterator[tuple[Module, ast.AST]]:
+        is_method = module.class_of_method(function) is not None
         for home in self._code.mentioning(function.name)[0]:
             for node in home.named.get(function.name, ()):
                 outer, field = home.parent(node)
-                if isinstance(outer, ast.IfExp) and field != "test":
+                is_chosen = isinstance(outer, ast.IfExp) and field != "test"
+                is_such = isinstance(node, ast.Attribute) is is_method
+                if is_chosen and is_such and _may_name(home, node, module, function):
                     yield home, node
 
     # --- before the steps, and after them -----------------------------------------------------------------------------
@@ -493,8 +496,20 @@ def _may_call(home: Module, call: ast.Call, module: Module) -> bool:
     """Whether a call of a function's name, in the file `home`, may call it: another file may define its own."""
     if not isinstance(call.func, ast.Name) or home is module:
         return True
-    name = call.func.id
-    return not any(isinstance(n, FUNCTIONS) and n.name == name and home.scope(n) is home.tree for n in home.nodes)
+    return not _defines(home, call.func.id)
+
+
+def _defines(module: Module, name: str) -> bool:
+    """Whether a file has a function of this name of its own."""
+    return any(isinstance(n, FUNCTIONS) and n.name == name and module.scope(n) is module.tree for n in module.nodes)
+
+
+def _may_name(home: Module, node: ast.Name | ast.Attribute, module: Module, function: Function) -> bool:
+    """Whether a variable, in the file `home`, may be a function; any attribute of its name may be a method."""
+    if isinstance(node, ast.Attribute):
+        return True
+    scope, own = home.resolve(node, node.id), module.scope(function)
+    return scope is own if home is module else own is module.tree and scope is home.tree and not _defines(home, node.id)
 
 
 def is_lazy(module: Module, statement: ast.AST) -> bool:
