@@ -102,12 +102,13 @@ bool has_stopped(const Evidence& evidence) {
   return has_grown || (have_objects_grown && (!evidence.trends.heap().is_growing() || has_memory_paused(evidence)));
 }
 
-// Whether what rises and falls in turn comes no higher in the second half, and back to as little.
+// Whether what rises and falls in turn comes as high in the second half, and back to as little: no higher, as by luck
+// what is random does beside a rare leak, says too little.
 bool stays_within(const std::vector<std::int64_t>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   const auto [least, most] = std::minmax_element(values.begin(), middle);
   const auto [later_least, later_most] = std::minmax_element(middle, values.end());
-  return *later_least <= *least && *later_most <= *most;
+  return *later_least == *least && *later_most == *most;
 }
 
 // Whether all that grew did so far more slowly in the recorded steps, by the rule of a trend's windows, of which they
