@@ -373,8 +373,8 @@ void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& 
       return;
     }
   }
-  if (!is_recorded && record.trace.recordings().empty() && !is_exhausted(record)) {
-    // What fills looks alike, and no step tells what keeps it.
+  if (record.trace.step_count() < kFewestSteps + kShortestRecord && !is_recorded && !is_exhausted(record)) {
+    // What fills looks alike, and no step was left to tell what keeps it.
     result.verdict = Verdict::inconclusive;
     result.reason = fmt::format(
         "it grew in all of {} steps, and none was left to record, so that nothing tells what keeps it or would end it: "

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,12 +37,24 @@ def test_a_signal_ends_a_fresh_process_and_leaves_no_files(pytester: pytest.Pyte
         """
     )
     command = [sys.executable, "-m", "pytest", "-p", "stepleak.pytest_plugin", "--stepleak"]
-    outer = subprocess.Popen(command, cwd=pytester.path, env={**os.environ, "TMPDIR": str(temporary)})
+    env = {**os.environ, "TMPDIR": str(temporary)}
+    with _as_by_default(number):  # below nohup a process is begun with SIGHUP ignored
+        outer = subprocess.Popen(command, cwd=pytester.path, env=env)
     judged_process = _written_in(started)
     outer.send_signal(number)
     assert outer.wait(timeout=60) == -number
     _wait_for_end(judged_process)
     assert [path.name for path in temporary.iterdir() if path.name.startswith("stepleak-")] == []
+
+
+@contextlib.contextmanager
+def _as_by_default(number: signal.Signals) -> Iterator[None]:
+    before = None if number is signal.SIGKILL else signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(number, before)
 
 
 def _written_in(file: Path) -> int:
