@@ -123,8 +123,7 @@ std::vector<std::string> notes_of_set_up(const Trace& trace, StepRange judged) {
     if (stayed < judged.count() / 4 || freed < judged.count() / 2) continue;
     notes.push_back(fmt::format(
         "on {} the steps leave a block each or more, and {} that were there before were freed: unless a buffer that "
-        "was "
-        "full takes the new in the place of the old, a leak shows once none of these is left: let it run longer",
+        "was full takes the new in the place of the old, a leak shows once none of these is left: let it run longer",
         to_string(device), freed));
   }
   return notes;

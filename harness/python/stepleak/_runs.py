@@ -501,7 +501,7 @@ def _may_call(home: Module, call: ast.Call, module: Module) -> bool:
 
 def _defines(module: Module, name: str) -> bool:
     """Whether a file has a function of this name of its own."""
-    return any(isinstance(n, FUNCTIONS) and n.name == name and module.scope(n) is module.tree for n in module.nodes)
+    return any(module.scope(function) is module.tree for function in module.functions.get(name, ()))
 
 
 def _may_name(home: Module, node: ast.Name | ast.Attribute, module: Module, function: Function) -> bool:
