@@ -26,22 +26,33 @@ std::vector<std::int64_t> own_work(const Trace& trace) {
   return steps;
 }
 
-// What the ledger rises by over so many steps as a rule, by three such stretches before its reading `at`, or by the one
+// What the ledger rises by over so many steps as a rule, by three such stretches before its last reading, or by the one
 // before it where there are no more: what rises rarely may have risen in that one.
-std::int64_t usual_rise(const Ledger& ledger, std::size_t at, std::int64_t gap) {
+std::int64_t usual_rise(const Ledger& ledger, std::int64_t stretch, std::int64_t gap) {
   const auto& steps = ledger.steps();
   const auto& values = ledger.values();
   std::array<std::int64_t, 3> rises{};
+  auto at = steps.size() - 1;
   for (std::size_t i = 0; i < rises.size(); ++i) {
     auto before = at;
-    while (before > 0 && steps[at] - steps[before] < gap) --before;
+    while (before > 0 && steps[at] - steps[before] < stretch) --before;
     const auto known = steps[at] - steps[before];
-    if (i > 0 && known < gap) return rises.front();
+    if (i > 0 && known < stretch) return rises.front();
     rises[i] = known == 0 ? 0 : (values[at] - values[before]) * gap / known;
     at = before;
   }
   std::nth_element(rises.begin(), rises.begin() + 1, rises.end());
   return rises[1];
+}
+
+// The same over a gap in which it changed by `change`, the harness's own work included. That leaves something, as a
+// rule: what rose by more than it all before is no rule, but happened once, as a library's first use, and shorter
+// stretches tell more.
+std::int64_t usual_rise_over(const Ledger& ledger, std::int64_t gap, std::int64_t change) {
+  auto usual = usual_rise(ledger, gap, gap);
+  if (change < 0) return usual;
+  for (auto stretch = gap / 2; usual > change && stretch > 0; stretch /= 2) usual = usual_rise(ledger, stretch, gap);
+  return std::min(usual, change);
 }
 
 // What the harness's own work leaves in a ledger of the whole process is no step's: over it the ledger is taken to have
@@ -70,7 +81,7 @@ Ledger without_own_work(const Ledger& ledger, const std::vector<std::int64_t>& o
     if (is_over_own && !is_known_fall && !is_clearing &&
         !is_next_stair(rest.held(steps.front(), steps[i - 1]), change)) {
       const auto gap = steps[i] - steps[i - 1];
-      const auto usual = usual_rise(ledger, i - 1, gap);
+      const auto usual = usual_rise_over(rest, gap, change);
       for (std::int64_t passed = 1; passed < gap && ledger.key().counter == Counter::python_blocks; ++passed) {
         rest.add(steps[i - 1] + passed, values[i - 1] - own + usual * passed / gap);
       }

@@ -92,6 +92,35 @@ TEST(TrendsTest, MakeNoGrowthOfWhatHadEndedBeforeTheRecordPass) {
   }
 }
 
+// As a library does at its first use, which is most of what the steps before a record pass tell.
+TEST(TrendsTest, TakeWhatRoseOnceBeforeARecordPassForNoRule) {
+  constexpr std::int64_t kFirstUse = 26 << 20;
+  const auto heap_of = [](std::int64_t a_step) {
+    const auto held = [=](std::int64_t step) { return a_step * step + (step >= 12 ? kFirstUse : 0); };
+    return Trends(run_of({Counter::heap_bytes}, held, kLeftBehind, 32, 96)).heap();
+  };
+  EXPECT_TRUE(heap_of(0).is_flat());
+  EXPECT_FALSE(heap_of(kLeak).is_flat());
+}
+
+// What a first pass leaves is no rule for the next one either.
+TEST(TrendsTest, TakeWhatARecordPassLeavesForNoRuleOfTheNextOne) {
+  Trace trace({}, {{Counter::heap_bytes}});
+  for (std::int64_t step = 1; step <= 224; ++step) {
+    const bool is_first = step > 64 && step <= 96;
+    const bool is_second = step > 128 && step <= 160;
+    if (step == 65 || step == 129) {
+      trace.add_look({});
+      trace.begin_pass({.type = PassType::record, .planned_steps = 32});
+    }
+    if (step == 97 || step == 161) trace.begin_pass({.type = PassType::screen});
+    const std::int64_t left = (step > 96 ? kLeftBehind : 0) + (step > 160 ? kLeftBehind / 8 : 0);
+    trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_first && !is_second ? left : kUnread});
+  }
+  trace.add_look({});
+  EXPECT_TRUE(Trends(trace).heap().is_flat());
+}
+
 // Of 64 steps the pass takes so many that a count which is held over them looks as if it paused.
 TEST(TrendsTest, TakeARecordPassOfFewStepsForNoPauseOfPythonsBlocks) {
   const SeriesKey blocks{Counter::python_blocks};
