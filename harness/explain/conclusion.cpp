@@ -71,6 +71,11 @@ std::vector<std::string> notes_of_unproven(const Evidence& evidence, const std::
 
 bool is_exhausted(const RunRecord& record) { return record.failure && record.failure->is_out_of_memory; }
 
+Trace with_look_at_the_end(Trace trace) {
+  trace.add_look(trace.looks().empty() ? std::vector<CohortTable>() : trace.looks().back().cohorts);
+  return trace;
+}
+
 // A run that ended before its budget is judged by what it has; only memory that ran out is a proof of its own.
 Judgement judge_to_the_end(const RunRecord& record, const std::vector<const Detector*>& detectors) {
   auto policy = record.policy;
@@ -78,9 +83,7 @@ Judgement judge_to_the_end(const RunRecord& record, const std::vector<const Dete
   if (is_exhausted(record) && record.trace.step_count() >= policy.clean_steps) policy.leak_steps = policy.clean_steps;
   auto judgement = judge(record.trace, policy, detectors);
   if (judgement.decision.next != Next::more_steps || !is_exhausted(record)) return judgement;
-  auto trace = record.trace;
-  trace.add_look(trace.looks().empty() ? std::vector<CohortTable>() : trace.looks().back().cohorts);
-  auto at_the_end = judge(trace, policy, detectors);
+  auto at_the_end = judge(with_look_at_the_end(record.trace), policy, detectors);
   return at_the_end.decision.next == Next::leak && !at_the_end.is_too_soon() ? at_the_end : judgement;
 }
 
@@ -331,6 +334,28 @@ std::string reason_to_wait(const RecordOutcome& outcome, const RunRecord& record
   return {};
 }
 
+// What a run that ended too soon had shown by then, which is no verdict, by the rules of one of so many steps.
+std::vector<std::string> notes_so_far(const RunRecord& record, const std::vector<const Detector*>& detectors) {
+  const auto steps = record.trace.step_count();
+  if (steps < kFewestSteps) return {};
+  auto policy = record.policy;
+  policy.clean_steps = std::min(policy.clean_steps, steps);
+  policy.leak_steps = std::min(policy.leak_steps, steps);
+  const auto trace = with_look_at_the_end(record.trace);
+  const auto judgement = judge(trace, policy, detectors);
+  if (judgement.decision.next == Next::clean) {
+    return {fmt::format("nothing had grown by then; clean takes {} steps", record.policy.clean_steps)};
+  }
+  const Evidence evidence{trace, *judgement.trends, trace.recording()};
+  auto notes = notes_of_growth(findings_of(evidence, detectors));
+  if (notes.empty()) notes = notes_of_containers(trace);
+  // Without a failure the reason says it already.
+  if (notes.empty() && record.failure && !judgement.decision.reason.empty()) {
+    notes.push_back(fmt::format("by then: {}", judgement.decision.reason));
+  }
+  return notes;
+}
+
 void conclude_leak(const RunRecord& record, const std::vector<const Detector*>& detectors, Judgement& judgement,
                    Result& result) {
   const auto& trends = *judgement.trends;
@@ -453,11 +478,7 @@ void conclude_verdict(const RunRecord& record, const std::vector<const Detector*
   const auto& unsettled = judgement.decision.next == Next::more_steps ? judgement.decision.reason : std::string();
   result.reason = fmt::format("the run ended after {} steps, before it could be judged{}{}{}: let it run {} at least",
                               steps, unsettled.empty() ? "" : " (", unsettled, unsettled.empty() ? "" : ")", needed);
-  if (judgement.trends != nullptr && (judgement.decision.next == Next::leak || steps >= policy.clean_steps)) {
-    const Evidence evidence{record.trace, *judgement.trends, record.trace.recording()};
-    result.notes = notes_of_growth(findings_of(evidence, detectors));
-    if (result.notes.empty()) result.notes = notes_of_containers(record.trace);
-  }
+  result.notes = notes_so_far(record, detectors);
 }
 
 // What a finding does not say already.

@@ -386,6 +386,21 @@ TEST(SessionTest, IsAFailureWhereTheStepFailsBeforeAVerdict) {
   EXPECT_EQ(result.trace.series({Counter::live_bytes}).size(), 199U);
 }
 
+TEST(SessionTest, SaysOfARunThatFailedWhatHadGrownByThen) {
+  const HeldDetector detector;
+  const auto failed_at = [&](std::int64_t number, KeepingProbe& probe) {
+    return result_of({.observer = {.probes = {&probe}}, .detectors = {&detector}}, failing_in_step(number, "no more"));
+  };
+  KeepingProbe flat(1, 3);
+  EXPECT_TRUE(has_note(failed_at(40, flat), "nothing had grown by then; clean takes 64 steps"));
+  KeepingProbe growing(1);
+  EXPECT_TRUE(has_note(failed_at(40, growing), "grew up to here, and may have filled something"));
+  KeepingProbe filling(1, 30);
+  EXPECT_TRUE(has_note(failed_at(40, filling), "by then: live_bytes"));
+  KeepingProbe hardly_begun(1);
+  EXPECT_TRUE(failed_at(12, hardly_begun).notes.empty());
+}
+
 TEST(SessionTest, KeepsTheVerdictWhereTheUserInterruptsTheRecordPass) {
   KeepingProbe probe(1);
   const auto result = result_of(probe, [](std::int64_t index) {
@@ -604,11 +619,16 @@ TEST(SessionTest, SaysWhenALoopThatEndedWouldHaveBeenLookedAtNext) {
   EXPECT_NE(result.reason.find("let it run 274 at least"), std::string::npos) << result.reason;
 }
 
-TEST(SessionTest, SaysNothingOfALoopThatEndedWithoutAGrowth) {
+TEST(SessionTest, SaysOfALoopThatEndedTooSoonThatNothingHadGrown) {
   KeepingProbe probe(1, 3);
   const auto result = result_of_loop(probe, 40);
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
-  EXPECT_TRUE(result.notes.empty());
+  EXPECT_TRUE(has_note(result, "nothing had grown by then; clean takes 64 steps"));
+  KeepingProbe growing(1);
+  const auto grown = result_of_loop(growing, 40);
+  EXPECT_EQ(grown.verdict, Verdict::inconclusive) << grown.reason;
+  EXPECT_FALSE(has_note(grown, "nothing had grown"));
+  EXPECT_TRUE(has_note(grown, "grew up to here, and may have filled something"));
 }
 
 // Steps of 10 ms that all keep something; `seconds`: the budget.
