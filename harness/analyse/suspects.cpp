@@ -18,10 +18,6 @@
 
 namespace stepleak {
 
-bool is_old(const Recording& recording, const Survivor& survivor) {
-  return !survivor.is_collected && recording.is_proof(survivor.birth_step);
-}
-
 std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
   if (structure.type == StructureType::declared) return structure.bound;
   return container.bound > 0 ? container.bound : structure.type == StructureType::bounded ? structure.bound : -1;

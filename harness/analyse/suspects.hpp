@@ -13,9 +13,6 @@
 
 namespace stepleak {
 
-/// Whether a survivor was born in a step that is a proof, and no collection of ours freed it.
-[[nodiscard]] bool is_old(const Recording& recording, const Survivor& survivor);
-
 /// The most entries that a container can hold, by its type, by the sources or as the program declares it; -1: not
 /// known.
 [[nodiscard]] std::int64_t bound_of(const ObjectNode& container, const Structure& structure);

@@ -45,7 +45,8 @@ class Memory {
   std::set<std::uint64_t> counted_;
 };
 
-bool is_told(const Survivor& survivor) {
+bool is_told(const Recording& recording, const Survivor& survivor) {
+  if (!is_old(recording, survivor)) return false;
   return survivor.holder >= 0 || (survivor.type != SurvivorType::node && survivor.type != SurvivorType::heap);
 }
 
@@ -54,7 +55,7 @@ bool is_told(const Survivor& survivor) {
 std::vector<const Survivor*> in_order(const Recording& recording) {
   std::vector<const Survivor*> survivors;
   for (const auto& survivor : recording.survivors) {
-    if (is_told(survivor)) survivors.push_back(&survivor);
+    if (is_told(recording, survivor)) survivors.push_back(&survivor);
   }
   std::ranges::stable_sort(survivors, {}, [](const Survivor* survivor) {
     return std::pair(survivor->type == SurvivorType::block, survivor->holder < 0);

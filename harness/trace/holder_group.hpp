@@ -19,8 +19,9 @@ struct HolderGroup {
   int folded_count = 0;          ///< of the last of many: so many further groups, all together
 };
 
-/// The largest first, 48 at most. Autograd nodes and the native heap's memory are in it only where their holder is
-/// known: the ones are kept by tensors, the others are known by their stacks.
+/// The largest first, 48 at most; without what was born in the newest steps, which may still be in use. Autograd nodes
+/// and the native heap's memory are in it only where their holder is known: the ones are kept by tensors, the others
+/// are known by their stacks.
 [[nodiscard]] std::vector<HolderGroup> holder_groups(const Recording& recording);
 
 }  // namespace stepleak

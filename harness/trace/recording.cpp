@@ -29,4 +29,8 @@ std::int64_t Recording::proof_steps() const {
   return count;
 }
 
+bool is_old(const Recording& recording, const Survivor& survivor) {
+  return !survivor.is_collected && recording.is_proof(survivor.birth_step);
+}
+
 }  // namespace stepleak

@@ -42,4 +42,7 @@ struct Recording {
   [[nodiscard]] std::int64_t proof_steps() const;
 };
 
+/// Whether a survivor was born in a step that is a proof, and no collection of ours freed it.
+[[nodiscard]] bool is_old(const Recording& recording, const Survivor& survivor);
+
 }  // namespace stepleak

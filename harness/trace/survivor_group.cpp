@@ -40,6 +40,7 @@ std::vector<SurvivorGroup> survivor_groups(const Recording& recording) {
   std::vector<std::vector<Frame>> stacks;
   for (const auto& stack : recording.stacks) stacks.push_back(shown_frames(stack));
   for (const auto& survivor : recording.survivors) {
+    if (!is_old(recording, survivor)) continue;
     const auto stack = survivor.stack < 0 ? std::vector<Frame>() : stacks.at(static_cast<std::size_t>(survivor.stack));
     auto& group = by_stack[key_of(stack)];
     const bool is_within_a_block = survivor.type == SurvivorType::tensor || survivor.type == SurvivorType::node;

@@ -10,7 +10,7 @@
 
 namespace stepleak {
 
-/// What the recorded steps left behind of one stack.
+/// What stays of the recorded steps of one stack.
 struct SurvivorGroup {
   std::vector<Frame> stack;  ///< the user's and the libraries' frames, innermost first; empty where none was seen
   std::string op;            ///< operator that made the first of them; empty where unknown
@@ -19,7 +19,7 @@ struct SurvivorGroup {
   int folded_count = 0;    ///< of the last of many: so many further groups, all together
 };
 
-/// The largest first, 48 at most.
+/// The largest first, 48 at most; without what was born in the newest steps, which may still be in use.
 [[nodiscard]] std::vector<SurvivorGroup> survivor_groups(const Recording& recording);
 
 }  // namespace stepleak

@@ -115,13 +115,16 @@ TEST(SerialiseTest, RefusesASurvivorOfAStackThatIsNotThere) {
   EXPECT_THROW((void)result_from_json(text.replace(at, 1, "2")), Error);
 }
 
+constexpr Pass kRecordPass{.type = PassType::record, .first_step = 1, .planned_steps = 18};
+
 TEST(SurvivorGroupTest, CountsEachByteOnceAndFoldsTheRestOfMany) {
-  Recording recording{.steps = 16};
+  Recording recording{.pass = kRecordPass, .steps = 18};
   for (int line = 1; line <= 60; ++line) {
     recording.stacks.push_back(
         {{"lib.cpp", 3, "alloc", "", FrameOwner::runtime}, {"train.py", line, "step", "", FrameOwner::user}});
-    recording.survivors.push_back({.bytes = 64 * line, .op = "aten::add", .stack = line - 1});
-    recording.survivors.push_back({.type = SurvivorType::tensor, .bytes = 64 * line, .stack = line - 1});
+    recording.survivors.push_back({.birth_step = 16, .bytes = 64 * line, .op = "aten::add", .stack = line - 1});
+    recording.survivors.push_back(
+        {.type = SurvivorType::tensor, .birth_step = 16, .bytes = 64 * line, .stack = line - 1});
   }
   const auto groups = survivor_groups(recording);
   ASSERT_EQ(groups.size(), 48U);
@@ -133,7 +136,7 @@ TEST(SurvivorGroupTest, CountsEachByteOnceAndFoldsTheRestOfMany) {
 
 // kept = [tensor, ...], of which each step appends one of 64 bytes.
 Recording tensors_in_a_list(int count) {
-  Recording recording{.steps = 16};
+  Recording recording{.pass = kRecordPass, .steps = 18};
   auto& objects = recording.objects;
   objects.nodes = {{.type = "list", .name = "train.kept", .length = count}};
   for (int i = 0; i < count; ++i) {
@@ -141,8 +144,9 @@ Recording tensors_in_a_list(int count) {
     objects.nodes.push_back({.type = "Tensor"});
     objects.edges.push_back({.from = 0, .to = i + 1, .type = EdgeType::index, .label = std::to_string(i)});
     recording.holders.push_back({.path = {i}, .held = i + 1, .container = 0});
-    recording.survivors.push_back({.identity = address, .bytes = 64});
+    recording.survivors.push_back({.birth_step = i + 1, .identity = address, .bytes = 64});
     recording.survivors.push_back({.type = SurvivorType::tensor,
+                                   .birth_step = i + 1,
                                    .identity = address + 1000,
                                    .storage = address,
                                    .bytes = 64,
@@ -153,7 +157,8 @@ Recording tensors_in_a_list(int count) {
 }
 
 TEST(HolderGroupTest, SumsWhatIsKeptAlike) {
-  const auto groups = holder_groups(tensors_in_a_list(16));
+  // What the last two steps appended may be in use by what comes next.
+  const auto groups = holder_groups(tensors_in_a_list(18));
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups.front().count, 16);
   EXPECT_EQ(groups.front().bytes, 16 * 64);
@@ -168,15 +173,26 @@ TEST(HolderGroupTest, CountsMemoryThatTwoShareOnceAndTellsWhatNothingWasFoundFor
   view.identity += 1000;
   view.holder = -1;
   recording.survivors.insert(recording.survivors.begin(), view);
-  recording.survivors.push_back({.identity = 7, .bytes = 512});
-  recording.survivors.push_back({.type = SurvivorType::node, .identity = 8, .bytes = 900});
-  recording.survivors.push_back({.type = SurvivorType::heap, .identity = 9, .bytes = 900});
+  recording.survivors.push_back({.birth_step = 1, .identity = 7, .bytes = 512});
+  recording.survivors.push_back({.type = SurvivorType::node, .birth_step = 1, .identity = 8, .bytes = 900});
+  recording.survivors.push_back({.type = SurvivorType::heap, .birth_step = 1, .identity = 9, .bytes = 900});
   const auto groups = holder_groups(recording);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_TRUE(groups.front().path.empty());
   EXPECT_EQ(groups.front().count, 2);
   EXPECT_EQ(groups.front().bytes, 512);
   EXPECT_EQ(groups.back().bytes, 2 * 64);
+}
+
+TEST(SurvivorGroupTest, LeavesOutWhatMayStillBeInUse) {
+  Recording recording{.pass = kRecordPass, .steps = 18};
+  recording.survivors.push_back({.birth_step = 17, .bytes = 1 << 20});
+  EXPECT_TRUE(survivor_groups(recording).empty());
+  recording.survivors.push_back({.birth_step = 16, .bytes = 64});
+  ASSERT_EQ(survivor_groups(recording).size(), 1U);
+  EXPECT_EQ(survivor_groups(recording).front().bytes, 64);
+  recording.survivors.back().is_collected = true;
+  EXPECT_TRUE(survivor_groups(recording).empty());
 }
 
 TEST(HolderGroupTest, LeavesMemoryOfBeforeTheRecordedStepsOut) {
