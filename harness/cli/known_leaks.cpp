@@ -42,6 +42,7 @@ KnownLeaks known_leaks(const std::string& file, const std::vector<const Result*>
   if (file.empty()) return {};
   const auto json = ask("apply", file, request_of(results, "{}"));
   KnownLeaks known{.is_known = json.at("known").get<std::vector<bool>>(),
+                   .findings = json.at("findings").get<std::vector<std::vector<bool>>>(),
                    .lines = json.at("lines").get<std::vector<std::string>>()};
   for (const std::string entry : json.at("unmatched")) {
     known.lines.push_back(fmt::format("{}: an entry that matches nothing here: {}", file, entry));

@@ -170,7 +170,8 @@ ReportEnd write_reports(const std::vector<Result>& results, const std::string& s
   const auto write_cases = [&] {
     std::vector<ReportCase> cases;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      cases.push_back({&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict)});
+      cases.push_back(
+          {&results[i], known.excuses(i) ? "" : failure_of(results[i], options.is_strict), known.findings_of(i)});
     }
     if (!write_ci_files(cases, suite, options)) fail();
   };

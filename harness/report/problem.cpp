@@ -83,8 +83,11 @@ std::vector<Problem> problems_of(const std::vector<ReportCase>& cases, const Sou
       problems.push_back({&result, finding, severity, rule_of(result, finding), message_of(report_case, finding),
                           place_of(result, finding, tree)});
     };
-    for (const auto& finding : result.findings) add(&finding);
-    if (result.findings.empty()) add(nullptr);
+    const auto count = problems.size();
+    for (std::size_t i = 0; i < result.findings.size(); ++i) {
+      if (i >= report_case.is_known.size() || !report_case.is_known[i]) add(&result.findings[i]);
+    }
+    if (problems.size() == count) add(nullptr);
   }
   return problems;
 }

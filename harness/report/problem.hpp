@@ -42,7 +42,8 @@ struct Problem {
 /// or a difference from its baseline.
 inline constexpr const char* kRulesWithoutFinding[] = {"leak", "inconclusive", "failure", "unexpected"};
 
-/// Of the cases that fail the build, in their order: one for each finding of a leak, else one for the case.
+/// Of the cases that fail the build, in their order: one for each finding of a leak that is not let be, else one for
+/// the case.
 ///
 /// The place is the statement that keeps what leaks, else the innermost frame of the user's, else the file that the
 /// target names, without its line. One below the tree goes before one outside.

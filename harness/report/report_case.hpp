@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/trace/result.hpp"
 
@@ -11,7 +12,8 @@ namespace stepleak {
 /// One result as a CI system is told of it.
 struct ReportCase {
   const Result* result = nullptr;
-  std::string failure;  ///< why the build should fail on it; empty: passed, whatever the verdict
+  std::string failure;         ///< why the build should fail on it; empty: passed, whatever the verdict
+  std::vector<bool> is_known;  ///< which of its findings are let be; empty: none
 };
 
 }  // namespace stepleak

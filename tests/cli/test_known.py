@@ -90,7 +90,54 @@ def test_entries_of_several_processes_are_all_kept(leaked: tuple[CommandLine, di
     assert all(fingerprint in text for fingerprint in fingerprints)
 
 
-@pytest.mark.parametrize("match", ['where = "*train.py:step"', 'holder = "*kept*"\nkind = "growth"'])
+_NESTED = """
+    import torch
+    def made():
+        kept = []
+        def step(): kept.append(torch.ones(64))
+        return step
+    one = made()
+    def made_otherwise():
+        kept = []
+        def step(): kept.append(torch.zeros(32))
+        return step
+    two = made_otherwise()
+"""
+
+
+def test_an_entry_of_one_step_lets_no_other_be(stepleak: CommandLine) -> None:
+    stepleak.write("nested[1].py", _NESTED)
+    outcome = stepleak("run", "nested[1].py:one", "nested[1].py:two", "--device", "cpu", "--json", "both.json")
+    assert outcome.code == 1, outcome.text
+    one, two = stepleak.results("both.json").values()
+    assert one["findings"][0]["fingerprint"] == two["findings"][0]["fingerprint"]
+    for name, result in (("one.json", one), ("two.json", two)):
+        # As from another machine.
+        stepleak.write(name, json.dumps({**result, "target": f"/home/me.py/{result['target']}"}))
+    assert stepleak("known", "add", "one.json", "--reason", "so").code == 0
+    assert stepleak("report", "one.json", "--known", "known-leaks.toml").code == 0
+    assert stepleak("run", "nested[1].py:one", "--device", "cpu", "--known", "known-leaks.toml").code == 0
+    assert stepleak("report", "two.json", "--known", "known-leaks.toml").code == 1
+    assert stepleak("known", "add", "both.json", "--reason", "so").code == 0
+    assert (stepleak.folder / "known-leaks.toml").read_text().count("[[known]]") == 2
+    assert stepleak("report", "both.json", "--known", "known-leaks.toml").code == 0
+
+
+def test_a_finding_that_is_let_be_is_no_problem_beside_another(leaked: tuple[CommandLine, dict[str, Any]]) -> None:
+    stepleak, result = leaked
+    first = result["findings"][0]
+    stepleak.write("two.json", json.dumps({**result, "findings": [first, {**first, "fingerprint": "0" * 16}]}))
+    stepleak.write("one.toml", f'[[known]]\nreason = "so"\nfingerprint = "{first["fingerprint"]}"\n')
+    outcome = stepleak("report", "two.json", "--known", "one.toml", "--sarif", "s.json", "--code-quality", "q.json")
+    assert outcome.code == 1, outcome.text
+    found = json.loads((stepleak.folder / "s.json").read_text())["runs"][0]["results"]
+    assert [list(each["partialFingerprints"].values()) for each in found] == [["0" * 16]]
+    assert len(json.loads((stepleak.folder / "q.json").read_text())) == 1
+
+
+@pytest.mark.parametrize(
+    "match", ['where = "train.py:step"', 'where = "*train.py:step"', 'holder = "*kept*"\nkind = "growth"']
+)
 def test_a_pattern_matches(leaked: tuple[CommandLine, dict[str, Any]], match: str) -> None:
     stepleak, result = leaked
     match = match.replace('"growth"', json.dumps(result["findings"][0]["kind"]))
@@ -102,6 +149,7 @@ def test_a_pattern_matches(leaked: tuple[CommandLine, dict[str, Any]], match: st
     "entry",
     [
         'fingerprint = "0000000000000000"',
+        'where = "rain.py:step"',
         'where = "*train.py:step"\nkind = "raw_cuda"',
         'where = "*train.py:step"\ntarget = "other.py:*"',
         'where = "*train.py:step"\nversions = "torch<2"',

@@ -43,6 +43,20 @@ TEST(ProblemsTest, LeavesOutWhatDoesNotFailTheBuild) {
   EXPECT_EQ(problems_of({{&result, "leaks"}}, kTree).size(), 1U);
 }
 
+TEST(ProblemsTest, LeaveOutTheFindingsThatAreLetBe) {
+  auto result = leak_at("train.py");
+  result.findings.push_back(result.findings.front());
+  const auto problems_of_known = [&](const std::vector<bool>& known) {
+    return problems_of({{&result, "leaks", known}}, kTree);
+  };
+  EXPECT_EQ(problems_of_known({}).size(), 2U);
+  ASSERT_EQ(problems_of_known({true, false}).size(), 1U);
+  EXPECT_EQ(problems_of_known({true, false}).front().finding, &result.findings.back());
+  // It fails all the same, for another reason.
+  ASSERT_EQ(problems_of_known({true, true}).size(), 1U);
+  EXPECT_EQ(problems_of_known({true, true}).front().finding, nullptr);
+}
+
 TEST(ProblemsTest, NameFilesFromTheRootOfTheTreeOn) {
   for (const auto* file : {"train.py", "/tree/below/train.py", "../below/train.py"}) {
     const auto result = leak_at(file);

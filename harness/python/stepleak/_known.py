@@ -35,6 +35,7 @@ MOST_CHARACTERS = 1000
 """Of a pattern: to make a regular expression of a megabyte takes minutes, once the run is over."""
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 _VERSION = re.compile(r"^(\w+)\s*(<=|>=|==|<|>)\s*(\d{1,9}(?:\.\d{1,9})*)$")
+_FILE_OF_TARGET = re.compile(r"(?:.*?/)?([^/]+\.py(?::.*)?)")  # with what is taken of it, as in test_a.py::test_b
 # What TOML has no place for in a comment, and what drives a terminal.
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -85,8 +86,17 @@ class Entry:
         texts[_ANYWHERE] = texts["where"] + texts["holder"]
         conditions = result.get("conditions", {})
         return all(
-            any(fnmatchcase(text, pattern) for text in texts[key]) for key, pattern in self.patterns.items()
+            any(_is_like(text, pattern) for text in texts[key]) for key, pattern in self.patterns.items()
         ) and all(_is_version(condition, conditions) for condition in self.versions)
+
+    def is_of(self, finding: dict[str, Any], target: str) -> bool:
+        """Whether it is for this finding of a target, today and with these versions or not."""
+        return self.fingerprint == finding["fingerprint"] and _is_like(target, self.patterns.get("target", "*"))
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    """A pattern that begins with a file's or a folder's name is one for the end of a path, whatever leads there."""
+    return fnmatchcase(text, pattern) or fnmatchcase(text, "*/" + pattern)
 
 
 def read(file: Path) -> list[Entry]:
@@ -189,20 +199,29 @@ def told(entries: list[Entry], result: dict[str, Any], today: date) -> tuple[boo
 
 def is_known(entries: list[Entry], result: dict[str, Any], today: date) -> tuple[bool, list[str]]:
     """Whether every finding of a leak is known, and why each one is."""
-    found = [entry_for(entries, result, finding, today) for finding in result.get("findings", [])]
-    reasons = [entry.why for entry in found if entry is not None]
-    return result.get("verdict") == "leak" and len(found) > 0 and len(reasons) == len(found), reasons
+    found = _found_for(entries, result, today)
+    return _is_leak_of(result, found), [entry.why for entry in found if entry is not None]
+
+
+def _found_for(entries: list[Entry], result: dict[str, Any], today: date) -> list[Entry | None]:
+    return [entry_for(entries, result, finding, today) for finding in result.get("findings", [])]
+
+
+def _is_leak_of(result: dict[str, Any], found: list[Entry | None]) -> bool:
+    return result.get("verdict") == "leak" and len(found) > 0 and None not in found
 
 
 def apply(file: Path, results: list[dict[str, Any]], today: date) -> dict[str, Any]:
     entries = read(file)
-    verdicts = [is_known(entries, result, today) for result in results]
+    found = [_found_for(entries, result, today) for result in results]
     return {
-        "known": [known for known, _ in verdicts],
+        "known": [_is_leak_of(result, each) for result, each in zip(results, found, strict=True)],
+        "findings": [[entry is not None for entry in each] for each in found],
         "lines": [
-            f"{result.get('target')}: known: {why}"
-            for result, (_, reasons) in zip(results, verdicts, strict=True)
-            for why in reasons
+            f"{result.get('target')}: known: {entry.why}"
+            for result, each in zip(results, found, strict=True)
+            for entry in each
+            if entry is not None
         ],
         "unmatched": [f"{entry.name}: {entry.why}" for entry in entries if entry.matches == 0],
         "expired": [f"{entry.name}: on {entry.expires}: {entry.why}" for entry in entries if entry.is_expired(today)],
@@ -222,23 +241,24 @@ def add(file: Path, results: list[dict[str, Any]], today: date, reason: str, lin
     if until is not None and until < today:
         raise KnownError(f"{until} is over: the entry would fail at once", "name a day that is to come")
     content = _content_of(file) or b""
-    there = {entry.fingerprint: entry for entry in _entries_in(file, content)}
-    known = set(there)
+    entries = _entries_in(file, content)
     for result, finding in findings:
-        entry = there.get(finding["fingerprint"])
+        entry = next((each for each in entries if each.is_of(finding, result["target"])), None)
         if entry is not None and (entry.reason, entry.link, entry.expires) != (reason, link, until):
             ends = f", until {entry.expires}" if entry.expires is not None else ""
             raise KnownError(
                 f"{file} has an entry for {entry.fingerprint} already: {entry.why}{ends}",
                 "change that one, or remove it first",
             )
-        if finding["fingerprint"] in known:
+        if entry is not None:
             continue
-        known.add(finding["fingerprint"])
+        patterns = _pattern_of_target(result["target"])
+        entries.append(Entry(finding["fingerprint"], patterns, reason, link, [], until))
         lines = [
             _comment(f"{result['target']}: {finding['kind']}: {finding['what']}"),
             "[[known]]",
             f"fingerprint = {_quoted(finding['fingerprint'])}",
+            *(f"{key} = {_quoted(pattern)}" for key, pattern in patterns.items()),
             f"reason = {_quoted(reason)}",
         ]
         if link:
@@ -246,8 +266,16 @@ def add(file: Path, results: list[dict[str, Any]], today: date, reason: str, lin
         if until is not None:
             lines.append(f"expires = {until.isoformat()}")
         content += b"\n" * bool(content) + "\n".join([*lines, ""]).encode("utf-8")
-    _read_back(file, content, known)
+    _read_back(file, content, entries)
     return {"text": content.decode("utf-8")}
+
+
+def _pattern_of_target(target: str) -> dict[str, str]:
+    """Of a file its name, since folders differ from machine to machine. Functions of the same name within two others
+    have the same fingerprint: without the target the one's entry would let the other's leak be."""
+    of_file = _FILE_OF_TARGET.fullmatch(target)
+    pattern = re.sub(r"[*?[]", r"[\g<0>]", target if of_file is None else of_file.group(1))
+    return {"target": pattern} if 0 < len(pattern) <= MOST_CHARACTERS and not _CONTROLS.search(pattern) else {}
 
 
 def _comment(text: str) -> str:
@@ -259,13 +287,13 @@ def _quoted(text: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def _read_back(file: Path, content: bytes, known: set[str]) -> None:
+def _read_back(file: Path, content: bytes, expected: list[Entry]) -> None:
     """What cannot be read must not take the place of what can."""
     try:
         entries = _entries_in(file, content)
     except KnownError as wrong:
         raise KnownError(f"{file} cannot be added to: {wrong.args[0]}", "begin each entry with [[known]]") from None
-    assert known == {entry.fingerprint for entry in entries}
+    assert entries == expected
 
 
 def main() -> None:
