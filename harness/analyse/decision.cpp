@@ -131,6 +131,7 @@ LedgerTrend witnessed(const Trace& trace, const SeriesKey& key, const Trends& tr
       take_for_trembling(settled);
     }
   }
+  if (state == TrendState::undecided && comes_back(settled)) state = TrendState::flat;
   if (state == TrendState::undecided && has_come_to_rest(trace, devices, values, judged)) {
     take_for_trembling(settled);
   }

@@ -320,6 +320,28 @@ Trend trend_of_readings(Values steps, Values values, double floor) {
   return trend;
 }
 
+bool comes_back(Values values) {
+  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kShortest = 192;
+  if (values.size() < kShortest) return false;
+  const auto lowest = *std::min_element(values.begin(), values.end());
+  std::vector<std::size_t> returns;
+  std::vector<std::int64_t> heights;
+  std::int64_t highest = lowest;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    highest = std::max(highest, values[i]);
+    if (values[i] > lowest || highest == lowest) continue;
+    returns.push_back(i);
+    heights.push_back(highest);
+    highest = lowest;
+  }
+  if (returns.size() < kFewest || 2 * (returns.back() - returns.front()) < values.size()) return false;
+  if (4 * (values.size() - returns.back()) > values.size()) return false;
+  const bool is_ever_higher =
+      std::adjacent_find(heights.begin(), heights.end(), std::greater_equal<>()) == heights.end();
+  return !is_ever_higher && highest <= *std::max_element(heights.begin(), heights.end());
+}
+
 bool has_paused(Values values, double per_step) {
   constexpr std::size_t kShortest = 16;
   constexpr double kShare = 0.25;

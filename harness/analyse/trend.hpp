@@ -74,6 +74,12 @@ inline constexpr double kSlowestPart = 0.4;
 /// some ledgers are apart.
 [[nodiscard]] bool has_paused(std::span<const std::int64_t> values, double per_step);
 
+/// Whether an exact ledger comes back to the very same lowest level time and again, over half of all steps and up to
+/// the newest quarter: of what is emptied whenever something happens, and holds ever other amounts until then, nothing
+/// has stayed in between. Not where each tooth is higher than the one before, or the last, which is not over, the
+/// highest. Never of fewer than 192 steps: the number of some open requests does so by chance.
+[[nodiscard]] bool comes_back(std::span<const std::int64_t> values);
+
 /// Whether a series that filled has come to its level: between its first eighth and its half it reached a new maximum
 /// in seven steps at least, by three times as much in all, and in three times as many steps, as in the second half; and
 /// none came in the newest eighth, nor for as long as it ever waited for one before. A line rises by 1.3 times as much

@@ -81,6 +81,28 @@ TEST(TrendTest, SettlesOnTeethBesideTheStartOfAProcess) {
   EXPECT_NE(trend_of(series(1024, part_falls_later), noisy).state, TrendState::flat);
 }
 
+/// A list that gets one in each step and is emptied at these.
+std::vector<std::int64_t> emptied_at(const std::vector<std::int64_t>& steps, std::int64_t count) {
+  std::int64_t held = 0;
+  return series(count, [&](auto step) {
+    held = std::find(steps.begin(), steps.end(), step) != steps.end() ? 0 : held + 4;
+    return 1000 + held;
+  });
+}
+
+TEST(TrendTest, KnowsALevelThatItComesBackToAtOddTimes) {
+  const std::vector<std::int64_t> odd{10, 140, 210, 390, 480, 660};
+  EXPECT_TRUE(comes_back(emptied_at(odd, 768)));
+  auto kept = emptied_at(odd, 768);
+  for (std::size_t i = 500; i < kept.size(); ++i) kept[i] += 4;
+  EXPECT_FALSE(comes_back(kept));
+  EXPECT_FALSE(comes_back(emptied_at({10, 140, 210, 390}, 768)));                // not lately
+  EXPECT_FALSE(comes_back(emptied_at({500, 590, 660}, 768)));                    // not for long
+  EXPECT_FALSE(comes_back(emptied_at({10, 100, 210, 390, 650}, 768)));           // each time from higher up
+  EXPECT_FALSE(comes_back(emptied_at({10, 70, 120, 300, 420, 500, 590}, 768)));  // higher than ever by now
+  EXPECT_FALSE(comes_back(emptied_at({10, 60, 80, 150}, 180)));
+}
+
 TEST(TrendTest, DoesNotTakeRandomLoadForASawTooth) {
   std::mt19937 draws(1);
   const auto load = [&](auto step) { return step * 2 + static_cast<std::int64_t>(draws() % 1000); };
