@@ -113,8 +113,9 @@ class Runs:
         return is_top and self.is_before_steps(use.module, use.node)
 
     def is_before_steps(self, module: Module, node: ast.AST) -> bool:
-        is_top = module.function(node) is None
-        return not module.loops(module.statement(node)) if is_top else self._is_in_set_up(module, node)
+        if module.function(node) is not None:
+            return self._is_in_set_up(module, node)
+        return not module.loops(module.statement(node)) or self._code.is_run_through(module)
 
     def is_of_set_up(self, module: Module, node: ast.AST) -> bool:
         """The same, what the name of its function tells, and what stands before a loop over the steps that runs."""

@@ -21,7 +21,7 @@ _AT_END = {"StopIteration", "StopAsyncIteration", "IndexError", "KeyError", "Emp
 _LEAVING = (ast.Pass, ast.Continue, ast.Return, ast.Break)
 _TAKING = REMOVING | OF_QUEUES
 _CONTAINERS = {"list", "dict", "set", "deque", "sorted", "range", "tuple"}
-_ENDLESS = {"cycle", "count", "repeat"}
+_ITERATORS = {"iter", "islice", "enumerate", "zip", "map", "filter"}
 
 
 class UsedUp:
@@ -83,11 +83,16 @@ class UsedUp:
     def _looped_over(self, module: Module, items: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
         """Of what a loop goes over other items each time: a part by numbers that change, and what an iterator gives."""
         yield from ((module, part) for part in _moving_parts(items))
+        home, value = named_value(self._code, module, items)
+        cut = value.value if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) else None
+        given = stores(self._code, home, cut) if isinstance(cut, (ast.Name, ast.Attribute)) else []
+        if cut is not None and any(_is_cut_of_itself(m, node) for m, node in given):
+            yield home, cut
         for node in ast.walk(items):
             if not isinstance(node, (ast.Name, ast.Attribute)):
                 continue
             values = [assigned_value(home, one) for home, one in stores(self._code, module, node)]
-            if values and all(value is not None and called_name(value) == "iter" for value in values):
+            if values and all(map(_is_iterator, values)):
                 yield module, node
 
     def is_not_refilled(self, module: Module, source: ast.expr) -> bool:
@@ -95,7 +100,7 @@ class UsedUp:
         home, source = named_variable(self._code, module, source)
         if not isinstance(source, (ast.Name, ast.Attribute)) or home.class_of_self(source) is not None:
             return False
-        given = stores(self._code, home, source)
+        given = [(m, node) for m, node in stores(self._code, home, source) if not _is_cut_of_itself(m, node)]
         if not given or any(isinstance(node.ctx, ast.Load) for _, node in given):
             return False
         is_made_once = all(self._runs.is_of_set_up(m, node) for m, node in given)
@@ -112,8 +117,16 @@ class UsedUp:
                 is_handed = isinstance(outer, (ast.Call, ast.keyword)) and field in ("args", "value")
                 is_handed = is_handed and called_name(outer) not in READING  # type: ignore[arg-type]
                 is_filled = is_item or is_put or is_handed
-                if is_filled and not self._runs.is_of_set_up(home, node) and not self._runs.is_uncalled(home, node):
+                if is_filled and not self._is_of_set_up(home, node) and not self._runs.is_uncalled(home, node):
                     yield node
+
+    def _is_of_set_up(self, module: Module, node: ast.AST) -> bool:
+        """The same of a function that only the set-up calls."""
+        function = module.function(node)
+        if self._runs.is_of_set_up(module, node) or function is None or self._code.is_entry(module, function):
+            return self._runs.is_of_set_up(module, node)
+        calls = self._code.calls(function.name)
+        return bool(calls) and all(self._runs.is_of_set_up(home, call) for home, call in calls)
 
     def _is_taken(self, module: Module, source: ast.expr) -> bool:
         _, source = named_variable(self._code, module, source)
@@ -124,6 +137,13 @@ class UsedUp:
             for node in home.named.get(name, ())
             for outer, _ in [home.parent(node)]
         )
+
+
+def _is_cut_of_itself(module: Module, node: ast.Name | ast.Attribute) -> bool:
+    """`todo = todo[1:]`: it is never longer than before."""
+    value = assigned_value(module, node)
+    is_part = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
+    return is_part and last_name(value.value) == last_name(node)  # type: ignore[union-attr]
 
 
 def _moving_parts(items: ast.expr) -> Iterator[ast.expr]:
@@ -143,11 +163,26 @@ def _measured(test: ast.expr) -> ast.expr | None:
     return test.func.value if is_size else None  # type: ignore[attr-defined]
 
 
+def _is_iterator(value: ast.expr | None) -> bool:
+    """Whether it is made of others' items, which are used up where these are."""
+    return isinstance(value, ast.GeneratorExp) or (isinstance(value, ast.Call) and called_name(value) in _ITERATORS)
+
+
 def _is_endless(value: ast.expr | None) -> bool:
-    """Whether an iterator may go on for ever, as that of a generator may whose end is not seen here."""
-    if isinstance(value, ast.Call) and called_name(value) in ("iter", "islice", "enumerate", "zip", "map"):
-        return any(called_name(node) in _ENDLESS for node in ast.walk(value))
-    return isinstance(value, ast.Call) and called_name(value)[:1].islower() and called_name(value) not in _CONTAINERS
+    """Whether it may go on for ever, as that of a generator may whose end is not seen here."""
+    if isinstance(value, ast.GeneratorExp):
+        return any(_is_endless(part.iter) for part in value.generators)
+    if not isinstance(value, ast.Call):
+        return False
+    name = called_name(value)
+    if name == "zip" and value.args:
+        return all(map(_is_endless, value.args))  # it ends with the shortest
+    stop = value.args[min(len(value.args), 3) - 1] if name == "islice" and len(value.args) > 1 else None
+    if stop is not None and not (isinstance(stop, ast.Constant) and stop.value is None):
+        return False
+    if name in _ITERATORS:
+        return any(map(_is_endless, value.args))
+    return name[:1].islower() and name not in _CONTAINERS
 
 
 def _tried(module: Module, node: ast.AST) -> Iterator[ast.expr]:

@@ -26,6 +26,9 @@ _MOST_FILES = 400
 _MOST_CHARACTERS = 4_000_000
 
 
+_INNER = {"<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
+
+
 class UserCode:
     """Sources of one search: what was read or parsed once is kept.
 
@@ -142,6 +145,12 @@ class UserCode:
     def is_step(self, module: Module, function: ast.AST) -> bool:
         """Whether it is the function that is called as the step."""
         return isinstance(function, FUNCTIONS) and place_in(module, function) == self._step
+
+    def is_run_through(self, module: Module) -> bool:
+        """Whether a file has run to its end, so that the loops in none of its functions are over. What a notebook's
+        cell runs as begins with "<", too."""
+        own = [name for file, name, _ in self._running if file == real(module.file)]
+        return not any(name.startswith("<") and name not in _INNER for name in own)
 
     def is_running(self, module: Module, function: Function) -> bool:
         """Whether it is called now, and goes on when the step is over."""
