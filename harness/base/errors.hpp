@@ -41,6 +41,9 @@ class Error : public std::runtime_error {
   return {ExitCode::failure, what, std::move(remedy)};
 }
 
+/// The remedy of a file that is larger than files may be (EFBIG); those in memory are meant, too.
+inline constexpr const char* kLargerFiles = "let files be larger: ulimit -f says how large they may be";
+
 [[noreturn]] void fail_precondition(const char* condition, const char* file, int line);
 
 }  // namespace stepleak

@@ -26,8 +26,8 @@ std::string reason_of(int error) { return std::generic_category().message(error)
 
 Error unwritable(const std::filesystem::path& path, int error) {
   const auto* const remedy = error == ENOSPC || error == EDQUOT ? "free some space or name a folder on another disk"
-                             : error == EFBIG ? "let files be larger: ulimit -f says how large they may be"
-                                              : "name a folder that you may write to";
+                             : error == EFBIG                   ? kLargerFiles
+                                                                : "name a folder that you may write to";
   return failure_error(fmt::format("cannot write {}: {}", path.string(), reason_of(error)), remedy);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,12 +23,18 @@ MemoryFile::MemoryFile(const char* name) : file_(moved_up(::memfd_create(name, M
 
 void MemoryFile::fill(std::string_view text) const {
   if (const int error = write_all(descriptor(), text); error != 0) {
-    throw failure_error(fmt::format("a file in memory: {}", std::strerror(error)), "free some memory");
+    throw failure_error(fmt::format("a file in memory: {}", std::strerror(error)),
+                        error == EFBIG ? kLargerFiles : "free some memory");
   }
   ::lseek(descriptor(), 0, SEEK_SET);
 }
 
 void MemoryFile::share() const { ::fcntl(descriptor(), F_SETFD, 0); }
+
+bool MemoryFile::is_full() const {
+  rlimit most{};
+  return ::getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && size() >= most.rlim_cur;
+}
 
 std::size_t MemoryFile::size() const {
   struct stat status {};

@@ -21,6 +21,8 @@ class MemoryFile {
   void share() const;
   /// Writes a text that another process will read from its start. Throws a failure error where it has no room.
   void fill(std::string_view text) const;
+  /// Whether it is as large as files may be (ulimit -f), so that who writes into it may have been refused more.
+  [[nodiscard]] bool is_full() const;
   [[nodiscard]] std::string text() const { return tail(size()); }
   /// The last bytes, `most` at most.
   [[nodiscard]] std::string tail(std::size_t most) const;

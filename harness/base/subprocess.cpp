@@ -16,6 +16,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "harness/base/errors.hpp"
 #include "harness/base/memory_file.hpp"
@@ -113,11 +114,13 @@ ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_vi
   pid_t child = 0;
   const int error =
       ::posix_spawnp(&child, words.front(), redirections.actions(), OwnGroup().attributes(), words.data(), environ);
-  if (error != 0) return {{}, "it does not start: " + std::generic_category().message(error)};
+  if (error != 0) return {{}, "it does not start: " + std::generic_category().message(error), {}};
   const auto end = end_of(child, most);
-  return {out.text(), error_of(end, most, errors.text())};
+  auto why = error_of(end, most, errors.text());
+  if (!why.empty() && (out.is_full() || errors.is_full())) return {out.text(), "its output is too large", kLargerFiles};
+  return {out.text(), std::move(why), {}};
 } catch (const Error& error) {
-  return {{}, error.what()};
+  return {{}, error.what(), error.remedy()};
 }
 
 }  // namespace stepleak

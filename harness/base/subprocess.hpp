@@ -13,6 +13,7 @@ namespace stepleak {
 struct ProgramEnd {
   std::string output;  ///< all that it wrote to stdout
   std::string error;   ///< empty where it exited with 0; else why not, in a clause: "exit code 1: bad value"
+  std::string remedy;  ///< where the failure is of our files and not the program's; else empty
 
   [[nodiscard]] bool is_success() const { return error.empty(); }
 };

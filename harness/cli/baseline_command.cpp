@@ -57,10 +57,10 @@ ExitCode update(const GateOptions& options, bool prunes) {
   }
   const auto store = store_of(options);
   store.check_writable();
-  const auto entries = run_gate(options);
+  const auto run = run_gate(options);
   auto code = ExitCode::clean;
   print_text("\n");
-  for (const auto& entry : entries) {
+  for (const auto& entry : run.entries) {
     const auto change = entry.comparison.change;
     if (change == Change::same && entry.comparison.differences.empty() && !entry.is_moved) continue;
     print_difference(entry);
@@ -77,6 +77,7 @@ ExitCode update(const GateOptions& options, bool prunes) {
     // One that cannot be written costs no other's.
     if (!is_done([&] { store.save(entry.now); })) code = worst_of(code, ExitCode::failure);
   }
+  print_left_out(run, {});
   print_text(fmt::format("baselines are in {}\n", printable_line(store.file_of("x").parent_path().string())));
   return code;
 }
@@ -109,13 +110,14 @@ ExitCode show(const GateOptions& options, const std::string& name) {
 
 ExitCode diff(const GateOptions& options) {
   auto code = ExitCode::clean;
-  const auto entries = run_gate(options);
+  const auto run = run_gate(options);
   print_text("\n");
-  for (const auto& entry : entries) {
+  for (const auto& entry : run.entries) {
     if (entry.comparison.differences.empty()) continue;
     print_difference(entry);
     if (entry.comparison.change != Change::same) code = ExitCode::leak;
   }
+  print_left_out(run, {});
   return code;
 }
 

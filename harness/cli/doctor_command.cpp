@@ -49,7 +49,8 @@ void print_faults() {
   const auto asked = run_program({layout().python, (layout().package_folder / "stepleak/_faults.py").string()});
   const auto faults = nlohmann::json::parse(asked.is_success() ? asked.output : "", nullptr, false);
   if (!faults.is_array()) {
-    say("surroundings", "not known: " + asked.error);
+    say("surroundings", fmt::format("not known: {}: {}", layout().python, asked.error));
+    say_remedy(asked.remedy.empty() ? repair_of_python(layout(), layout().python) : asked.remedy);
     return;
   }
   if (faults.empty()) return;

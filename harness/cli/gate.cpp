@@ -168,6 +168,19 @@ std::vector<GateEntry> gone_entries(const BaselineStore& store, const Suite& sui
   return gone;
 }
 
+// Those that lack a library, and of those that need a GPU the ones whose baselines say that they ran without.
+std::vector<std::string> lines_on(const std::vector<Scenario>& left_out, const BaselineStore& store) {
+  const auto stored = store.scenarios();
+  std::vector<std::string> lines;
+  for (const auto& scenario : left_out) {
+    const bool has_baseline = std::ranges::find(stored, scenario.name) != stored.end();
+    if (scenario.missing.empty() && !has_baseline) continue;
+    lines.push_back(fmt::format("{} {}{}", scenario.name, lack_of(scenario),
+                                has_baseline ? "; nothing was compared with its baseline" : ""));
+  }
+  return lines;
+}
+
 GateEntry uncompared(const Result& result) {
   GateEntry entry;
   entry.result.target = result.target;
@@ -212,7 +225,11 @@ bool are_of_one_project(const GateOptions& options) {
   return !inside.empty() && *inside.begin() != "..";
 }
 
-std::vector<GateEntry> run_gate(const GateOptions& options) {
+void print_left_out(const GateRun& run, const ReportOptions& reports) {
+  for (const auto& line : run.left_out) print_text(fmt::format("  left out: {}\n", printable_line(line)), reports);
+}
+
+GateRun run_gate(const GateOptions& options) {
   const auto shard = parse_shard(options.shard);
   const auto run_options = with_device(options.run);
   const auto store = store_of(options);
@@ -221,19 +238,19 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
   const auto scenarios = shard.of(suite.matching(options.suite, device));
   std::vector<Target> targets;
   std::map<std::string, Expectation> expected;
-  std::size_t left_out = 0;
+  std::size_t undecided = 0;
   for (const auto& scenario : scenarios) {
     // Its verdict would contradict it: it is there for the score.
     if (!scenario.not_yet.empty()) {
-      ++left_out;
+      ++undecided;
       continue;
     }
     // A corrupt baseline is reported before minutes of work, not after.
     expected[scenario.name] = expectation_of(scenario, store, options);
     targets.push_back(suite.to_target(scenario));
   }
-  if (left_out > 0) {
-    print_text(fmt::format("  {} left out, which say that no run decides them yet\n", left_out), options.reports);
+  if (undecided > 0) {
+    print_text(fmt::format("  {} left out, which say that no run decides them yet\n", undecided), options.reports);
   }
   for (auto& broken : suite.broken_targets()) targets.push_back(std::move(broken));
   // What a broken file declared is not known to be gone.
@@ -246,7 +263,8 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
         fmt::format("{:<12} {:>5} steps {:>6.1f} s", to_string(result.verdict), result.steps, result.seconds);
     print_text(row_of_scenario("  ", result.target, rest, descriptor, kTableColumns), options.reports);
   });
-  std::vector<GateEntry> entries;
+  GateRun run{.left_out = lines_on(shard.of(suite.left_out(options.suite, device)), store)};
+  auto& entries = run.entries;
   for (const auto& result : ends.results) {
     const auto take = [&] {
       const auto found = expected.find(result.target);
@@ -256,7 +274,7 @@ std::vector<GateEntry> run_gate(const GateOptions& options) {
     if (!is_done(take)) entries.push_back(uncompared(result));
   }
   std::move(gone.begin(), gone.end(), std::back_inserter(entries));
-  return entries;
+  return run;
 }
 
 void add_gate_options(CLI::App& verb, GateOptions& options) {

@@ -42,10 +42,19 @@ struct GateOptions {
 /// Whether the baselines lie in the project that the scenarios are in, so that one which has no scenario is stale.
 [[nodiscard]] bool are_of_one_project(const GateOptions& options);
 
+/// What came of a gate's scenarios.
+struct GateRun {
+  std::vector<GateEntry> entries;
+  std::vector<std::string> left_out;  ///< "mine_clean needs timm, which is not installed"
+};
+
+/// Says which scenarios were left out for what is not here, a line each.
+void print_left_out(const GateRun& run, const ReportOptions& reports);
+
 /// Runs and compares, printing one line a scenario. Entries of stored scenarios that are no more are appended
 /// as gone, where the whole suite is run, but for those of other folders that are there and share the baselines.
 /// Scenarios that a signal kept from their turn are left out. Throws what run_targets() and the store throw.
-[[nodiscard]] std::vector<GateEntry> run_gate(const GateOptions& options);
+[[nodiscard]] GateRun run_gate(const GateOptions& options);
 
 void add_gate_options(CLI::App& verb, GateOptions& options);
 

@@ -104,13 +104,15 @@ struct GateCommand {
     for (const auto& line : known.lines) print("{}", hanging_text("  known   ", printable_line(line), columns));
   }
 
-  void print_summary(const std::vector<GateEntry>& entries, ExitCode code, double seconds) const {
+  void print_summary(const GateRun& run, ExitCode code, double seconds) const {
     std::map<std::string_view, int> counts;
-    for (const auto& entry : entries) ++counts[to_string(entry.comparison.change)];
+    for (const auto& entry : run.entries) ++counts[to_string(entry.comparison.change)];
     std::string summary;
     for (const auto& [name, count] : counts) summary += fmt::format(" · {} {}", count, name);
-    print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", entries.size(), summary,
-          seconds);
+    if (!run.left_out.empty()) summary += fmt::format(" · {} left out", run.left_out.size());
+    print("gate {}: {} scenarios{} · {:.1f} s\n", code == ExitCode::clean ? "green" : "red", run.entries.size(),
+          summary, seconds);
+    print_left_out(run, options.reports);
     if (code != ExitCode::clean) print("  what is right after all: stepleak baseline update\n");
   }
 
@@ -118,7 +120,8 @@ struct GateCommand {
     check_known(options.reports.known_file);
     check_outputs(output_files(options.reports), files_read());
     const auto start = std::chrono::steady_clock::now();
-    const auto entries = run_gate(options);
+    const auto run = run_gate(options);
+    const auto& entries = run.entries;
     const bool is_coloured =
         use_colours(options.reports.colours, is_stdout_taken(options.reports) ? STDERR_FILENO : STDOUT_FILENO);
     KnownLeaks known;
@@ -131,7 +134,7 @@ struct GateCommand {
     const auto judge = [&] {
       code = code_of(entries, known);
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        cases.push_back({&entries[i].result, known.excuses(i) ? "" : failure_of(entries[i])});
+        cases.push_back({&entries[i].result, known.excuses(i) ? "" : failure_of(entries[i]), known.findings_of(i)});
       }
       if (!write_ci_files(cases, "stepleak gate", options.reports)) code = ExitCode::failure;
     };
@@ -143,7 +146,7 @@ struct GateCommand {
     // What a signal kept from its turn may be worse.
     if (!is_known_read || stopping_signal() != 0) code = worst_of(code, ExitCode::failure);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    print_whole([&] { print_summary(entries, code, seconds); });
+    print_whole([&] { print_summary(run, code, seconds); });
     return code;
   }
 };

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <vector>
 
+#include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/commands.hpp"
@@ -17,8 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string template_of(const std::string& name) {
-  return read_file(layout().package_folder / "stepleak/templates" / name);
+fs::path template_named(const std::string& name) { return layout().package_folder / "stepleak/templates" / name; }
+
+/// A file as it is to be.
+struct PlannedFile {
+  fs::path file;
+  std::string text;
+  std::string said;  ///< what was done
+  std::string more;  ///< of it
+};
+
+bool is_there(const fs::path& file) {
+  std::error_code ignored;
+  // A link that leads nowhere is somebody's, too.
+  return fs::exists(fs::symlink_status(file, ignored));
 }
 
 /// A CI system with the recipe for it.
@@ -43,18 +57,14 @@ class InitCommand {
   std::string ci = "auto";
 
   ExitCode operator()() const {
-    // A project that has settings keeps them, wherever below it this is called.
-    const auto settings = project_settings();
-    const auto root = settings.file.empty() ? fs::current_path() : settings.file.parent_path();
-    const auto scenarios = settings.scenarios.empty() ? root / "tests/leaks" : settings.scenarios;
-    write_new(scenarios / "example.py", template_of("example.py.in"));
-    if (settings.scenarios.empty()) {
-      add_table(root / "pyproject.toml");
-    } else {
-      say("kept", settings.file, "it has [tool.stepleak]");
+    // All of it is known to have a place before any is written.
+    const auto plan = planned();
+    for (const auto& [file, text, said, more] : plan) {
+      if (said != kKept) check_writable(file);
     }
-    if (const auto* recipe = recipe_for(root)) {
-      write_new(root / recipe->file, template_of(recipe->source), recipe->next);
+    for (const auto& [file, text, said, more] : plan) {
+      if (said != kKept) write_file(file, text);
+      say(said, file, more);
     }
     print_text(
         "next: stepleak run example_losses, put your own step in its place, then stepleak baseline update; commit "
@@ -63,39 +73,42 @@ class InitCommand {
   }
 
  private:
+  static constexpr const char* kKept = "kept";
+
+  // A project that has settings keeps them, wherever below it this is called.
+  [[nodiscard]] std::vector<PlannedFile> planned() const {
+    const auto settings = initial_settings(template_named("settings.toml.in"));
+    const auto root = settings.file.parent_path();
+    std::vector plan{planned_settings(settings),
+                     planned_new(settings.scenarios.lexically_normal() / "example.py", "example.py.in", {})};
+    if (const auto* recipe = recipe_for(root)) {
+      plan.push_back(planned_new(root / recipe->file, recipe->source, recipe->next));
+    }
+    return plan;
+  }
+
+  static PlannedFile planned_settings(const InitialSettings& settings) {
+    const auto& file = settings.file;
+    if (settings.added.empty()) return {file, {}, kKept, "it has [tool.stepleak]"};
+    std::error_code ignored;
+    if (fs::is_symlink(file, ignored)) {
+      throw usage_error(fmt::format("{} is a symbolic link, and nothing is written through it", file.string()),
+                        "add to the file that it leads to: [tool.stepleak] with scenarios = \"tests/leaks\"");
+    }
+    const bool is_new = !is_there(file);
+    return {file, settings.text, is_new ? "wrote" : "added", is_new ? std::string() : settings.added};
+  }
+
+  static PlannedFile planned_new(const fs::path& file, const std::string& source, const std::string& next) {
+    if (is_there(file)) return {file, {}, kKept, "it is there"};
+    return {file, read_file(template_named(source)), "wrote", next};
+  }
+
   static void say(std::string_view what, const fs::path& file, std::string_view more) {
     std::error_code ignored;
     const auto shown = fs::proximate(file, ignored);
     print_text(fmt::format("  {:<6} {}{}{}\n", what, printable_line((ignored ? file : shown).string()),
                            more.empty() ? "" : ": ", printable_line(more)));
-  }
-
-  static void write_new(const fs::path& file, const std::string& text, std::string_view more = {}) {
-    std::error_code ignored;
-    // A link that leads nowhere is somebody's, too.
-    if (fs::exists(fs::symlink_status(file, ignored))) return say("kept", file, "it is there");
-    write_file(file, text);
-    say("wrote", file, more);
-  }
-
-  // Behind what the file says already; a file that is not to be read, or not with the table, stays as it was.
-  static void add_table(const fs::path& file) {
-    std::error_code ignored;
-    if (!fs::exists(fs::symlink_status(file, ignored))) {
-      write_file(file, template_of("settings.toml.in"));
-      return say("wrote", file, {});
-    }
-    (void)settings_in(file);
-    const auto before = read_file(file);
-    const auto* gap = before.empty() ? "" : before.ends_with('\n') ? "\n" : "\n\n";
-    write_file(file, before + gap + template_of("settings.toml.in"));
-    try {
-      (void)settings_in(file);
-    } catch (const Error&) {
-      write_file(file, before);
-      throw;
-    }
-    say("added", file, "[tool.stepleak]");
   }
 
   [[nodiscard]] const Recipe* recipe_for(const fs::path& root) const {
@@ -122,7 +135,7 @@ void add_init_command(CLI::App& app, Command& chosen) {
       ->check(CLI::IsMember({"auto", "github", "gitlab", "jenkins", "none"}))
       ->capture_default_str();
   verb->footer(
-      "What is there stays as it is; a pyproject.toml gets a table at its end.\n"
+      "What is there stays as it is; a pyproject.toml gets a table at its end, or what its table lacks.\n"
       "Example: stepleak init --ci gitlab");
   verb->callback([&chosen, command] { chosen = *command; });
 }

@@ -27,7 +27,8 @@ Json ask(const std::string& verb, const std::string& file, const std::string& re
   const auto script = (layout().package_folder / "stepleak/_known.py").string();
   const auto answer = run_program({layout().python, "-I", script, verb, file}, request);
   if (!answer.is_success()) {
-    throw failure_error(fmt::format("known leaks cannot be read: {}", answer.error), layout().repair);
+    throw failure_error(fmt::format("known leaks cannot be read: {}", answer.error),
+                        answer.remedy.empty() ? repair_of_python(layout(), layout().python) : answer.remedy);
   }
   const auto json = Json::parse(answer.output);
   if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -26,6 +27,17 @@ struct Layout {
 /// Where they lie beside the calling program or library: one definition a kind of installation (tree_layout.cpp,
 /// package_layout.cpp, prefix_layout.cpp), chosen by the build.
 [[nodiscard]] Layout own_layout();
+
+/// What to do where an interpreter does not do: names the variable that chose it, if one has.
+[[nodiscard]] inline std::string repair_of_python(const Layout& layout, const std::string& python) {
+  for (const auto* name : {"PYTHONEXECUTABLE", "STEPLEAK_PYTHON"}) {
+    const auto* chosen = std::getenv(name);
+    if (chosen != nullptr && python == chosen) {
+      return std::string(name) + " names that interpreter: name one that has torch, or unset it";
+    }
+  }
+  return layout.repair;
+}
 
 /// Called by the host, once and before all.
 void set_layout(Layout layout);

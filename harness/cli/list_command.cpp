@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <sstream>
@@ -23,10 +24,11 @@ constexpr std::size_t kTableColumns = 110;
 ExitCode list(const std::string& folder, const std::string& glob, bool with_stories) {
   const auto suite = Suite::declared_in(scenario_folder_of(folder));
   const auto columns = columns_of_terminal(STDOUT_FILENO);
-  for (const auto& scenario : suite.matching(glob, {DeviceType::cuda, 0})) {
+  for (const auto& scenario : suite.named(glob)) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
-    const auto rest = fmt::format("{:<8} {:<20} {:<4} {}", to_string(scenario.expected), kind,
-                                  scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report));
+    const auto needs = scenario.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(scenario.needs, ", "));
+    const auto rest = fmt::format("{:<8} {:<20} {:<4} {}{}", to_string(scenario.expected), kind,
+                                  scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report), needs);
     print_text(row_of_scenario("", scenario.name, rest, STDOUT_FILENO, kTableColumns));
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
@@ -41,7 +43,7 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
 
 void add_list_command(CLI::App& app, Command& chosen) {
   auto* verb = app.add_subcommand(
-      "list", "List the scenarios with their truth and the report that they reproduce; gpu: needs one");
+      "list", "List the scenarios with their truth, the report that they reproduce and what they need; gpu: one");
   auto folder = std::make_shared<std::string>();
   auto glob = std::make_shared<std::string>("*");
   auto stories = std::make_shared<bool>(false);

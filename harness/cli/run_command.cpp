@@ -71,6 +71,9 @@ struct RunCommand {
         if (!suite) suite = Suite::of_folder(scenario_folder_of(scenario_folder), options);
         std::vector<Target> found;
         for (const auto& scenario : suite->matching(name, device)) found.push_back(suite->to_target(scenario));
+        for (const auto& scenario : suite->left_out(name, device)) {
+          if (!scenario.missing.empty()) tell(fmt::format("left out: {} {}", scenario.name, lack_of(scenario)));
+        }
         return found;
       });
     }

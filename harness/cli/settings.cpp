@@ -28,21 +28,45 @@ fs::path file_with_settings() {
   return {};
 }
 
-}  // namespace
+// What _settings.py says of a file.
+nlohmann::json ask(const fs::path& file, const std::vector<std::string>& more = {}) {
+  const auto reader = layout().package_folder / "stepleak/_settings.py";
+  std::vector<std::string> words{layout().python, "-I", reader.string(), file.string()};
+  words.insert(words.end(), more.begin(), more.end());
+  const auto answer = run_program(words);
+  if (!answer.is_success()) {
+    throw failure_error(fmt::format("{} cannot be read: {}: {}", file.string(), layout().python, answer.error),
+                        answer.remedy.empty() ? repair_of_python(layout(), layout().python) : answer.remedy);
+  }
+  auto json = nlohmann::json::parse(answer.output);
+  if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));
+  return json;
+}
 
 Settings settings_in(const fs::path& file) {
-  const auto reader = layout().package_folder / "stepleak/_settings.py";
-  const auto answer = run_program({layout().python, "-I", reader.string(), file.string()});
-  if (!answer.is_success()) {
-    throw usage_error(fmt::format("{} cannot be read: {}", file.string(), answer.error),
-                      "correct it, or remove its table");
-  }
-  const auto json = nlohmann::json::parse(answer.output);
-  if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));
+  const auto json = ask(file);
   if (json.empty()) return {};
   return {.file = file,
           .scenarios = json.at("scenarios").get<std::string>(),
           .baselines = json.at("baselines").get<std::string>()};
+}
+
+}  // namespace
+
+InitialSettings initial_settings(const fs::path& settings_template) {
+  const auto answer_of = [&](const fs::path& file) {
+    const auto json = ask(file, {settings_template.string()});
+    return InitialSettings{.file = file,
+                           .text = json.at("text"),
+                           .added = json.at("added"),
+                           .scenarios = json.at("scenarios").get<std::string>()};
+  };
+  if (const auto file = file_with_settings(); !file.empty()) {
+    auto answer = answer_of(file);
+    // Another one may only have the word in it.
+    if (answer.added != kTable) return answer;
+  }
+  return answer_of(fs::current_path() / "pyproject.toml");
 }
 
 const Settings& project_settings() {

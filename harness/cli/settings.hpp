@@ -19,8 +19,18 @@ struct Settings {
 /// are not there. Read once: another folder that the process changes to makes no difference.
 [[nodiscard]] const Settings& project_settings();
 
-/// Of one file, read now; empty where it has no such table. Throws as project_settings() does.
-[[nodiscard]] Settings settings_in(const std::filesystem::path& file);
+/// A pyproject.toml as `stepleak init` is to leave it.
+struct InitialSettings {
+  std::filesystem::path file;
+  std::string text;
+  std::string added;  ///< "[tool.stepleak]", or what that has got; empty: it has all, and stays as it is
+  std::filesystem::path scenarios;
+};
+
+/// Of the file that has the table, else of the current folder's, which need not be there; nor need its folders. What
+/// the template has more is added to it. Writes nothing. Throws a usage error for what cannot be read or has no place
+/// for it.
+[[nodiscard]] InitialSettings initial_settings(const std::filesystem::path& settings_template);
 
 /// Of the option --scenarios.
 inline constexpr const char* kScenarioFolderHelp =

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "harness/api/policy_of.hpp"
@@ -113,7 +114,26 @@ Result judged(const Target& target, const RunOptions& options, const RunRecord& 
   return result_of(failed(target, options, "it could not be judged", as_error(error)));
 }
 
+bool is_runnable(const Scenario& scenario, Device device) {
+  return scenario.missing.empty() && (!scenario.needs_cuda || device.type == DeviceType::cuda);
+}
+
+[[noreturn]] void throw_none_runs(const std::string& glob, const std::vector<Scenario>& left_out) {
+  const auto lacking = std::ranges::find_if(left_out, [](const auto& scenario) { return !scenario.missing.empty(); });
+  if (lacking != left_out.end()) {
+    throw failure_error(fmt::format("'{}' {}", glob, lack_of(*lacking)),
+                        fmt::format("{} -m pip install the package that has it", layout().python));
+  }
+  const auto cuda = gpus_for_server();
+  throw failure_error(fmt::format("'{}' needs a GPU{}", glob, cuda.reason.empty() ? "" : ": " + cuda.reason),
+                      cuda.remedy.empty() ? "run it with --device cuda" : cuda.remedy);
+}
+
 }  // namespace
+
+std::string lack_of(const Scenario& scenario) {
+  return scenario.missing.empty() ? "needs a GPU" : fmt::format("needs {}, which is not installed", scenario.missing);
+}
 
 Suite Suite::of_folder(const std::string& folder, const RunOptions& options) {
   return {scenarios_for_server(folder, options.timeout_seconds), folder};
@@ -134,34 +154,30 @@ Suite::Suite(ScenarioList list, std::string folder)
       "rename one of them");
 }
 
-std::vector<Scenario> Suite::matching(const std::string& glob, Device device) const {
-  std::vector<Scenario> matching;
-  bool needs_gpu = false;
-  std::string missing;
-  for (const auto& scenario : scenarios_) {
-    if (::fnmatch(glob.c_str(), scenario.name.c_str(), 0) != 0) continue;
-    const bool is_runnable = !scenario.needs_cuda || device.type == DeviceType::cuda;
-    needs_gpu = needs_gpu || !is_runnable;
-    if (!scenario.missing.empty()) missing = scenario.missing;
-    if (is_runnable && scenario.missing.empty()) matching.push_back(scenario);
-  }
-  if (matching.empty() && !missing.empty()) {
-    throw failure_error(fmt::format("'{}' needs {}, which is not installed", glob, missing),
-                        fmt::format("{} -m pip install the package that has it", layout().python));
-  }
-  if (matching.empty() && needs_gpu) {
-    const auto cuda = gpus_for_server();
-    throw failure_error(fmt::format("'{}' needs a GPU{}", glob, cuda.reason.empty() ? "" : ": " + cuda.reason),
-                        cuda.remedy.empty() ? "run it with --device cuda" : cuda.remedy);
-  }
-  if (matching.empty() && !broken_.empty()) {
+std::vector<Scenario> Suite::named(const std::string& glob) const {
+  std::vector<Scenario> named;
+  const auto is_named = [&](const auto& scenario) { return ::fnmatch(glob.c_str(), scenario.name.c_str(), 0) == 0; };
+  std::ranges::copy_if(scenarios_, std::back_inserter(named), is_named);
+  if (named.empty() && !broken_.empty()) {
     throw failure_error(fmt::format("no scenario matches '{}', and {} does not load: {}", glob, broken_.front().file,
                                     broken_.front().what),
                         kRunTheFile);
   }
-  if (matching.empty())
-    throw usage_error(fmt::format("no scenario matches '{}'", glob), "stepleak list shows all names");
+  if (named.empty()) throw usage_error(fmt::format("no scenario matches '{}'", glob), "stepleak list shows all names");
+  return named;
+}
+
+std::vector<Scenario> Suite::matching(const std::string& glob, Device device) const {
+  auto matching = named(glob);
+  std::erase_if(matching, [&](const auto& scenario) { return !is_runnable(scenario, device); });
+  if (matching.empty()) throw_none_runs(glob, left_out(glob, device));
   return matching;
+}
+
+std::vector<Scenario> Suite::left_out(const std::string& glob, Device device) const {
+  auto left_out = named(glob);
+  std::erase_if(left_out, [&](const auto& scenario) { return is_runnable(scenario, device); });
+  return left_out;
 }
 
 Target Suite::to_target(const Scenario& scenario) const {

@@ -31,6 +31,9 @@ struct RunOptions {
   std::string progress = "auto";
 };
 
+/// Why a scenario is left out: "needs timm, which is not installed".
+[[nodiscard]] std::string lack_of(const Scenario& scenario);
+
 /// Scenarios by name.
 class Suite {
  public:
@@ -42,9 +45,13 @@ class Suite {
   [[nodiscard]] const std::vector<Scenario>& scenarios() const { return scenarios_; }
   /// The files that do not load: any scenario may be in them.
   [[nodiscard]] const std::vector<BrokenFile>& broken() const { return broken_; }
-  /// Those that can run on a device and whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error
-  /// where none does, a failure error where that may be a broken file's doing.
+  /// Those whose name matches a glob such as "loss_*"; "*" takes all. Throws a usage error where none does, a failure
+  /// error where that may be a broken file's doing.
+  [[nodiscard]] std::vector<Scenario> named(const std::string& glob) const;
+  /// Those of them that can run on a device. Throws a failure error, too, where none can.
   [[nodiscard]] std::vector<Scenario> matching(const std::string& glob, Device device) const;
+  /// Those of them that cannot, and that matching() leaves out.
+  [[nodiscard]] std::vector<Scenario> left_out(const std::string& glob, Device device) const;
   [[nodiscard]] Target to_target(const Scenario& scenario) const;
   /// For each broken file one that fails, and says why.
   [[nodiscard]] std::vector<Target> broken_targets() const;

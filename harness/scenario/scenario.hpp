@@ -26,7 +26,8 @@ struct Scenario {
   std::vector<std::string> holders{};  ///< for a leak: pieces of the holder's path that are right; none in C++
   double bytes_per_step = -1;          ///< for a leak: rate known by construction; -1: not known
   std::string not_yet{};  ///< what would be needed for the right verdict, where a run is known not to reach it
-  std::string missing{};  ///< libraries that it needs and that are not installed here: "timm, torchvision"
+  std::vector<std::string> needs{};  ///< libraries that its set-up imports; none in C++
+  std::string missing{};             ///< those of them that are not installed here: "timm, torchvision"
   bool needs_cuda = false;
   int min_gpus = 0;
 

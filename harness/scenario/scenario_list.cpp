@@ -25,6 +25,7 @@ Json to_json(const Scenario& scenario) {
           {"holders", scenario.holders},
           {"bytes_per_step", scenario.bytes_per_step},
           {"not_yet", scenario.not_yet},
+          {"needs", scenario.needs},
           {"missing", scenario.missing},
           {"needs_cuda", scenario.needs_cuda},
           {"min_gpus", scenario.min_gpus}};
@@ -45,6 +46,7 @@ Scenario to_scenario(const Json& json) {
   scenario.holders = json.value("holders", scenario.holders);
   scenario.bytes_per_step = json.value("bytes_per_step", scenario.bytes_per_step);
   scenario.not_yet = json.value("not_yet", scenario.not_yet);
+  scenario.needs = json.value("needs", scenario.needs);
   scenario.missing = json.value("missing", scenario.missing);
   scenario.needs_cuda = json.at("needs_cuda");
   scenario.min_gpus = json.at("min_gpus");

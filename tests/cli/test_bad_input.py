@@ -655,6 +655,85 @@ TWICE = '''
 '''
 
 
+SET_UPS = """
+    import asyncio
+
+    import torch
+    from stepleak.scenario import clean
+
+
+    @clean(report="me/mine#1")
+    def mine_counts(device):
+        "Its step takes the index, as that of a file may."
+        expected = iter(range(10**6))
+
+        def step(index):
+            assert index == next(expected)
+            torch.ones(8)
+
+        return step
+
+
+    @clean(report="me/mine#1")
+    def mine_awaits(device):
+        "Its step is async."
+
+        async def step():
+            await asyncio.sleep(0)
+
+        return step
+
+
+    @clean(report="me/mine#1")
+    def mine_forgets(device):
+        "Returns no step."
+
+
+    @clean(report="me/mine#1")
+    async def mine_promises(device):
+        "Would return a step if somebody awaited it."
+        return lambda: None
+
+
+    @clean(report="me/mine#1")
+    def mine_wants(device):
+        "Returns a step that takes more than the index."
+        return lambda index, batch: None
+"""
+
+
+@pytest.fixture(scope="module")
+def set_ups(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    stepleak = CommandLine(tmp_path_factory.mktemp("set_ups"))
+    stepleak.write("mine/set_ups.py", SET_UPS)
+    return stepleak("run", "mine_*", "--scenarios", "mine", "--device", "cpu", "--effort", "quick")
+
+
+def test_step_of_a_scenario_takes_nothing_or_the_index(set_ups: Outcome) -> None:
+    for name in ("mine_counts", "mine_awaits"):
+        assert f"{name} is clean" in set_ups.block_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "remedy"),
+    [
+        ("mine_forgets", "the set-up of mine_forgets returned nothing, and no step", "end it with `return step`"),
+        (
+            "mine_promises",
+            "the set-up of mine_promises did not run: it is an `async def`",
+            "the step itself may be async",
+        ),
+        ("mine_wants", "mine_wants:<lambda> needs arguments: index, batch", "takes none, or the step index"),
+    ],
+)
+def test_set_up_that_gives_no_step_is_said_before_step_1(name: str, what: str, remedy: str, set_ups: Outcome) -> None:
+    assert set_ups.code == 3, set_ups.text
+    block = " ".join(set_ups.block_of(name).split())
+    assert "the set-up failed" in block
+    assert what in block and remedy in block
+    assert "step 1" not in block
+
+
 def test_scenario_name_used_twice_names_both_files(stepleak: CommandLine) -> None:
     stepleak.write("mine/twice.py", TWICE)
     other = "loss_sum_attached.cpp"

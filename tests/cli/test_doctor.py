@@ -26,6 +26,28 @@ def test_doctor_names_what_stands_in_the_way_with_its_remedy(stepleak: CommandLi
     assert not lines[4].startswith("    remedy: ")
 
 
+@pytest.mark.parametrize("interpreter", ["/nonexistent/python", "/bin/false"])
+def test_an_interpreter_that_does_not_do_is_named_with_the_variable_that_chose_it(
+    interpreter: str, stepleak: CommandLine
+) -> None:
+    outcome = stepleak("doctor", switches={"STEPLEAK_PYTHON": interpreter})
+    remedy = "    remedy: STEPLEAK_PYTHON names that interpreter: name one that has torch, or unset it\n"
+    surroundings = outcome.out.partition("  surroundings ")[2]
+    assert surroundings.lstrip().startswith(f"not known: {interpreter}: ")
+    assert remedy in surroundings
+
+
+def test_the_interpreter_that_has_no_torch_is_named(stepleak: CommandLine) -> None:
+    """A name that the interpreter goes by, from which it finds its packages."""
+    stepleak.write("train.py", "def step(): pass\n")
+    outcome = stepleak("run", "train.py:step", switches={"PYTHONEXECUTABLE": "/bin/false"})
+    if outcome.code == 0:
+        pytest.skip("this interpreter does not heed PYTHONEXECUTABLE")
+    assert outcome.code == 3, outcome.text
+    assert "torch does not import in /bin/false: " in outcome.err
+    assert "remedy: PYTHONEXECUTABLE names that interpreter: " in outcome.err
+
+
 @pytest.mark.parametrize("verb", ["doctor", "list"])
 def test_a_reader_that_is_gone_is_no_failure(verb: str, stepleak: CommandLine) -> None:
     asked = stepleak.start(verb)

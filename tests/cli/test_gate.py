@@ -280,6 +280,68 @@ def test_scenario_that_no_run_decides_yet_is_left_out(copied: Suite) -> None:
     assert "mine_leak" not in outcome.out
 
 
+@pytest.fixture
+def lacking(copied: Suite) -> Suite:
+    """One of the two scenarios, which has a baseline, needs what is not installed."""
+    text = copied.scenarios.read_text(encoding="utf-8")
+    needing = text.replace('report="me/mine#2"', 'report="me/mine#2", needs=("json", "no_such")')
+    copied.scenarios.write_text(needing, encoding="utf-8")
+    return copied
+
+
+LACK = "mine_leak needs no_such, which is not installed"
+
+
+@pytest.mark.parametrize("verb", [("gate",), ("baseline", "diff"), ("baseline", "update")], ids=" ".join)
+def test_scenario_whose_library_is_missing_is_left_out_and_said(verb: tuple[str, ...], lacking: Suite) -> None:
+    before = lacking.baseline("mine_leak")
+    outcome = lacking(*verb)
+    assert outcome.code == (verb == ("baseline", "diff")), outcome.text  # the other one has another hash
+    assert f"  left out: {LACK}; nothing was compared with its baseline\n" in outcome.out
+    assert outcome.out.count("left out: ") == 1
+    if verb == ("gate",):
+        assert "gate green: 1 scenarios · 1 other key · 1 left out · " in outcome.out
+    assert lacking.baseline("mine_leak") == before
+
+
+def test_each_shard_says_what_it_leaves_out_itself(lacking: Suite) -> None:
+    said = [LACK in lacking("gate", "--shard", f"{shard}/2").out for shard in (1, 2)]
+    assert sorted(said) == [False, True]
+
+
+def test_scenario_whose_libraries_are_there_is_not_left_out(copied: Suite) -> None:
+    text = copied.scenarios.read_text(encoding="utf-8")
+    copied.scenarios.write_text(text.replace('#2"', '#2", needs=("json", "torch")'), encoding="utf-8")
+    outcome = copied("gate")
+    assert "left out" not in outcome.text
+    assert "gate green: 2 scenarios · 2 other key · " in outcome.out
+
+
+def test_scenario_that_needs_a_gpu_is_missed_only_where_it_ran_without(copied: Suite) -> None:
+    text = copied.scenarios.read_text(encoding="utf-8")
+    copied.scenarios.write_text(text.replace('#2"', '#2", needs_cuda=True'), encoding="utf-8")
+    outcome = copied("gate")
+    assert "  left out: mine_leak needs a GPU; nothing was compared with its baseline\n" in outcome.out
+    (copied.baselines / "mine_leak.json").unlink()
+    assert "left out" not in copied("gate").text
+
+
+def test_glob_of_a_run_says_what_it_leaves_out_and_a_list_shows_it(lacking: Suite) -> None:
+    ran = lacking.stepleak("run", "mine_*", "--scenarios", "mine", "--device", "cpu")
+    assert ran.code == 0, ran.text
+    assert f"left out: {LACK}\n" in ran.err
+    named = lacking.stepleak("run", "mine_leak", "--scenarios", "mine", "--device", "cpu")
+    assert named.code == 3
+    assert "'mine_leak' needs no_such, which is not installed" in named.err
+    for declares in ("", "from helper import anything\n"):  # read, and imported
+        lacking.stepleak.write("mine/helper.py", "anything = 1\n")
+        lacking.stepleak.write("mine/third.py", declares)
+        listed = lacking.stepleak("list", "mine_*", "--scenarios", "mine")
+        rows = {line.split()[0]: line for line in listed.out.splitlines()}
+        assert rows["mine_leak"].endswith("  needs json, no_such"), listed.text
+        assert "needs" not in rows["mine_clean"]
+
+
 def test_changed_scenario_is_not_compared(copied: Suite) -> None:
     copied.scenarios.write_text(copied.scenarios.read_text(encoding="utf-8") + "# another one\n", encoding="utf-8")
     outcome = copied("gate", glob="mine_clean")

@@ -70,16 +70,89 @@ def test_what_is_there_stays(project: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [("[project", "is no TOML"), ("tool = {mine = 1}\n", "is no TOML"), ("tool = 1\n", "is no TOML")],
-    ids=["broken", "inline_table", "no_table"],
+    ("text", "said", "remedy"),
+    [
+        ("[project", "is no TOML", "correct it"),
+        ("tool = 1\n", "tool is no table", "correct it"),
+        (
+            "tool = {black = {a=1}}\n",
+            "takes no [tool.stepleak] at its end",
+            'add stepleak = {scenarios = "tests/leaks"} to',
+        ),
+        ("tool.stepleak.baselines = 'b'\n", "tool.stepleak has no scenarios", 'add to it: scenarios = "tests/leaks"'),
+        ("[tool.stepleak]\nscenario = 'leaks'\n", "knows no 'scenario'", "it knows scenarios"),
+    ],
+    ids=["broken", "no_table", "inline_table", "dotted_keys", "unknown_key"],
 )
-def test_a_file_that_takes_no_table_stays_as_it_was(project: CommandLine, text: str, said: str) -> None:
+def test_a_file_that_takes_no_table_stays_as_it_was_and_nothing_is_written(
+    project: CommandLine, text: str, said: str, remedy: str
+) -> None:
     project.write("pyproject.toml", text)
     outcome = project("init")
     assert outcome.code == 64, outcome.text
     assert said in outcome.err
+    assert f"remedy: {remedy}" in outcome.err
+    assert files_of(project.folder) == {"pyproject.toml": text}
+
+
+KEYS = """\
+# *.py with functions that @leak or @clean of stepleak.scenario declare. Relative to this file.
+scenarios = "tests/leaks"
+# Measured behaviour, one folder a device class. Commit it, and review it like code.
+baselines = "tests/leaks/baselines"
+"""
+SCENARIOS_ONLY = "".join(KEYS.splitlines(keepends=True)[:2])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[tool.stepleak]\n", f"[tool.stepleak]\n{KEYS}"),
+        ("[tool.stepleak]", f"[tool.stepleak]\n{KEYS}"),
+        ('[tool.stepleak]\nbaselines="b"\n', f'[tool.stepleak]\n{SCENARIOS_ONLY}baselines="b"\n'),
+        (
+            'text = """\n[tool.stepleak]\n"""\n[ tool . "stepleak" ]  # ours\n[other]\n',
+            f'text = """\n[tool.stepleak]\n"""\n[ tool . "stepleak" ]  # ours\n{KEYS}[other]\n',
+        ),
+    ],
+    ids=["empty", "without_an_end", "with_another_key", "quoted"],
+)
+def test_a_table_gets_what_it_lacks(project: CommandLine, before: str, after: str) -> None:
+    project.write("pyproject.toml", before)
+    outcome = project("init", "--ci", "none")
+    assert outcome.code == 0, outcome.text
+    assert "added  pyproject.toml: scenarios to [tool.stepleak]" in outcome.out
+    assert (project.folder / "pyproject.toml").read_text() == after
+    assert "example_losses" in project("list").out
+
+
+def test_ends_of_lines_stay_as_they_are(project: CommandLine) -> None:
+    file = project.folder / "pyproject.toml"
+    file.write_bytes(b"[tool.stepleak]\r\n[other]\r\n")
+    assert project("init", "--ci", "none").code == 0
+    assert file.read_bytes().startswith(b"[tool.stepleak]\r\n# ")
+    assert file.read_bytes().endswith(b"\n[other]\r\n")
+
+
+def test_the_folder_that_settings_name_is_made(project: CommandLine) -> None:
+    text = '[tool.stepleak]\nscenarios = "tests/../checks/leaks/"\n'
+    project.write("pyproject.toml", text)
+    outcome = project("init", "--ci", "none")
+    assert outcome.code == 0, outcome.text
+    assert set(files_of(project.folder)) == {"pyproject.toml", "checks/leaks/example.py"}
     assert (project.folder / "pyproject.toml").read_text() == text
+
+
+def test_settings_behind_a_link_are_kept_but_not_written(project: CommandLine) -> None:
+    real = project.write("real/settings.toml", "[a]\n")
+    (project.folder / "pyproject.toml").symlink_to(real)
+    outcome = project("init")
+    assert outcome.code == 64, outcome.text
+    assert "is a symbolic link" in outcome.err and "remedy: add to the file that it leads to" in outcome.err
+    assert files_of(project.folder) == {"real/settings.toml": "[a]\n", "pyproject.toml": "[a]\n"}
+    real.write_text('[tool.stepleak]\nscenarios = "leaks"\n')
+    assert project("init", "--ci", "none").code == 0
+    assert (project.folder / "leaks/example.py").is_file()
 
 
 def test_a_project_that_has_settings_keeps_them(project: CommandLine) -> None:
@@ -120,6 +193,7 @@ def test_a_folder_that_takes_no_files_is_named(project: CommandLine) -> None:
     outcome = project("init")
     assert outcome.code == 3, outcome.text
     assert "remedy: " in outcome.err
+    assert not (project.folder / "pyproject.toml").exists()
 
 
 def test_the_docs_show_what_it_writes(project: CommandLine) -> None:

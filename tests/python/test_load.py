@@ -152,6 +152,53 @@ def test_more_than_the_index_is_refused_with_a_way_out(step: Callable[..., Any])
     assert "step = lambda: train(...)" in caught.value.remedy
 
 
+# --- the step of a scenario -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "wants"),
+    [(lambda: None, False), (lambda index: None, True), (Trainer(), True)],
+    ids=["none", "one", "object"],
+)
+def test_index_is_handed_to_a_scenarios_step_too(step: Callable[..., Any], wants: bool) -> None:
+    assert _load.scenario_takes_index(step, "mine") is wants
+
+
+async def _async_set_up(device: str) -> Callable[[], None]:
+    return lambda: None
+
+
+def _yielding_set_up(device: str) -> Iterator[Callable[[], None]]:
+    yield lambda: None
+
+
+@pytest.mark.parametrize(
+    ("returned", "what", "remedy"),
+    [
+        (None, "the set-up of mine returned nothing, and no step", "`return step`"),
+        (3, "the set-up of mine returned an object of type int", "`return step`"),
+        (_yielding_set_up("cpu"), "the set-up of mine did not run", "`def mine(device)`"),
+        (two_arguments, "mine:two_arguments needs arguments: batch, labels", "step = lambda: two_arguments(...)"),
+    ],
+    ids=["nothing", "number", "generator", "arguments"],
+)
+def test_what_is_no_step_is_refused_with_a_way_out(returned: Any, what: str, remedy: str) -> None:
+    with pytest.raises(_load.UsageError) as caught:
+        _load.scenario_takes_index(returned, "mine")
+    assert caught.value.what.startswith(what)
+    assert remedy in caught.value.remedy
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_async_set_up_is_refused_and_its_step_may_be_async() -> None:
+    with pytest.raises(_load.UsageError, match="the set-up of mine did not run: it is an `async def`"):
+        _load.scenario_takes_index(_async_set_up("cpu"), "mine")
+
+    async def step(index: int) -> None: ...
+
+    assert _load.scenario_takes_index(step, "mine")
+
+
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 

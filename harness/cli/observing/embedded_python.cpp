@@ -44,6 +44,14 @@ void before_set_up(const Options& options) {
   if (options.threads > 0) py::module_::import("torch").attr("set_num_threads")(options.threads);
 }
 
+// The scenario was named rightly: what is wrong with its step is its set-up's failure.
+bool scenario_takes_index(const py::object& step, const std::string& name) try {
+  return py::module_::import("stepleak._load").attr("scenario_takes_index")(step, name).cast<bool>();
+} catch (py::error_already_set& error) {
+  if (const auto wrong = wrong_use_of(&error)) throw StepFailure(wrong->what(), wrong->remedy());
+  rethrow(error, "the set-up raised ");
+}
+
 // What a worker recorded, which ends without taking it down.
 struct LastStep {
   py::object callable;
@@ -128,6 +136,7 @@ Scenario to_scenario(const py::handle& item) {
   scenario.holders = item.attr("holders").cast<std::vector<std::string>>();
   scenario.bytes_per_step = item.attr("bytes_per_step").cast<double>();
   scenario.not_yet = item.attr("not_yet").cast<std::string>();
+  scenario.needs = item.attr("needs").cast<std::vector<std::string>>();
   scenario.missing = item.attr("missing").cast<std::string>();
   scenario.needs_cuda = item.attr("needs_cuda").cast<bool>();
   scenario.min_gpus = item.attr("min_gpus").cast<int>();
@@ -155,9 +164,10 @@ void EmbeddedPython::start(const Layout& layout) {
   } catch (py::error_already_set& error) {
     // A folder that cannot be written, or too little memory, is no matter of what is installed.
     const bool is_of_installation = error.matches(PyExc_ImportError);
-    throw failure_error(
-        fmt::format("torch does not import: {}", error.what()),
-        is_of_installation ? layout.repair : "mend that first; python -c 'import torch, torch._dynamo' fails, too");
+    const auto python = py::str(py::module_::import("sys").attr("executable")).cast<std::string>();
+    throw failure_error(fmt::format("torch does not import in {}: {}", python, error.what()),
+                        is_of_installation ? repair_of_python(layout, python)
+                                           : "mend that first; python -c 'import torch, torch._dynamo' fails, too");
   }
 }
 
@@ -252,7 +262,7 @@ RunRecord EmbeddedPython::record_scenario(const std::string& name, const Options
   } catch (py::error_already_set& error) {
     rethrow(error, "the set-up raised ");
   }
-  return record_callable(step, false, options, recorder);
+  return record_callable(step, scenario_takes_index(step, name), options, recorder);
 } catch (const StepFailure& failure) {
   return failed_set_up(failure, options);
 }

@@ -125,6 +125,28 @@ def takes_index(step: Callable[..., Any], name: str) -> bool:
     return len(required) == 1
 
 
+def scenario_takes_index(step: Any, scenario_name: str) -> bool:
+    """takes_index() of what the set-up of a scenario returned; raises where that is no step."""
+    if inspect.iscoroutine(step):
+        step.close()  # else Python warns of one that was never awaited
+    if inspect.iscoroutine(step) or inspect.isgenerator(step) or inspect.isasyncgen(step):
+        raise UsageError(
+            f"the set-up of {scenario_name} did not run: it is an `async def`, or has a `yield`",
+            f"write `def {scenario_name}(device)` that returns the step; the step itself may be async",
+        )
+    if not callable(step):
+        returned = "nothing" if step is None else f"an object of type {type_name(step)}"
+        raise UsageError(
+            f"the set-up of {scenario_name} returned {returned}, and no step",
+            "end it with `return step`, where step is the function to repeat",
+        )
+    return takes_index(step, f"{scenario_name}:{_name_of(step)}")
+
+
+def _name_of(step: Any) -> str:
+    return step.__name__ if inspect.isroutine(step) else type_name(step)
+
+
 def _is_cached(step: Any) -> bool:
     while is_one_of(type(step), (MethodType, functools.partial)):
         step = step.__func__ if type(step) is MethodType else step.func

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-Step = Callable[[], Any]
+Step = Callable[..., Any]
+"""Takes nothing, or the step index (from 0)."""
 SetUp = Callable[[str], Step]
 
 
