@@ -208,6 +208,8 @@ void Turns::end_round() {
 
 std::int64_t Turns::turns_of(const std::string& piece) const { return own_->turns.turns_of(piece); }
 
+bool Turns::is_decided(const std::string& piece) const { return own_->turns.is_decided(piece); }
+
 const Result& Turns::result(const std::string& piece) {
   auto& result = own_->results[piece];
   if (result.report.empty()) result = public_result(own_->turns.result(piece));

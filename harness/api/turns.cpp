@@ -148,6 +148,11 @@ std::int64_t Turns::turns_of(const std::string& piece) const {
   return found == own_->pieces.end() ? 0 : found->second->turns;
 }
 
+bool Turns::is_decided(const std::string& piece) const {
+  const auto found = own_->pieces.find(piece);
+  return found != own_->pieces.end() && found->second->result.has_value();
+}
+
 const Result& Turns::result(const std::string& piece) {
   auto& found = own_->piece_of(piece);
   own_->conclude(found);

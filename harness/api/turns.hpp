@@ -41,6 +41,8 @@ class Turns {
   void end_round();
   /// How many turns a piece has had.
   [[nodiscard]] std::int64_t turns_of(const std::string& piece) const;
+  /// Whether its run has ended by itself, or by result().
+  [[nodiscard]] bool is_decided(const std::string& piece) const;
   /// Ends the piece's run and judges it; its later turns are not watched. Of what lies outside by options.target.
   [[nodiscard]] const Result& result(const std::string& piece);
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import threading
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -32,9 +33,35 @@ class Run:
         )
         self.code = done.returncode
         self.out = done.stdout
-        self.words = dict(
-            (name, word.strip()) for word, name in re.findall(r"^\[ (.{12}) \] (\S+\.\S+)", self.out, re.MULTILINE)
-        )
+        self.words = words_of(done.stdout)
+
+
+def words_of(out: str) -> dict[str, str]:
+    found = re.findall(r"^\[ (.{12}) \] (\S+\.\S+)", out, re.MULTILINE)
+    return {name: word.strip() for word, name in found}
+
+
+def listed_by_an_endless_run(filtered: str, seconds: float) -> str:
+    """What a run that repeats for ever printed up to the repeat behind its list, or until the time is over."""
+    if not _SUBJECTS:
+        pytest.skip("STEPLEAK_TEST_SUBJECTS names no binary; run by: ci/test gtest")
+    with subprocess.Popen(
+        [_SUBJECTS, f"--gtest_filter={filtered}", "--gtest_repeat=-1"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "STEPLEAK_DEVICE": "cpu", "STEPLEAK_EFFORT": "quick"},
+    ) as process:
+        watchdog = threading.Timer(seconds, process.kill)
+        watchdog.start()
+        assert process.stdout is not None
+        out = ""
+        for line in process.stdout:
+            out += line
+            if "[ stepleak ]" in out and line.startswith("Repeating all tests"):
+                break
+        watchdog.cancel()
+        process.kill()
+    return out
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +138,29 @@ def test_too_few_repeats_are_inconclusive_and_say_how_many_it_takes() -> None:
     assert "--gtest_repeat=64" in run.out
     quick = Run("--gtest_repeat=20", filtered="TrainerTest.CleanStep", STEPLEAK_EFFORT="quick")
     assert (quick.code, quick.words) == (0, {"TrainerTest.CleanStep": "clean"})
+
+
+_BREAKS = "--gtest_break_on_failure"
+
+
+def test_without_a_last_repeat_a_leak_fails_in_the_one_that_decides_it() -> None:
+    run = Run("--gtest_repeat=-1", _BREAKS, filtered="LossTest.*:TrainerTest.CleanStep", STEPLEAK_EFFORT="quick")
+    assert run.code < 0  # GoogleTest's break
+    assert "LossTest.LeaksEachLoss leaks" in run.out and "graph_retention" in run.out
+    steps = re.search(r"^LossTest.LeaksEachLoss leaks .* (\d+) steps", run.out, re.MULTILINE)
+    alone = re.search(r"--gtest_filter=LossTest.LeaksEachLoss --gtest_repeat=(\d+)\)", run.out)
+    assert steps and alone and int(alone[1]) >= int(steps[1]) >= 34
+    assert run.out.count("[ RUN      ] LossTest.LeaksEachLoss") == int(alone[1])
+
+
+def test_without_a_last_repeat_the_outcomes_are_listed_once_all_are_decided() -> None:
+    filtered = "TrainerTest.Clean*:SkippedTest.*:AssertionTest.NotJudged*"
+    out = listed_by_an_endless_run(filtered, seconds=60)
+    words = words_of(out)
+    assert len(words) == 5, out[-3000:]
+    for name, word in words.items():
+        assert word == ("clean" if ".Clean" in name else "not judged")
+    assert "[  FAILED  ]" not in out
 
 
 def test_a_run_without_repeats_is_as_without_us() -> None:

@@ -42,5 +42,18 @@ TEST(TurnsTest, FindsWhatOneKeepsWhileManyOthersAreJudged) {
 
 TEST(TurnsTest, IsCleanWhereItIsGivenBack) { EXPECT_EQ(result_among_many(false).verdict, Verdict::clean); }
 
+TEST(TurnsTest, IsDecidedOnceAVerdictStandsAndNotBefore) {
+  Turns turns({.target = "all", .device = "cpu", .effort = "quick"});
+  EXPECT_FALSE(turns.is_decided("one"));
+  int rounds = 0;
+  for (; rounds < 64 && !turns.is_decided("one"); ++rounds) {
+    turns.begin("one");
+    turns.end();
+    turns.end_round();
+  }
+  EXPECT_EQ(rounds, 16);
+  EXPECT_EQ(turns.result("one").verdict, Verdict::clean);
+}
+
 }  // namespace
 }  // namespace stepleak

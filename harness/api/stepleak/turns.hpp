@@ -50,6 +50,8 @@ class Turns {
   void end_round();
   /// How many turns a piece has had.
   [[nodiscard]] std::int64_t turns_of(const std::string& piece) const;
+  /// Whether its verdict stands: further turns of it are not watched.
+  [[nodiscard]] bool is_decided(const std::string& piece) const;
   /// Judges what was seen of a piece, which is not watched from then on.
   [[nodiscard]] const Result& result(const std::string& piece);
 

@@ -12,8 +12,9 @@
 ///   }
 ///
 /// or link stepleak::gtest_main and change no line. A test that leaks, or that no verdict was reached on, fails in its
-/// last repeat with the report; the end lists what came of each. Without repetition nothing is watched. What a
-/// death test's child does is not. docs/gtest.md says whose a growth is where tests share what they use.
+/// last repeat with the report; the end lists what came of each. Under `--gtest_repeat=-1`, which has no last repeat,
+/// it fails in the one that decides it. Without repetition nothing is watched. What a death test's child does is not.
+/// docs/gtest.md says whose a growth is where tests share what they use.
 
 #include <gtest/gtest.h>
 
@@ -22,6 +23,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -87,23 +89,20 @@ class EveryTest : public testing::EmptyTestEventListener {
     turns_->end();
     auto& outcome = outcomes_[name_of(test)];
     if (test.result()->Skipped()) ++outcome.skips;
-    if (is_last()) conclude(name_of(test), outcome);
+    if (is_due(name_of(test))) conclude(name_of(test), outcome);
   }
 
   void OnTestIterationEnd(const testing::UnitTest& /*program*/, int /*iteration*/) override {
     if (!failure_.empty()) ADD_FAILURE() << failure_;
     if (!turns_) return;
     turns_->end_round();
-    if (is_last()) conclude_outside();
+    if (is_due(kOutside)) conclude_outside();
+    if (repeats_ < 0) tell_end_of_watch();
   }
 
   void OnTestProgramEnd(const testing::UnitTest& /*program*/) override {
     if (!turns_) return;
-    std::printf("[ stepleak ] %s\n", headline().c_str());
-    for (const auto& entry : outcomes_) {
-      std::printf("[ %-12s ] %s%s\n", entry.second.word.c_str(), entry.first.c_str(), entry.second.note.c_str());
-    }
-    std::fflush(stdout);
+    print_outcomes();
     under_way() = nullptr;
     turns_.reset();
   }
@@ -126,7 +125,18 @@ class EveryTest : public testing::EmptyTestEventListener {
   [[nodiscard]] int budget() const {
     return options_.effort == "quick" ? 256 : options_.effort == "nightly" ? 8192 : 1024;
   }
-  [[nodiscard]] bool is_last() const { return iteration_ + 1 == repeats_; }
+  /// Whether its verdict is told now, which is done once. Without a last repeat: as soon as it stands.
+  [[nodiscard]] bool is_due(const std::string& name) {
+    if (repeats_ > 0) return iteration_ + 1 == repeats_;
+    return turns_->is_decided(name) && told_.insert(name).second;
+  }
+  /// Such a run goes on for ever: says once that there is no more to wait for.
+  void tell_end_of_watch() {
+    // What lies outside is one of those told.
+    if (is_over_ || told_.size() <= outcomes_.size() - outcomes_.count(kOutside)) return;
+    is_over_ = true;
+    print_outcomes();
+  }
   [[nodiscard]] Outcome* running() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     return test == nullptr ? nullptr : &outcomes_[name_of(*test)];
@@ -154,21 +164,29 @@ class EveryTest : public testing::EmptyTestEventListener {
   }
 
   [[nodiscard]] std::string remedy(const std::string& name, const Result& result) const {
-    if (repeats_ < needed()) {
+    if (repeats_ > 0 && repeats_ < needed()) {
       return "  (one repeat is one step: run it with --gtest_repeat=" + std::to_string(needed()) + ")\n";
     }
-    const int longer = repeats_ < budget() ? budget() : 4 * repeats_;
-    const int more = result.verdict == Verdict::inconclusive ? longer : repeats_;
+    const int seen = repeats_ > 0 ? repeats_ : static_cast<int>(turns_->turns_of(name));
+    const int longer = seen < budget() ? budget() : 4 * seen;
+    const int more = result.verdict == Verdict::inconclusive ? longer : seen;
     return "  (alone: --gtest_filter=" + name + " --gtest_repeat=" + std::to_string(more) + ")\n";
   }
   static std::string device_note(const Result& result) {
     return result.device == "cpu" ? "  (no GPU was watched: CPU memory was judged)\n" : "";
   }
 
+  void print_outcomes() const {
+    std::printf("[ stepleak ] %s\n", headline().c_str());
+    for (const auto& entry : outcomes_) {
+      std::printf("[ %-12s ] %s%s\n", entry.second.word.c_str(), entry.first.c_str(), entry.second.note.c_str());
+    }
+    std::fflush(stdout);
+  }
   [[nodiscard]] std::string headline() const {
     std::map<std::string, int> counts;
     for (const auto& entry : outcomes_) ++counts[entry.second.word];
-    auto text = std::to_string(repeats_) + " repeats";
+    auto text = std::to_string(iteration_ + 1) + " repeats";
     for (const auto& entry : counts) text += ", " + std::to_string(entry.second) + " " + entry.first;
     return text;
   }
@@ -178,6 +196,8 @@ class EveryTest : public testing::EmptyTestEventListener {
   int iteration_ = 0;
   std::string failure_;
   std::map<std::string, Outcome> outcomes_;
+  std::set<std::string> told_;  // without a last repeat
+  bool is_over_ = false;
   std::unique_ptr<Turns> turns_;
 };
 
