@@ -183,6 +183,44 @@ json sources_of(const HtmlRun& run) {
   return sources;
 }
 
+// In which what leaks shows, of those that have a value: first what the finding counts, then bytes.
+std::string telling_ledger(const Result& result) {
+  std::vector<SeriesKey> keys;
+  if (!result.findings.empty()) {
+    const auto& finding = result.findings.front();
+    switch (finding.kind) {
+      case Kind::host_heap:
+        if (finding.counted == Counted::python_objects) keys.push_back({Counter::python_objects});
+        keys.push_back({Counter::heap_bytes});
+        keys.push_back({Counter::mapped_bytes});
+        keys.push_back({Counter::resident_bytes});
+        break;
+      case Kind::raw_cuda:
+        if (finding.counted == Counted::cuda_objects) keys.push_back({Counter::cuda_objects, finding.device});
+        keys.push_back({Counter::outside_bytes, finding.device});
+        break;
+      case Kind::pinned_host:
+        keys.push_back({Counter::pinned_bytes});
+        break;
+      case Kind::fragmentation_drift:
+        keys.push_back({Counter::reserved_bytes, finding.device});
+        break;
+      case Kind::stuck_free:
+        keys.push_back({Counter::active_bytes, finding.device});
+        break;
+      default:
+        break;
+    }
+    keys.push_back({Counter::live_bytes, finding.device});
+  }
+  keys.push_back({Counter::live_bytes, result.device});
+  const auto told = std::find_if(keys.begin(), keys.end(), [&](const SeriesKey& key) {
+    const auto* ledger = result.trace.ledger(key);
+    return ledger != nullptr && !ledger->values().empty();
+  });
+  return told == keys.end() ? std::string() : to_string(*told);
+}
+
 json run_values(const HtmlRun& run, const PageDetail& detail) {
   const auto& result = *run.result;
   const auto& trace = result.trace;
@@ -205,6 +243,7 @@ json run_values(const HtmlRun& run, const PageDetail& detail) {
               {"looks", looks},
               {"marks", marks},
               {"ledgers", ledgers_of(trace, detail.points, is_reduced)},
+              {"telling", telling_ledger(result)},
               {"ages", ages_of(trace, detail.cohorts)},
               {"sources", sources_of(run)},
               {"change", run.change},

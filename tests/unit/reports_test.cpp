@@ -146,6 +146,25 @@ TEST(HtmlTest, LosesNoPeakOfALongLedger) {
   EXPECT_EQ(points.back(), Point(10000, 0));
 }
 
+TEST(HtmlTest, DrawsInATableTheLedgerInWhichTheLeakShows) {
+  const Device gpu{DeviceType::cuda, 0};
+  auto result = result_of(Verdict::leak);
+  result.trace = Trace({}, {{Counter::heap_bytes}, {Counter::live_bytes}, {Counter::live_bytes, gpu}});
+  result.trace.add_boundary(std::vector<std::int64_t>{1, 2, 3});
+  result.device = gpu;
+  const auto is_told = [&](Kind kind, Device device, const std::string& name) {
+    result.findings.front().kind = kind;
+    result.findings.front().device = device;
+    return to_html({{&result, {}}}).find("\"telling\":\"" + name + "\"") != std::string::npos;
+  };
+  EXPECT_TRUE(is_told(Kind::growth, gpu, "live_bytes@cuda:0"));
+  EXPECT_TRUE(is_told(Kind::growth, kHost, "live_bytes@cpu"));
+  EXPECT_TRUE(is_told(Kind::host_heap, kHost, "heap_bytes@cpu"));
+  EXPECT_TRUE(is_told(Kind::raw_cuda, gpu, "live_bytes@cuda:0"));  // what is outside was not read
+  result.findings.clear();
+  EXPECT_NE(to_html({{&result, {}}}).find("\"telling\":\"live_bytes@cuda:0\""), std::string::npos);
+}
+
 TEST(HtmlTest, EscapesWhatItShows) {
   auto result = result_of(Verdict::leak);
   result.target = "</script><b>";

@@ -189,7 +189,7 @@ function agesOption(run, device, width) {
 }
 
 function sparkOption(run) {
-  const ledger = run.ledgers.find((each) => each.name.startsWith('live_bytes')) || run.ledgers[0];
+  const ledger = run.ledgers.find((each) => each.name === run.telling) || run.ledgers[0];
   return {
     animation: false, aria: { enabled: false }, grid: { left: 2, right: 2, top: 3, bottom: 3 },
     xAxis: { type: 'value', show: false, min: 0, max: run.steps }, yAxis: { type: 'value', show: false, scale: true },
