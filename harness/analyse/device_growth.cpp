@@ -62,7 +62,7 @@ std::vector<DeviceGrowth> device_growths_of(const Trace& trace, const Trends& tr
                        .outside_decay = trends.decay_of({Counter::outside_bytes, device}),
                        .objects_decay = trends.decay_of({Counter::cuda_objects, device})});
     auto& growth = growths.back();
-    const bool is_open = growth.reserved.state == TrendState::undecided && growth.live.is_flat();
+    const bool is_open = growth.reserved.state == TrendState::undecided && !growth.live.is_growing();
     if (is_open &&
         (is_reserved_for_live(trace, device, trends.judged()) || is_reserved_once(trace, device, trends.judged()))) {
       growth.reserved.state = TrendState::flat;

@@ -538,13 +538,16 @@ TEST(JudgeTest, KeepsTheNarrowerOfTwoFindingsForTheSameLedgers) {
   EXPECT_EQ(kept[1].kind, Kind::host_heap);
 }
 
-// A pool fills for 300 steps, and the allocator takes segments at these.
+// By up to 10,000, without a trend, and never to the same lowest value again.
+std::int64_t tremble(std::int64_t step) { return step * step * 7919 % 10007; }
+
+// The allocator takes segments at these steps.
 TEST(JudgeTest, IsCleanWhereSegmentsWereTakenForWhatFilledOrOnce) {
-  const auto next_with = [](const std::vector<std::int64_t>& steps_of_segments) {
+  const auto next_with = [](const std::vector<std::int64_t>& steps_of_segments, const auto& live) {
     constexpr Device kGpu{DeviceType::cuda, 0};
-    const auto live = [](auto step) { return 4096 + 512 * std::min<std::int64_t>(step, 300); };
     const auto trace = TraceBuilder(1024)
                            .with({Counter::live_bytes, kGpu}, live)
+                           .with({Counter::live_blocks, kGpu}, [](auto) { return 40; })
                            .with({Counter::peak_bytes, kGpu}, live)
                            .with({Counter::active_bytes, kGpu}, live)
                            .with({Counter::reserved_bytes, kGpu},
@@ -557,14 +560,15 @@ TEST(JudgeTest, IsCleanWhereSegmentsWereTakenForWhatFilledOrOnce) {
                            .build();
     return Analysed(trace).decision().next;
   };
-  EXPECT_EQ(next_with({270, 280, 290}), Next::clean);
-  EXPECT_EQ(next_with({400}), Next::clean);
-  EXPECT_EQ(next_with({600}), Next::inconclusive);
-  EXPECT_EQ(next_with({400, 500}), Next::inconclusive);
+  const auto filling = [](auto step) { return 4096 + 512 * std::min<std::int64_t>(step, 300); };
+  EXPECT_EQ(next_with({270, 280, 290}, filling), Next::clean);
+  const auto trembling = [](auto step) { return 4096 + tremble(step); };
+  for (const auto& live : {std::function<std::int64_t(std::int64_t)>(filling), {trembling}}) {
+    EXPECT_EQ(next_with({400}, live), Next::clean);
+    EXPECT_EQ(next_with({600}, live), Next::inconclusive);
+    EXPECT_EQ(next_with({400, 500}, live), Next::inconclusive);
+  }
 }
-
-// By up to 10,000, without a trend, and never to the same lowest value again.
-std::int64_t tremble(std::int64_t step) { return step * step * 7919 % 10007; }
 
 // What a boundary finds of a batch of random size, beside blocks that become more until step 230.
 TEST(JudgeTest, TakesBytesThatTrembleForFlatWhereTheNumberOfBlocksIs) {
