@@ -193,6 +193,22 @@ StepsSeen steps_seen(const Ledger& ledger, StepRange judged, std::int64_t window
   return {most, fewest, begin_of(3)};
 }
 
+// Whether it has risen by less than its floor since the harness's own last work, and that for half of the steps: over
+// such work it is not known when it rose, and what rose by then may lie in any of the windows.
+bool has_rested_since(const std::vector<std::int64_t>& own_steps, const Ledger& ledger, StepRange judged,
+                      double floor) {
+  std::int64_t own = 0;
+  for (const auto step : own_steps) own = step <= judged.last ? std::max(own, step) : own;
+  const auto& steps = ledger.steps();
+  const auto first = std::lower_bound(steps.begin(), steps.end(), own) - steps.begin();
+  const auto end = std::upper_bound(steps.begin(), steps.end(), judged.last) - steps.begin();
+  if (own < judged.first || first >= end) return false;
+  const auto values = ledger.values().begin();
+  const auto count = judged.last - steps[static_cast<std::size_t>(first)];
+  const auto rise = *std::max_element(values + first, values + end) - values[first];
+  return 2 * count >= judged.count() && static_cast<double>(rise) <= floor * static_cast<double>(count);
+}
+
 // Of a ledger that is read now and then. Windows are of whole readings, where they hold two: then a window rises by
 // what as many steps add. What is held over a window of one reading or two says as much of when it was read as of what;
 // where nothing was read for longer than a window, as in a record pass, what is held looks flat. What grew up to such a
@@ -215,6 +231,8 @@ Trend process_trend(const Trace& trace, const Ledger& ledger, TrendOptions optio
   };
   const bool is_unseen = 2 * seen.most < trend.window || (is_half_seen && was_growing());
   if (trend.is_flat() && is_unseen) trend.state = TrendState::undecided;
+  const bool is_open = trend.state == TrendState::undecided && !trend.is_in_stairs;
+  if (is_open && has_rested_since(own_steps, ledger, judged, given.floor)) trend.state = TrendState::flat;
   trend.is_half_seen = is_half_seen;
   trend.floor = options.floor;
   if (seen.most > 0) trend.floor *= std::max(1.0, static_cast<double>(trend.window) / static_cast<double>(seen.most));

@@ -96,10 +96,11 @@ TEST(TrendTest, KnowsALevelThatItComesBackToAtOddTimes) {
   auto kept = emptied_at(odd, 768);
   for (std::size_t i = 500; i < kept.size(); ++i) kept[i] += 4;
   EXPECT_FALSE(comes_back(kept));
-  EXPECT_FALSE(comes_back(emptied_at({10, 140, 210, 390}, 768)));                // not lately
-  EXPECT_FALSE(comes_back(emptied_at({500, 590, 660}, 768)));                    // not for long
-  EXPECT_FALSE(comes_back(emptied_at({10, 100, 210, 390, 650}, 768)));           // each time from higher up
-  EXPECT_FALSE(comes_back(emptied_at({10, 70, 120, 180, 240, 300, 360, 420, 480, 540, 590}, 768)));  // higher than ever by now
+  EXPECT_FALSE(comes_back(emptied_at({10, 140, 210, 390}, 768)));       // not lately
+  EXPECT_FALSE(comes_back(emptied_at({500, 590, 660}, 768)));           // not for long
+  EXPECT_FALSE(comes_back(emptied_at({10, 100, 210, 390, 650}, 768)));  // each time from higher up
+  EXPECT_FALSE(
+      comes_back(emptied_at({10, 70, 120, 180, 240, 300, 360, 420, 480, 540, 590}, 768)));  // higher than ever by now
   EXPECT_FALSE(comes_back(emptied_at({10, 60, 80, 150}, 180)));
 }
 

@@ -103,6 +103,30 @@ TEST(TrendsTest, TakeWhatRoseOnceBeforeARecordPassForNoRule) {
   EXPECT_FALSE(heap_of(kLeak).is_flat());
 }
 
+// It rises up to step 300, in a pass of the steps 257 to 496.
+TEST(TrendsTest, TakeWhatHasRestedSinceALongRecordPassForSettled) {
+  const auto heap_of = [](std::int64_t steps, const std::function<std::int64_t(std::int64_t)>& held) {
+    Trace trace({}, {{Counter::heap_bytes}});
+    for (std::int64_t step = 1; step <= steps; ++step) {
+      const bool is_recorded = step > 256 && step <= 496;
+      if (step == 257) {
+        trace.add_look({});
+        trace.begin_pass({.type = PassType::record, .planned_steps = 240});
+      }
+      if (step == 497) trace.begin_pass({.type = PassType::screen});
+      const auto value = held(step) + (step > 256 ? kLeftBehind : 0);
+      trace.add_boundary(std::vector<std::int64_t>{step % 8 == 0 && !is_recorded ? value : kUnread});
+    }
+    trace.add_look({});
+    return Trends(trace).heap();
+  };
+  const auto filling = [](auto step) { return 1000 * std::min<std::int64_t>(step, 300); };
+  EXPECT_TRUE(heap_of(1024, filling).is_flat());
+  EXPECT_FALSE(heap_of(900, filling).is_flat());
+  EXPECT_FALSE(heap_of(1024, [&](auto step) { return filling(step) + 500'000 * (step / 300); }).is_flat());
+  EXPECT_FALSE(heap_of(1024, [](auto step) { return 1000 * step; }).is_flat());
+}
+
 // What a first pass leaves is no rule for the next one either.
 TEST(TrendsTest, TakeWhatARecordPassLeavesForNoRuleOfTheNextOne) {
   Trace trace({}, {{Counter::heap_bytes}});
