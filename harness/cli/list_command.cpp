@@ -26,9 +26,10 @@ ExitCode list(const std::string& folder, const std::string& glob, bool with_stor
   const auto columns = columns_of_terminal(STDOUT_FILENO);
   for (const auto& scenario : suite.named(glob)) {
     const auto kind = scenario.kinds.empty() ? std::string() : std::string(to_string(scenario.kinds.front()));
-    const auto needs = scenario.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(scenario.needs, ", "));
+    // The last column is the report.
+    const auto needs = scenario.needs.empty() ? "" : fmt::format("needs {}  ", fmt::join(scenario.needs, ", "));
     const auto rest = fmt::format("{:<8} {:<20} {:<4} {}{}", to_string(scenario.expected), kind,
-                                  scenario.needs_cuda ? "gpu" : "", printable_line(scenario.report), needs);
+                                  scenario.needs_cuda ? "gpu" : "", needs, printable_line(scenario.report));
     print_text(row_of_scenario("", scenario.name, rest, STDOUT_FILENO, kTableColumns));
     if (!with_stories) continue;
     std::istringstream story(scenario.story);
