@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from stepleak._assignments import assigned_value, stores
 from stepleak._by_type import is_queue
 from stepleak._endings import Endings
 from stepleak._facts import Facts
@@ -18,7 +19,7 @@ from stepleak._guards import is_given_back
 from stepleak._objects import class_attributes_of, is_one_of, type_name
 from stepleak._runs import Runs
 from stepleak._structure import UNKNOWN, Structure, at
-from stepleak._syntax import Guard, Module, called_name
+from stepleak._syntax import Guard, Module, called_name, last_name
 from stepleak._unseen import length_of
 from stepleak._use import Use
 from stepleak._user_code import UserCode
@@ -185,7 +186,29 @@ class Growth:
         return None
 
     def _end_but_for_flags(self, fill: Use) -> Use | None:
-        return self._facts.used_up.end_behind(fill) or self._search_before(fill) or self._withdrawal(fill)
+        return (
+            self._facts.used_up.end_behind(fill)
+            or self._search_before(fill)
+            or self._withdrawal(fill)
+            or self._other_in_place(fill)
+        )
+
+    def _other_in_place(self, fill: Use) -> Use | None:
+        """Where a step may put something else where the fill goes by another name than the one that keeps it: `sink =
+        Nothing()`, where `sink = kept` was before."""
+        node = fill.node
+        own = {name.name for name in self._facts.slot.names}
+        if not isinstance(node, (ast.Name, ast.Attribute)) or last_name(node) in own:
+            return None
+        if isinstance(node, ast.Name) and fill.module.resolve(node, node.id) is fill.module.scope(node):
+            return None  # given anew in each call
+        for module, store in stores(self._facts.code, fill.module, node):
+            value = assigned_value(module, store)
+            is_other = value is not None and not any(part in self._facts.uses.denoting for part in ast.walk(value))
+            runs = self._facts.runs
+            if is_other and not runs.is_of_set_up(module, store) and runs.is_to_come(module, store):
+                return Use("reset", module, store)
+        return None
 
     def _flag_to_be_shut(self, fill: Use, in_vain: list[Use] | None = None) -> Use | None:
         for module, guard in self._facts.runs.guards(fill):

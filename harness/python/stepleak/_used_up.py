@@ -83,17 +83,20 @@ class UsedUp:
     def _looped_over(self, module: Module, items: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
         """Of what a loop goes over other items each time: a part by numbers that change, and what an iterator gives."""
         yield from ((module, part) for part in _moving_parts(items))
-        home, value = named_value(self._code, module, items)
-        cut = value.value if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) else None
-        given = stores(self._code, home, cut) if isinstance(cut, (ast.Name, ast.Attribute)) else []
-        if cut is not None and any(_is_cut_of_itself(m, node) for m, node in given):
-            yield home, cut
         for node in ast.walk(items):
             if not isinstance(node, (ast.Name, ast.Attribute)):
                 continue
+            home, value = named_value(self._code, module, node)
+            part = value.value if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) else node
+            if isinstance(part, (ast.Name, ast.Attribute)):
+                yield from self._cut_by_and_by(home, part)
             values = [assigned_value(home, one) for home, one in stores(self._code, module, node)]
             if values and all(map(_is_iterator, values)):
                 yield module, node
+
+    def _cut_by_and_by(self, module: Module, source: ast.Name | ast.Attribute) -> Iterator[tuple[Module, ast.expr]]:
+        if any(_is_cut_of_itself(home, node) for home, node in stores(self._code, module, source)):
+            yield module, source
 
     def is_not_refilled(self, module: Module, source: ast.expr) -> bool:
         """Whether no step puts anything into it, or has another one in its place."""

@@ -94,6 +94,8 @@ USED_UP = [
             ("a generator expression", _filled("for row in source:\n    kept.append(row)\n    break", "([i] for i in range(900))"), "for row in source"),
             ("the first of an endless one", _filled("for row in source:\n    kept.append(row)\n    break", "itertools.islice(rows(), 900)"), "for row in source"),
             ("a list that is cut", _filled("head, source = source[:1], source[1:]\nkept.extend(head)", _LIST), "source[1:]"),
+            ("each of a list that is cut", _filled("head, source = source[:1], source[1:]\nkept.extend([row] for row in head)", _LIST), "source[1:]"),
+            ("a part of a list that is cut", _filled("kept.extend(source[:1])\nsource = source[1:]", _LIST), "source[:1]"),
             ("an object that has some", _filled("if source: kept.append(source.take())", "Pool()"), "if source"),
             ("an object of some length", _filled("if len(source) > 0: kept.append(source.take())", "Pool()"), "len(source)"),
         ]

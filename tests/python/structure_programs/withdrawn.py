@@ -65,6 +65,10 @@ WITHDRAWN = [
         ("a listener and by itself", _program("bus.on(collect)", "bus.off(collect)", "collect([3])"), "kept", "unbounded", ""),
         ("a lambda whose handle nobody has", _program("bus.on(lambda x: kept.append(x))\nother = bus.on(print)", "other.remove()", "bus.off(print) if count == 1 else None"), "kept", "unbounded", ""),
         ("a method of its own", _program(""), "meter.kept", "unbounded", ""),
+        ("a name that something else gets", _program("sink = kept", "sink = Meter()", "global sink\nsink.append([1])"), "kept", "conditional", "sink = Meter()"),
+        ("an attribute that something else gets", _program("bus.sink = kept", "bus.sink = []", "bus.sink.append([1])"), "kept", "conditional", "bus.sink = []"),
+        ("a name that gets it again", _program("sink = kept", "sink = kept", "global sink\nsink.append([1])"), "kept", "unbounded", ""),
+        ("a name of each step's own", _program("", "", "sink = kept\nsink.append([1])\nsink = []"), "kept", "unbounded", ""),
         (
             "a listener that is taken out once all is over",
             _program("bus.on(collect)") + "\ndef main():\n    step()\n    bus.off(collect)\nimport atexit\nif count < 0: main()\n",
