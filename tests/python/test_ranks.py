@@ -47,6 +47,7 @@ else:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 kept = []
 load = []
+random.seed(rank)  # of another load chance may tell
 
 def step(index):
     if "noisy_on_0" in kind and rank == 0:
