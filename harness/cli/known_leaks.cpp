@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/errors.hpp"
-#include "harness/base/subprocess.hpp"
-#include "harness/cli/layout.hpp"
+#include "harness/cli/package_script.hpp"
 #include "harness/trace/serialise.hpp"
 
 namespace stepleak {
@@ -22,15 +21,9 @@ std::string request_of(const std::vector<const Result*>& results, const std::str
   return fmt::format(R"({{"results": [{}], "entry": {}}})", list, entry);
 }
 
-// The interpreter reads TOML, and pytest asks the same code.
+// pytest asks the same code.
 Json ask(const std::string& verb, const std::string& file, const std::string& request) {
-  const auto script = (layout().package_folder / "stepleak/_known.py").string();
-  const auto answer = run_program({layout().python, "-I", script, verb, file}, request);
-  if (!answer.is_success()) {
-    throw failure_error(fmt::format("known leaks cannot be read: {}", answer.error),
-                        answer.remedy.empty() ? repair_of_python(layout(), layout().python) : answer.remedy);
-  }
-  const auto json = Json::parse(answer.output);
+  auto json = Json::parse(output_of_script("_known.py", {verb, file}, "known leaks cannot be read", request));
   if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));
   return json;
 }

@@ -7,8 +7,8 @@
 
 #include "harness/base/errors.hpp"
 #include "harness/base/files.hpp"
-#include "harness/base/subprocess.hpp"
 #include "harness/cli/layout.hpp"
+#include "harness/cli/package_script.hpp"
 
 namespace stepleak {
 namespace {
@@ -30,15 +30,10 @@ fs::path file_with_settings() {
 
 // What _settings.py says of a file.
 nlohmann::json ask(const fs::path& file, const std::vector<std::string>& more = {}) {
-  const auto reader = layout().package_folder / "stepleak/_settings.py";
-  std::vector<std::string> words{layout().python, "-I", reader.string(), file.string()};
-  words.insert(words.end(), more.begin(), more.end());
-  const auto answer = run_program(words);
-  if (!answer.is_success()) {
-    throw failure_error(fmt::format("{} cannot be read: {}: {}", file.string(), layout().python, answer.error),
-                        answer.remedy.empty() ? repair_of_python(layout(), layout().python) : answer.remedy);
-  }
-  auto json = nlohmann::json::parse(answer.output);
+  std::vector<std::string> arguments{file.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const auto what = fmt::format("{} cannot be read: {}", file.string(), layout().python);
+  auto json = nlohmann::json::parse(output_of_script("_settings.py", arguments, what));
   if (json.contains("error")) throw usage_error(json.at("error"), json.at("remedy"));
   return json;
 }

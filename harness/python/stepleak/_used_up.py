@@ -124,10 +124,12 @@ class UsedUp:
                     yield node
 
     def _is_of_set_up(self, module: Module, node: ast.AST) -> bool:
-        """The same of a function that only the set-up calls."""
+        """As `Runs` have it, or in a function that only the set-up calls."""
+        if self._runs.is_of_set_up(module, node):
+            return True
         function = module.function(node)
-        if self._runs.is_of_set_up(module, node) or function is None or self._code.is_entry(module, function):
-            return self._runs.is_of_set_up(module, node)
+        if function is None or self._code.is_entry(module, function):
+            return False
         calls = self._code.calls(function.name)
         return bool(calls) and all(self._runs.is_of_set_up(home, call) for home, call in calls)
 

@@ -24,8 +24,6 @@ from stepleak._syntax import FUNCTIONS, LOOPS, Function, Module, first_line, las
 _BRANCHING = (ast.If, *LOOPS, ast.ExceptHandler, ast.match_case)
 _MOST_FILES = 400
 _MOST_CHARACTERS = 4_000_000
-
-
 _INNER = {"<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
 
 
@@ -147,8 +145,8 @@ class UserCode:
         return isinstance(function, FUNCTIONS) and place_in(module, function) == self._step
 
     def is_run_through(self, module: Module) -> bool:
-        """Whether a file has run to its end, so that the loops in none of its functions are over. What a notebook's
-        cell runs as begins with "<", too."""
+        """Whether a file has run to its end, so that the loops that stand in none of its functions are over. What a
+        notebook's cell runs as begins with "<", too."""
         own = [name for file, name, _ in self._running if file == real(module.file)]
         return not any(name.startswith("<") and name not in _INNER for name in own)
 
