@@ -234,7 +234,8 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   std::string what = blocks.count;
   if (const auto* example = example_of(suspects, finding);
       example != nullptr && example->type == SurvivorType::tensor) {
-    what += fmt::format(" of a tensor ({}, {}-dim, {} of {})", example->name, example->dims,
+    const auto* of_which = blocks.is_one && finding.counted == Counted::tensors ? "" : " of a tensor";
+    what += fmt::format("{} ({}, {}-dim, {} of {})", of_which, example->name, example->dims,
                         format_bytes(static_cast<double>(example->bytes)),
                         format_bytes(static_cast<double>(example->storage_bytes)));
   }

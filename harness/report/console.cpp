@@ -206,6 +206,7 @@ std::string limit_of(const Result& result) {
   bool is_uncounted = false;
   bool has_gpu = false;
   add({Counter::heap_bytes}, "of host heap");
+  add({Counter::resident_bytes}, "of RSS");
   add({Counter::mapped_bytes}, "of mapped memory");
   add_count(Counter::python_objects, "Python objects");
   add_count(Counter::python_blocks, "blocks of Python's allocator");
@@ -218,9 +219,11 @@ std::string limit_of(const Result& result) {
     has_gpu = has_gpu || device.type == DeviceType::cuda;
     is_uncounted = is_uncounted || (device.type == DeviceType::cuda && objects == limit.floors.end());
   }
+  std::string blocks = has_gpu ? " (of reserved, page-locked and shared memory, too)" : " (of shared memory, too)";
+  if (!result.trace.has({Counter::shared_bytes})) blocks = has_gpu ? " (of reserved and page-locked memory, too)" : "";
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
   return fmt::format("{}, or one block{} every {} steps, and nothing that begins after step {}{}{}{}", text,
-                     has_gpu ? " (of reserved and page-locked memory, too)" : "", limit.period_steps,
+                     blocks, limit.period_steps,
                      std::max<std::int64_t>(0, result.steps - unseen), declared_of(result.declared),
                      is_heap_unseen ? "; the host heap was not seen" : "",
                      is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
