@@ -54,8 +54,8 @@ bool is_alike(const std::map<std::int64_t, std::int64_t>& bytes_of_steps, std::i
   return 2 * count_of_commonest(left) > proof_steps;
 }
 
-// Whether each of the recorded steps left the same number of bytes, but for what a table of a library's takes beside: an
-// eighth of it.
+// Whether each of the recorded steps left the same number of bytes, but for what a table of a library's takes beside:
+// an eighth of it.
 bool is_nearly_alike(const std::map<std::int64_t, std::int64_t>& bytes_of_steps, std::int64_t proof_steps) {
   if (std::ssize(bytes_of_steps) < proof_steps) return false;
   std::vector<std::int64_t> left;

@@ -222,9 +222,8 @@ std::string limit_of(const Result& result) {
   std::string blocks = has_gpu ? " (of reserved, page-locked and shared memory, too)" : " (of shared memory, too)";
   if (!result.trace.has({Counter::shared_bytes})) blocks = has_gpu ? " (of reserved and page-locked memory, too)" : "";
   const bool is_heap_unseen = result.trace.has({Counter::resident_bytes}) && !result.trace.has({Counter::heap_bytes});
-  return fmt::format("{}, or one block{} every {} steps, and nothing that begins after step {}{}{}{}", text,
-                     blocks, limit.period_steps,
-                     std::max<std::int64_t>(0, result.steps - unseen), declared_of(result.declared),
+  return fmt::format("{}, or one block{} every {} steps, and nothing that begins after step {}{}{}{}", text, blocks,
+                     limit.period_steps, std::max<std::int64_t>(0, result.steps - unseen), declared_of(result.declared),
                      is_heap_unseen ? "; the host heap was not seen" : "",
                      is_uncounted ? "; streams, events, graphs and small raw allocations were not counted" : "");
 }

@@ -115,6 +115,20 @@ raise program_errors[0]
 
 # The program calls `program_step()` after each entry.
 ENDING = {
+    "rows of a warm-up that the loop of the steps draws by hand": """
+        class Optimizer:
+            def step(self):
+                program_step()
+        def program_main():
+            program_rows, optimizer, rows = [], Optimizer(), iter(range(100))
+            for i in range(100):
+                try:
+                    program_rows.append([next(rows)])
+                except StopIteration:
+                    pass
+                optimizer.step()
+        program_main()
+    """,
     "state that is made anew, in a variable of who fills it": STATE
     + "def program_main():\n    run = ProgramRun()\n    for e in range(3):\n        run.begin()\n"
     + "        run.fit_epoch()\nprogram_main()\n",
@@ -315,6 +329,21 @@ LASTING = {
                 optimizer.step()
             for j in range(10):
                 program_step()
+        program_main()
+    """,
+    "batches that the loop of the steps draws by hand": """
+        class Optimizer:
+            def step(self):
+                program_step()
+        def program_main():
+            program_losses, optimizer, batches = [], Optimizer(), iter(range(100))
+            while True:
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    break
+                program_losses.append([batch])
+                optimizer.step()
         program_main()
     """,
     "requests of a server": """

@@ -510,6 +510,53 @@ def test_another_loop_over_the_loader_is_watched_anew(loop: Loop) -> None:
     assert [result.steps for result in results] == [16, 16]
 
 
+class Trainer:
+    def __init__(self) -> None:
+        self.kept: list[torch.Tensor] = []
+
+    def step(self, is_kept: bool) -> None:
+        self.kept = [*self.kept, torch.zeros(64)] if is_kept else [torch.zeros(64)]
+
+
+def _trained(trainer: Trainer, loader: Batches, *, is_kept: bool = False, epoch: int = 0, **options: Any) -> Any:
+    for _batch in (watched := stepleak.watch(loader, on_leak=lambda _: None, effort="quick", **options)):
+        trainer.step(is_kept)
+    assert epoch < 3
+    return watched.result
+
+
+@pytest.mark.usefixtures("loop")
+def test_a_function_that_loops_for_another_model_is_watched_anew() -> None:
+    loader = Batches([0] * 40)
+    healthy, leaking = Trainer(), Trainer()
+    first = _trained(healthy, loader)
+    assert first.is_clean
+    assert _trained(leaking, loader, is_kept=True).verdict == "leak"
+    again = _trained(Trainer(), loader)
+    assert again.is_clean
+    assert again is not first
+    assert _trained(leaking, loader, name="other").json["target"] == "other"
+
+
+@pytest.mark.usefixtures("loop")
+def test_a_function_that_loops_for_the_same_model_is_the_same_loop_in_each_epoch() -> None:
+    loader = Batches([0] * 40)
+    trainer, other = Trainer(), Trainer()
+    first, second = _trained(trainer, loader), _trained(other, loader)
+    assert first is not second
+    for epoch in (1, 2):
+        assert _trained(trainer, loader, epoch=epoch) is first
+        assert _trained(other, loader, epoch=epoch) is second
+
+
+def test_a_coroutine_function_is_not_called_with_a_leak() -> None:
+    async def tell(result: object) -> None:
+        del result
+
+    with pytest.raises(stepleak.UsageError, match="coroutine function"):
+        stepleak.watch(on_leak=tell)
+
+
 def test_another_loader_and_another_check_end_the_watch_over_the_first(loop: Loop) -> None:
     first = stepleak.watch([0] * 3)
     for _batch in first:

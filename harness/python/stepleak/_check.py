@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -164,17 +163,17 @@ class Watch:
         core: Any,
         loader: Iterable[Any] | None = None,
         on_leak: OnLeak = "warn",
-        code: types.CodeType | None = None,
+        loop: _epochs.Loop | None = None,
         result: Result | None = None,
         ignored: Sequence[_known.Entry] = (),
     ) -> None:
-        """`code`: what loops over the loader. `result`: of the same loop's epochs before, which leave nothing to do.
+        """`loop`: the one over the loader. `result`: of its epochs before, which leave nothing to do.
         `ignored`: findings that are let be.
         """
         self._core = core
         self._loader = loader
         self._on_leak = on_leak
-        self._code = code
+        self._loop = loop
         self._result = result
         self._ignored = list(ignored)
         self._is_told = result is not None
@@ -235,9 +234,10 @@ class Watch:
         """Whether what it watches runs: a loop over its items, or the training of a library."""
         return self._loops > 0 or (self._training is not None and self._training.runs)
 
-    def is_over(self, loader: Any) -> bool:
-        """Whether it watches this loader and goes on."""
-        return self._loader is loader and self._result is None
+    def is_over(self, loader: Any, options: str) -> bool:
+        """Whether it watches this loader with these options and goes on."""
+        is_same = self._loader is loader and self._loop is not None and self._loop.options == options
+        return is_same and self._result is None
 
     @property
     def is_decided(self) -> bool:
@@ -257,8 +257,8 @@ class Watch:
             *found, unwritten = self._core.finish()
             self._result = _result(self._ignored, *found)[0]
             _epochs.forget(self)
-            if is_decided and self._loader is not None and self._code is not None:
-                _epochs.remember(self._loader, self._code, self._result)
+            if is_decided and self._loader is not None and self._loop is not None:
+                _epochs.remember(self._loader, self._loop, self._result)
             _on_leak.say_unwritten(unwritten)
             if self._result.verdict == "leak" and not self._result.is_known:
                 self._is_told = True
@@ -332,20 +332,21 @@ def watch(
     """
     __tracebackhide__ = True
     _on_leak.checked(on_leak)
-    code = sys._getframe(1).f_code
-    if loader is not None and (running := _epochs.going_on_over(loader)) is not None:
-        return running  # type: ignore[no-any-return]
-    if loader is not None and (result := _epochs.result_of(loader, code)) is not None:
-        return Watch(None, loader, on_leak, code, result)
+    checked = _options.checked("watch", name, options)
     _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core  # type: ignore[attr-defined]  # built, not written
 
-    checked = _options.checked("watch", name, options)
+    frame = sys._getframe(1)
+    loop = _epochs.loop_of(frame, _core.frame_locals(frame), {**options, "name": name, "on_leak": on_leak})
+    if loader is not None and (running := _epochs.going_on_over(loader, loop)) is not None:
+        return running  # type: ignore[no-any-return]
+    if loader is not None and (result := _epochs.result_of(loader, loop)) is not None:
+        return Watch(None, loader, on_leak, loop, result)
     if "seed" in options:
         _begin_seeded(checked)
     with _one_judge():
-        made = Watch(_core.Watch(checked.core), loader, on_leak, code, ignored=checked.ignored)
+        made = Watch(_core.Watch(checked.core), loader, on_leak, loop, ignored=checked.ignored)
     return made if loader is None else _epochs.keep(made)  # type: ignore[no-any-return]
 
 

@@ -5,19 +5,88 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import types
 import weakref
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 _kept: Any = None
-_judged: dict[tuple[int, int], tuple[weakref.ref[Any], types.CodeType, Any]] = {}
-"""Results of loops that a verdict stands for, by their loader and the code that loops over it."""
+_judged: dict[int, tuple[weakref.ref[Any], deque[tuple[Loop, Any]]]] = {}
+"""The newest loops that a verdict stands for and their results, by the loader that they are over."""
+
+_MOST_LOOPS = 16
+_PLAIN = {bool, int, float, complex, str, bytes, type(None)}
 
 
-def going_on_over(loader: Any) -> Any:
-    """The watch over the same loader, where it has not decided yet; else None, and what was kept has ended."""
-    if _kept is not None and _kept.is_over(loader):
+@dataclass(frozen=True)
+class Loop:
+    """Which loop over a loader it is: the same one in each epoch. A cell that is run again is another one, and so is
+    what a function runs for another model: `train(model, loader)`."""
+
+    code: types.CodeType
+    instruction: int
+    handed: tuple[_Handed, ...]
+    options: str
+
+    def is_as(self, before: Loop) -> bool:
+        is_there = self.code is before.code and self.instruction == before.instruction
+        if not is_there or self.options != before.options or len(self.handed) != len(before.handed):
+            return False
+        return all(now.is_as(then) for now, then in zip(self.handed, before.handed, strict=True))
+
+
+class _Handed:
+    """What a function was called with, known by its address as long as it lives, which this does not prolong."""
+
+    def __init__(self, value: Any) -> None:
+        self._address = id(value)
+        try:
+            self._reference: Any = weakref.ref(value)
+        except TypeError:  # of a list, say: its address is all that is known
+            self._reference = None
+
+    def is_as(self, before: _Handed) -> bool:
+        is_alive = before._reference is None or before._reference() is not None
+        return is_alive and self._address == before._address
+
+
+def loop_of(frame: types.FrameType, variables: list[tuple[str, Any]], options: dict[str, Any]) -> Loop:
+    """The one that a frame begins, which has these variables. Numbers and texts, as of an epoch, make no other one."""
+    named = dict(variables)
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount
+    given = [named[name] for name in (*code.co_varnames[:count], *code.co_freevars) if name in named]
+    given += _unpacked(code, named, count)
+    handed = [_Handed(part) for value in given if type(value) not in _PLAIN for part in _lasting(value)]
+    told = {name: [*_lasting(value)] for name, value in options.items()}
+    return Loop(code, frame.f_lasti, tuple(handed), repr(sorted(told.items())))
+
+
+def _lasting(value: Any) -> Iterator[Any]:
+    """Of a function that is written down in a call, which is another object each time, what is not."""
+    if isinstance(value, types.MethodType):
+        yield value.__self__
+        value = value.__func__
+    yield value.__code__ if isinstance(value, types.FunctionType) else value
+
+
+def _unpacked(code: types.CodeType, named: dict[str, Any], count: int) -> Iterator[Any]:
+    """Of `*args` and `**kwargs`, which are others in each call."""
+    if code.co_flags & inspect.CO_VARARGS:
+        yield from named.get(code.co_varnames[count], ())
+        count += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        yield from named.get(code.co_varnames[count], {}).values()
+
+
+def going_on_over(loader: Any, loop: Loop) -> Any:
+    """The watch over the same loader with the same options, where it has not decided yet; else None, and what was kept
+    has ended."""
+    if _kept is not None and _kept.is_over(loader, loop.options):
         return _kept
     end()
     return None
@@ -30,17 +99,23 @@ def keep(watch: Any) -> Any:
     return watch
 
 
-def remember(loader: Any, code: types.CodeType, result: Any) -> None:
-    """That a verdict stands: the loop's further epochs are not watched. A cell that is run again is another loop."""
-    key = (id(loader), id(code))
-    with contextlib.suppress(TypeError):  # of a list, say: to know it again would be to keep it alive
-        _judged[key] = weakref.ref(loader, lambda _: _judged.pop(key, None)), code, result
+def remember(loader: Any, loop: Loop, result: Any) -> None:
+    """That a verdict stands: the loop's further epochs are not watched."""
+    key = id(loader)
+    of, loops = _judged.get(key, (None, None))
+    if of is None or loops is None or of() is not loader:
+        loops = deque(maxlen=_MOST_LOOPS)
+        with contextlib.suppress(TypeError):  # of a list, say: to know it again would be to keep it alive
+            _judged[key] = weakref.ref(loader, lambda _: _judged.pop(key, None)), loops
+    loops.append((loop, result))
 
 
-def result_of(loader: Any, code: types.CodeType) -> Any:
+def result_of(loader: Any, loop: Loop) -> Any:
     """Of the same loop's epochs before; None where no verdict stands."""
-    of, _, result = _judged.get((id(loader), id(code)), (None, None, None))
-    return result if of is not None and of() is loader else None
+    of, loops = _judged.get(id(loader), (None, None))
+    if of is None or loops is None or of() is not loader:
+        return None
+    return next((result for judged, result in loops if loop.is_as(judged)), None)
 
 
 def forget(watch: Any) -> None:

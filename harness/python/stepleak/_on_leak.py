@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import os
 import sys
 import warnings
@@ -25,6 +26,9 @@ class LeakWarning(UserWarning):
 
 
 def checked(on_leak: OnLeak) -> OnLeak:
+    if inspect.iscoroutinefunction(on_leak):
+        remedy = "use a function that is no coroutine; it may call loop.create_task(...)"
+        raise UsageError("on_leak is a coroutine function, which nobody would await", remedy)
     if callable(on_leak) or on_leak in ("warn", "raise"):
         return on_leak
     raise UsageError(f"on_leak is {on_leak!r}", 'use "warn", "raise" or a function that takes the result')

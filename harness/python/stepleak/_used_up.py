@@ -7,7 +7,7 @@ more, an iterator that is made once, a list whose end a count comes to.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from stepleak._assignments import assigned_value, named_value, named_variable, stores
 from stepleak._container_words import ADDING, OF_QUEUES, READING, REMOVING
@@ -73,12 +73,19 @@ class UsedUp:
         many = fill.detail if fill.puts_many() else None
         sources = [] if many is None else list(self._looped_over(fill.module, many))
         for module, node in self._runs.leading_to(fill):
-            sources += ((module, source) for source in _tried(module, node))
+            sources += ((module, source) for source in _tried(module, node, self._ends_training))
             for loop in module.loops(module.statement(node)):
                 if isinstance(loop, ast.For) and not self._runs.trains(module, loop):
                     sources += self._looped_over(module, loop.iter)
         found = (Use("test", module, source) for module, source in sources if self.is_not_refilled(module, source))
         return next(found, None)
+
+    def _ends_training(self, module: Module, attempt: ast.AST) -> bool:
+        """Whether it leaves the loop of the steps, which draws batches by hand, once there are no more."""
+        loops = module.loops(attempt)
+        handlers = attempt.handlers if isinstance(attempt, ast.Try) else []
+        is_left = any(isinstance(s, (ast.Break, ast.Return)) for handler in handlers for s in handler.body)
+        return is_left and bool(loops) and self._runs.trains(module, loops[0])
 
     def _looped_over(self, module: Module, items: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
         """Of what a loop goes over other items each time: a part by numbers that change, and what an iterator gives."""
@@ -190,14 +197,15 @@ def _is_endless(value: ast.expr | None) -> bool:
     return name[:1].islower() and name not in _CONTAINERS
 
 
-def _tried(module: Module, node: ast.AST) -> Iterator[ast.expr]:
+def _tried(module: Module, node: ast.AST, is_of_loop: Callable[[Module, ast.AST], bool]) -> Iterator[ast.expr]:
     """What is taken from before a place comes, where it is passed by once nothing is left."""
     child = node
     for outer, field, before in module.within_scope(node):
         for statement in before:
-            if isinstance(statement, ast.Try) and any(map(_is_passing_by, statement.handlers)):
-                yield from _taken_in(statement.body)
-        if field == "body" and _is_passing_by_end(outer):
+            is_tried = isinstance(statement, ast.Try) and any(map(_is_passing_by, statement.handlers))
+            if is_tried and not is_of_loop(module, statement):
+                yield from _taken_in(statement.body)  # type: ignore[attr-defined]
+        if field == "body" and _is_passing_by_end(outer) and not is_of_loop(module, outer):
             yield from _taken_in([*before, child])
         child = outer
 
