@@ -13,6 +13,7 @@
 #include "harness/sources/cpp_guards.hpp"
 #include "harness/sources/cpp_latches.hpp"
 #include "harness/sources/cpp_numbers.hpp"
+#include "harness/sources/cpp_partners.hpp"
 #include "harness/sources/cpp_types.hpp"
 #include "harness/sources/cpp_uses.hpp"
 #include "harness/sources/cpp_values.hpp"
@@ -49,6 +50,10 @@ class Reader {
       const bool may_end = uses.test->bound < 0 && guard_of(begin_of_test(uses.test->at), step_, names_).has_value();
       if (is_for_one_more || may_end) return made(StructureType::conditional, removal_.value_or(uses.test->at));
       return made(StructureType::bounded, removal_.value_or(uses.test->at), uses.test->bound);
+    }
+    if (removal_.has_value() && removals_ == 1 && !unreached_.has_value()) {
+      const auto test = test_of_partner(fill, uses, step_, names_);
+      if (test.has_value()) return made(StructureType::bounded, *removal_, test->bound);
     }
     if (removal_.has_value()) {
       return made(is_removal_emptying_ ? StructureType::reset : StructureType::conditional, *removal_);
@@ -308,6 +313,7 @@ class Reader {
       if (!unreached_.has_value()) unreached_ = at;
       return;
     }
+    ++removals_;
     // What takes single items out may go on for ever; what empties it comes to pass at an end.
     if (removal_.has_value() && (is_removal_emptying_ || !is_emptying)) return;
     removal_ = at;
@@ -321,6 +327,7 @@ class Reader {
   std::optional<TokenAt> removal_;
   std::optional<TokenAt> unreached_;
   bool is_removal_emptying_ = false;
+  int removals_ = 0;
   std::map<std::string, int> owners_read_;  // at what depth
 };
 

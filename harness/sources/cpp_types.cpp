@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/sources/cpp_types.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -35,13 +36,15 @@ constexpr std::array<std::string_view, 23> kGrowing{"vector",
 constexpr std::array<std::string_view, 5> kFixed{"circular_buffer", "static_vector", "inplace_vector", "array",
                                                  "bitset"};
 
-constexpr std::array<std::string_view, 16> kNumbers{"float",    "double",   "int",     "long",     "bool",    "char",
-                                                    "short",    "unsigned", "size_t",  "int64_t",  "int32_t", "uint8_t",
-                                                    "uint64_t", "uint32_t", "int16_t", "ptrdiff_t"};
+constexpr std::array<std::string_view, 18> kNumbers{
+    "float",   "double",  "int",      "long",     "bool",    "char",     "short",  "unsigned", "size_t",
+    "int64_t", "int32_t", "uint64_t", "uint32_t", "int16_t", "uint16_t", "int8_t", "uint8_t",  "ptrdiff_t"};
 constexpr std::array<std::string_view, 7> kWords{"std", "const", "static", "thread_local", "inline", "mutable", "pair"};
 
 // Names of names.
 constexpr int kMostAliases = 4;
+// Types of members, items and names.
+constexpr int kMostNested = 4;
 
 constexpr std::array<std::string_view, 8> kAssociative{"map",           "set",      "unordered_map", "multimap",
                                                        "unordered_set", "multiset", "Dict",          "OrderedDict"};
@@ -95,14 +98,69 @@ std::string item_type_of(const std::string& type, const CppProject& project, int
   return {};
 }
 
-std::string word_of(const CppContainer& container, const CppProject& project) {
+// Its declared type, and where that is `auto`, what it is initialised with.
+std::string type_of(const CppContainer& container, const CppProject& project) {
   auto type = container.type;
   if (const auto& at = container.declared; at.file != nullptr && type.find("auto") != std::string::npos) {
     for (auto i = at.token; i < at.file->tokens().size() && !at.file->token(i).is(";"); ++i) {
       type += " " + std::string(at.file->token(i).text);
     }
   }
-  return word_of(container.is_item ? item_type_of(type, project) : type, project, 0);
+  return container.is_item ? item_type_of(type, project) : type;
+}
+
+std::string word_of(const CppContainer& container, const CppProject& project) {
+  return word_of(type_of(container, project), project, 0);
+}
+
+bool is_enum(std::string_view name, const CppProject& project) {
+  const auto& uses = project.uses(name);
+  return std::any_of(uses.begin(), uses.end(), [](const TokenAt& use) {
+    const auto& before = use.file->token(use.token - 1);
+    const bool has_scope = before.is("class") || before.is("struct");
+    return use.file->token(use.token - (has_scope ? 2 : 1)).is("enum");
+  });
+}
+
+bool is_plain(const std::string& type, const CppProject& project, int depth);
+
+// Whether all that a struct's objects have stands in them. What it derives from is not read, and what needs a
+// destructor has more.
+bool is_plain_struct(const CppBlockAt& type, const CppProject& project, int depth) {
+  const auto& file = *type.file;
+  const auto& block = type.block();
+  if (!block.bases.empty()) return false;
+  std::string member;
+  for (auto i = block.body.first; i < block.body.end; ++i) {
+    if (file.block_of(i) != type.index) continue;
+    if (file.token(i).is("~")) return false;
+    const bool is_parameter = file.token(i + 1).is("(") || !file.is_declaration(i, &member);
+    if (!is_parameter && !is_plain(member, project, depth)) return false;
+  }
+  return true;
+}
+
+// A number, an enumerator, an array or a struct of such: with no memory but its own, so that another one in its place
+// needs none. A pointer may own what it leads to.
+bool is_plain(const std::string& type, const CppProject& project, int depth) {
+  if (depth > kMostNested || type.find('*') != std::string::npos) return false;
+  bool is_any = false;
+  for (const auto& word : tokens_of(type)) {
+    if (!word.is_name() || is_one_of(word.text, kWords)) continue;
+    is_any = true;
+    if (word.is("array")) return is_plain(item_type_of(type, project), project, depth + 1);
+    if (is_one_of(word.text, kNumbers) || is_enum(word.text, project)) continue;
+    if (const auto meaning = meaning_of(word.text, project); !meaning.empty()) {
+      if (!is_plain(meaning, project, depth + 1)) return false;
+      continue;
+    }
+    const auto& types = project.types(word.text);
+    const bool is_plain_type = !types.empty() && std::all_of(types.begin(), types.end(), [&](const CppBlockAt& known) {
+      return is_plain_struct(known, project, depth + 1);
+    });
+    if (!is_plain_type) return false;
+  }
+  return is_any;
 }
 
 }  // namespace
@@ -146,6 +204,13 @@ bool holds_numbers(const CppContainer& container) {
     if (!is_known) return false;
   }
   return is_number;
+}
+
+bool holds_plain_items(const CppContainer& container, const CppProject& project) {
+  const auto& at = container.declared;
+  // Of "std::vector<float> rows[64]" the items are vectors.
+  const bool is_c_array = at.file != nullptr && !container.is_item && at.file->token(at.token + 1).is("[");
+  return !is_c_array && is_plain(item_type_of(type_of(container, project), project), project, 0);
 }
 
 bool is_memory_stream(const CppContainer& container, const CppProject& project) {

@@ -27,6 +27,9 @@ enum class CppCapacity : std::uint8_t {
 [[nodiscard]] bool is_associative(const CppContainer& container, const CppProject& project);
 /// A number, or a container of numbers alone, by its declared type.
 [[nodiscard]] bool holds_numbers(const CppContainer& container);
+/// Whether its items are numbers, enumerators, or arrays and structs of such: none has memory of its own, so that one
+/// in the place of another needs none. What is not known may have some.
+[[nodiscard]] bool holds_plain_items(const CppContainer& container, const CppProject& project);
 /// A std::stringstream or std::ostringstream, or a pointer to one.
 [[nodiscard]] bool is_memory_stream(const CppContainer& container, const CppProject& project);
 /// A vector, an array or a deque: an index replaces what is there.

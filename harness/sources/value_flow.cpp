@@ -365,6 +365,8 @@ void ValueFlow::follow_assignment(const CppBlockAt& callable, const CppFile& fil
     const auto container = names_.referent_of({&file, name});
     if (is_associative(container, names_.project())) {
       add_fill(CppFill::Type::entry, callable, {&file, bracket}, name, values);
+    } else if (is_sequence(container, names_.project()) && holds_plain_items(container, names_.project())) {
+      return;  // a number keeps nothing of what it was computed from, and what is there gets no longer
     } else if (is_sequence(container, names_.project()) && !mentions(file, {mark + 1, statement.end}, {word})) {
       add_fill(CppFill::Type::slot, callable, {&file, bracket}, name, values);
     }
@@ -418,6 +420,9 @@ void ValueFlow::add_fill(CppFill::Type type, const CppBlockAt& callable, TokenAt
   const TokenAt use{&file, receiver};
   auto container = names_.referent_of({&file, last});
   if (type == CppFill::Type::sum && holds_numbers(container)) return;
+  // Of a fixed size it has no more memory than at first, unless its items have some.
+  const bool is_fixed = capacity_of(container, names_.project()) == CppCapacity::fixed;
+  if (is_fixed && holds_plain_items(container, names_.project())) return;
   if (container.is_lent()) {
     const auto lent = lender_of(container);
     if (!lent.has_value()) return;

@@ -408,6 +408,85 @@ INSTANTIATE_TEST_SUITE_P(
                                unbounded, kChildren},
                     SourceCase{"that let go of their parents", tree_with("", "parent = nullptr;"), reset, kChildren}));
 
+// A cache with a list of its keys by their last use. `touch`: what a look-up does to that list; `evict`: what makes
+// room, `removal` by itself.
+std::string lru_with(const std::string& touch, const std::string& evict = "if (entries_.size() > capacity_) evict();",
+                     const std::string& removal = "entries_.erase(order_.back());\n  order_.pop_back();",
+                     const std::string& more = "", const std::string& capacity = "64",
+                     const std::string& known = "if (found != entries_.end()) return found->second;") {
+  return "class Cache {\n public:\n explicit Cache(std::size_t capacity) : capacity_(capacity) {}\n at::Tensor "
+         "get(const "
+         "std::string& key) {\n  auto found = entries_.find(key);\n  " +
+         touch + "\n  " + known + "\n  auto x = at::rand(4);\n  entries_.emplace(key, x);\n  " + evict +
+         "\n  return x;\n }\n private:\n void evict() {\n  " + removal + "\n }\n " + more +
+         "\n std::size_t capacity_;\n std::list<std::string> order_;\n std::list<std::string> recent_;\n "
+         "std::unordered_map<std::string, at::Tensor> entries_;\n};\nstruct Ranker {\n Cache cache_{" +
+         capacity + "};\n void step() {\n  cache_.get(key());  // call\n }\n};\n";
+}
+
+const std::string kTouch = "order_.push_front(key);  // made, keeps";
+const std::string kEvictIf = "if (entries_.size() > capacity_) evict();";
+const std::string kEvictOne = "entries_.erase(order_.back());\n  order_.pop_back();";
+const std::string kOrder = "Cache::order_ (std::list<std::string>) -> Tensor";
+
+// What loses one with another container, and no more than was put in, never gets shorter: full when that one is, what
+// it gains beyond that stays.
+INSTANTIATE_TEST_SUITE_P(
+    OfPartners, SourceHoldersTest,
+    testing::Values(SourceCase{"each look-up adds one", lru_with(kTouch), bounded, kOrder, 64},
+                    SourceCase{"without a function of its own",
+                               lru_with(kTouch, "if (entries_.size() > capacity_) {\n  " + kEvictOne + "\n  }", ""),
+                               bounded, kOrder, 64},
+                    SourceCase{"asked by a method",
+                               lru_with(kTouch, kEvictIf, kEvictOne, "", "64",
+                                        "if (entries_.contains(key)) {\n   ++hits;\n   return last();\n  }"),
+                               bounded, kOrder, 64},
+                    SourceCase{"a list beside a list",
+                               lru_with(kTouch,
+                                        "recent_.push_back(key);\n  if (recent_.size() > 64) {\n"
+                                        "   recent_.pop_front();\n   order_.pop_back();\n  }",
+                                        ""),
+                               bounded, kOrder, 64},
+                    SourceCase{"keys that are known make room, too",
+                               lru_with(kTouch, kEvictIf, kEvictOne, "", "64", "if (found != entries_.end()) ++hits;"),
+                               conditional, kOrder},
+                    SourceCase{"keys that are known leave now and then",
+                               lru_with(kTouch, kEvictIf, kEvictOne, "", "64",
+                                        "if (found != entries_.end() && is_fresh()) return found->second;"),
+                               conditional, kOrder},
+                    SourceCase{"keys that are known leave now and then, in a block",
+                               lru_with(kTouch, kEvictIf, kEvictOne, "", "64",
+                                        "if (found != entries_.end()) { if (is_fresh()) return found->second; }"),
+                               conditional, kOrder},
+                    SourceCase{
+                        "keys that are not known leave",
+                        lru_with(kTouch, kEvictIf, kEvictOne, "", "64", "if (found == entries_.end()) return make();"),
+                        conditional, kOrder},
+                    SourceCase{"a capacity that is not known", lru_with(kTouch, kEvictIf, kEvictOne, "", "most()"),
+                               conditional, kOrder},
+                    SourceCase{"a look-up that takes the old one out", lru_with("order_.remove(key);\n  " + kTouch),
+                               conditional, kOrder},
+                    SourceCase{"each look-up but some adds one", lru_with("if (found == entries_.end()) " + kTouch),
+                               conditional, kOrder},
+                    SourceCase{"as many go as are too many",
+                               lru_with(kTouch, "while (entries_.size() > capacity_) evict();"), conditional, kOrder},
+                    SourceCase{"the stale ones go with one",
+                               lru_with(kTouch, kEvictIf,
+                                        "while (is_stale(order_.back())) order_.pop_back();\n  entries_.erase(key());"),
+                               conditional, kOrder},
+                    SourceCase{"the other one loses nothing", lru_with(kTouch, kEvictIf, "order_.pop_back();"),
+                               conditional, kOrder},
+                    SourceCase{"more go elsewhere", lru_with(kTouch, kEvictIf, kEvictOne, "void trim() { evict(); }"),
+                               conditional, kOrder},
+                    SourceCase{"it is cleared elsewhere",
+                               lru_with(kTouch + "\n  trim();", kEvictIf, kEvictOne,
+                                        "void trim() { if (is_time()) order_.clear(); }"),
+                               reset, kOrder},
+                    SourceCase{"its own length is asked", lru_with(kTouch, "if (order_.size() > capacity_) evict();"),
+                               bounded, kOrder, 64},
+                    SourceCase{"it goes where nobody sees it", lru_with(kTouch + "\n  lib::compact(order_);"),
+                               conditional, kOrder}));
+
 // Sessions in a map, which a step opens and feeds.
 std::string sessions_with(const std::string& more) {
   return "struct Session { std::vector<at::Tensor> keys; };\nclass Sessions {\n public:\n void open(long id) {\n  auto "

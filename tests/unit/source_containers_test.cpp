@@ -54,6 +54,62 @@ INSTANTIATE_TEST_SUITE_P(
                    test_with("", "std::vector<at::Tensor> parts;\nparts.push_back(at::rand(4));\nat::stack(parts);"),
                    unknown, "", -1, true}));
 
+// An object that a step makes, with an array in it that what the step computes is written to.
+std::string scratch_with(const std::string& array, const std::string& before = "",
+                         const std::string& writing = "local.rows[i] = local.scale * 0.1f;  // keeps") {
+  return before + "struct Scratch {\n float scale = 1;\n " + array +
+         "\n};\nthread_local Scratch* scratch = nullptr;\nScratch& local_scratch() {\n"
+         "  if (scratch == nullptr) scratch = new Scratch;  // made\n  return *scratch;\n}\nvoid jitter(int i) {\n"
+         "  auto& local = local_scratch();  // call\n  " +
+         writing + "\n}\n";
+}
+
+// What has no memory of its own does not fill: of such an array nobody says that it bounds anything.
+INSTANTIATE_TEST_SUITE_P(
+    OfPlainItems, SourceHoldersTest,
+    testing::Values(
+        SourceCase{"numbers in an array", scratch_with("std::array<float, 4096> rows;"), unknown, ""},
+        SourceCase{"numbers in an array of a named size",
+                   scratch_with("std::array<std::uint16_t, kRows> rows;", "constexpr int kRows = 4096;\n"), unknown,
+                   ""},
+        SourceCase{"numbers in a C array", scratch_with("float rows[4096];"), unknown, ""},
+        SourceCase{"numbers in a vector", scratch_with("std::vector<float> rows = std::vector<float>(4096);"), unknown,
+                   ""},
+        SourceCase{"numbers by a reference",
+                   scratch_with("std::array<float, 4096> rows;", "",
+                                "auto& rows = local.rows;\n  rows[i] = local.scale * 0.1f;"),
+                   unknown, ""},
+        SourceCase{"numbers in a ring of a library's",
+                   scratch_with("boost::circular_buffer<float> rows;", "", "local.rows.push_back(local.scale);"),
+                   unknown, ""},
+        SourceCase{"arrays of numbers", scratch_with("std::array<std::array<float, 3>, 4096> rows;"), unknown, ""},
+        SourceCase{"structs of numbers",
+                   scratch_with("std::array<Pixel, 4096> rows;",
+                                "enum class Kind { dark, bright };\nstruct Pixel {\n Pixel() = default;\n float mean() "
+                                "const { return (r + g) / 2; }\n float r, g;\n Kind kind;\n int counts[4];\n};\n"),
+                   unknown, ""},
+        SourceCase{"numbers by another name", scratch_with("std::array<Real, 4096> rows;", "using Real = float;\n"),
+                   unknown, ""},
+        SourceCase{"tensors", scratch_with("std::array<at::Tensor, 300> rows;"), bounded,
+                   "Scratch::rows (std::array<at::Tensor,300>) -> Tensor", 300},
+        SourceCase{"texts", scratch_with("std::array<std::string, 300> rows;"), bounded,
+                   "Scratch::rows (std::array<std::string,300>) -> Tensor", 300},
+        SourceCase{"vectors of numbers", scratch_with("std::array<std::vector<float>, 300> rows;"), bounded,
+                   "Scratch::rows (std::array<std::vector<float>,300>) -> Tensor", 300},
+        SourceCase{"pointers", scratch_with("std::array<float*, 300> rows;"), bounded,
+                   "Scratch::rows (std::array<float*,300>) -> Tensor", 300},
+        SourceCase{"structs with a tensor",
+                   scratch_with("std::array<Row, 300> rows;", "struct Row {\n int n;\n at::Tensor x;\n};\n"), bounded,
+                   "Scratch::rows (std::array<Row,300>) -> Tensor", 300},
+        SourceCase{"structs that free what they lead to",
+                   scratch_with("std::array<Row, 300> rows;", "struct Row {\n ~Row();\n long handle;\n};\n"), bounded,
+                   "Scratch::rows (std::array<Row,300>) -> Tensor", 300},
+        SourceCase{"structs of which more is elsewhere",
+                   scratch_with("std::array<Row, 300> rows;", "struct Row : lib::Base {\n int n;\n};\n"), bounded,
+                   "Scratch::rows (std::array<Row,300>) -> Tensor", 300},
+        SourceCase{"what is not known", scratch_with("std::array<lib::Row, 300> rows;"), bounded,
+                   "Scratch::rows (std::array<lib::Row,300>) -> Tensor", 300}));
+
 INSTANTIATE_TEST_SUITE_P(
     OfOwners, SourceHoldersTest,
     testing::Values(
