@@ -396,7 +396,10 @@ bool is_refuted(const Evidence& evidence, const Finding& finding) {
   const bool are_blocks = finding.counted == Counted::blocks && finding.kind != Kind::growing_buffer;
   const bool is_counted = finding.count_per_step > 0 || are_sizes_growing(evidence.trends, finding.device);
   if (!are_blocks || !is_counted || !is_long_enough(evidence, {Counter::live_bytes, finding.device})) return false;
-  return old_blocks(evidence.recording, finding.device).empty() || is_newest_of_variable(evidence.recording, finding);
+  if (old_blocks(evidence.recording, finding.device).empty()) {
+    return renewed_storages(evidence.recording, finding.device).empty();
+  }
+  return is_newest_of_variable(evidence.recording, finding);
 }
 
 bool is_outweighed(const Recording& recording, const Finding& finding, const std::vector<Finding>& findings) {

@@ -42,9 +42,12 @@ void group_survivors(const Recording& recording, StorageGrowth& growth) {
   const auto needed = needed_bytes(recording, growth.device);
   const auto storages = old_storages(recording, growth.device);
   for (const auto* tensor : storages) used.insert(tensor->storage);
-  for (const auto* tensor : without_replacements(recording, storages)) {
+  const bool is_any_old = !old_blocks(recording, growth.device).empty();
+  const auto kept =
+      is_any_old ? without_replacements(recording, storages) : renewed_storages(recording, growth.device);
+  for (const auto* tensor : kept) {
     if (tensor->is_unreachable || tensor->is_in_cycle) growth.unreachable.push_back(tensor);
-    if (needed.at(tensor->storage) * kPinnedFactor <= tensor->storage_bytes) {
+    if (is_any_old && needed.at(tensor->storage) * kPinnedFactor <= tensor->storage_bytes) {
       growth.views.push_back(tensor);
     } else if (tensor->is_computed) {
       growth.computed.push_back(tensor);
@@ -215,6 +218,9 @@ Finding storage_finding(const Recording& recording, const StorageGrowth& growth,
   finding.counted = growth.is_shared || growth.are_shells ? Counted::tensors : Counted::blocks;
   finding.since_step = growth.are_shells ? growth.blocks.since_step : growth.bytes.since_step;
   add_suspects(recording, suspects, finding);
+  // What is renewed is of the newest steps alone, whichever keep it.
+  const auto is_renewed = [&](const Survivor* suspect) { return gains_what_is_renewed(recording, *suspect); };
+  if (std::any_of(suspects.begin(), suspects.end(), is_renewed)) finding.kept_count = finding.explained_steps = 0;
   // What a backward pass on a GPU makes has no frame of the user's; what was allocated beside it may.
   if (finding.where.empty()) add_suspects(recording, old_blocks(recording, growth.device), finding);
   if (finding.holder_index < 0) add_holder_of_others(recording, growth.device, finding);

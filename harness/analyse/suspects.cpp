@@ -23,9 +23,37 @@ std::int64_t bound_of(const ObjectNode& container, const Structure& structure) {
   return container.bound > 0 ? container.bound : structure.type == StructureType::bounded ? structure.bound : -1;
 }
 
+namespace {
+
+// Where suspects were made: of equal weight the first by its name wins, not by an address.
+using Place = std::vector<std::tuple<std::string, std::string, int>>;
+
+Place to_place(const std::vector<Frame>& where) {
+  Place place;
+  for (const auto& frame : telling_frames(where)) place.emplace_back(frame.file, frame.function, frame.line);
+  return place;
+}
+
+Place place_of(const Recording& recording, const Survivor& survivor) {
+  return to_place(where_of(recording.stacks.at(static_cast<std::size_t>(survivor.stack))));
+}
+
+bool is_in_container(const Recording& recording, const Survivor& survivor) {
+  return recording.holders.at(static_cast<std::size_t>(survivor.holder)).container >= 0;
+}
+
+// The attribute of an object that was there before: a table that is made anew for a longer sequence.
+bool is_in_only_place(const Holder& holder) {
+  const auto& structure = holder.structure;
+  return holder.container < 0 && holder.graph < 0 && structure.type == StructureType::bounded && structure.bound == 1;
+}
+
+}  // namespace
+
 bool is_replacement(const Recording& recording, const Survivor& survivor) {
   if (survivor.holder < 0) return false;
   const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+  if (is_in_only_place(holder)) return true;
   if (holder.container < 0 || holder.path.empty() || holder.gained_entries > 0 || holder.is_of_sources) return false;
   // What hangs on an entry may grow.
   const auto& last = recording.objects.edges.at(static_cast<std::size_t>(holder.path.back()));
@@ -69,8 +97,35 @@ std::vector<const Survivor*> old_storages(const Recording& recording, Device dev
   return storages;
 }
 
+bool gains_what_is_renewed(const Recording& recording, const Survivor& survivor) {
+  if (survivor.holder < 0 || is_old(recording, survivor)) return false;
+  const auto& holder = recording.holders.at(static_cast<std::size_t>(survivor.holder));
+  return holder.container >= 0 && !holder.is_of_sources && holder.gained_entries >= kFewestEntries &&
+         has_no_known_end(holder.structure);
+}
+
+std::vector<const Survivor*> renewed_storages(const Recording& recording, Device device) {
+  std::set<std::uint64_t> seen;
+  return survivors_where(recording, [&](const Survivor& s) {
+    const bool is_storage = s.type == SurvivorType::tensor && s.device == device && s.storage != 0 && !s.is_view_base;
+    return is_storage && gains_what_is_renewed(recording, s) && seen.insert(s.storage).second;
+  });
+}
+
 std::vector<const Survivor*> without_replacements(const Recording& recording, std::vector<const Survivor*> survivors) {
-  const auto is_own = [&](const Survivor* survivor) { return !is_replacement(recording, *survivor); };
+  // Holders are looked for of some alone: of what was made where all that are known took another's place, none counts.
+  std::map<Place, bool> are_replacements;
+  for (const auto* survivor : survivors) {
+    if (survivor->holder < 0 || survivor->stack < 0 || !is_in_container(recording, *survivor)) continue;
+    const auto known = are_replacements.try_emplace(place_of(recording, *survivor), true).first;
+    known->second = known->second && is_replacement(recording, *survivor);
+  }
+  const auto is_own = [&](const Survivor* survivor) {
+    if (survivor->holder >= 0) return !is_replacement(recording, *survivor);
+    if (survivor->is_unreachable || survivor->stack < 0) return true;
+    const auto known = are_replacements.find(place_of(recording, *survivor));
+    return known == are_replacements.end() || !known->second;
+  };
   const auto replacements = std::stable_partition(survivors.begin(), survivors.end(), is_own);
   if (replacements != survivors.begin()) survivors.erase(replacements, survivors.end());
   return survivors;
@@ -151,15 +206,6 @@ Trend recorded_trend(const Recording& recording, const std::vector<const Survivo
 
 namespace {
 
-// Where suspects were made: of equal weight the first by its name wins, not by an address.
-using Place = std::vector<std::tuple<std::string, std::string, int>>;
-
-Place to_place(const std::vector<Frame>& where) {
-  Place place;
-  for (const auto& frame : telling_frames(where)) place.emplace_back(frame.file, frame.function, frame.line);
-  return place;
-}
-
 struct PlaceShare {
   std::vector<Frame> where;
   std::int64_t bytes = 0;
@@ -171,10 +217,6 @@ struct PlaceShare {
     return whose * static_cast<double>(bytes);
   }
 };
-
-bool is_in_container(const Recording& recording, const Survivor& survivor) {
-  return recording.holders.at(static_cast<std::size_t>(survivor.holder)).container >= 0;
-}
 
 // Where it was made is also made what something has in use for the moment, and a variable keeps one of them: the best.
 bool is_told_better(const Recording& recording, const Survivor& survivor, const Survivor& known) {

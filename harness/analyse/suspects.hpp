@@ -33,7 +33,15 @@ namespace stepleak {
 /// ones one that took nothing's place.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);
 
-/// Those that took nothing's place; all, where each did.
+/// Whether what a holder's container gained leads to what is made anew in each step: hooks that are registered again and
+/// again, of each of which the newest output is kept. None of it is ever old, and there is ever more of it.
+[[nodiscard]] bool gains_what_is_renewed(const Recording& recording, const Survivor& survivor);
+
+/// Young survivors that are tensors on a device, in containers as above; one a storage.
+[[nodiscard]] std::vector<const Survivor*> renewed_storages(const Recording& recording, Device device);
+
+/// Those that took nothing's place; all, where each did. Of one without a known holder others tell that were made where
+/// it was.
 [[nodiscard]] std::vector<const Survivor*> without_replacements(const Recording& recording,
                                                                 std::vector<const Survivor*> survivors);
 

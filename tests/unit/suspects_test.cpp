@@ -140,6 +140,70 @@ TEST(SuspectsTest, KeepsReplacementsWhereNothingElseStays) {
   EXPECT_EQ(holders_of(recording), std::vector<int>(4, 0));
 }
 
+// All of them made by one statement, which each step comes to by another way.
+Recording made_in_one_place(Recording recording) {
+  recording.stacks.assign(recording.survivors.size(), {{"train.py", 90, "step", "", FrameOwner::user}});
+  for (std::size_t i = 0; i < recording.survivors.size(); ++i) recording.survivors[i].stack = static_cast<int>(i);
+  recording.stacks.push_back({{"train.py", 91, "step", "", FrameOwner::user}});
+  return recording;
+}
+
+// Two of each step, of which holders are known of the ring's alone, and one that was made elsewhere.
+TEST(SuspectsTest, LeavesOutWhatIsMadeWhereAllThatAreKnownTookThePlaceOfAnother) {
+  auto recording = made_in_one_place(ring_and_list(16, 0, false));
+  recording.survivors.push_back(
+      {.type = SurvivorType::tensor, .birth_step = 4, .storage = 0x90, .bytes = 4, .stack = 8});
+  EXPECT_EQ(holders_of(recording), std::vector<int>(1, -1));
+  recording.survivors.back().stack = 0;
+  EXPECT_EQ(holders_of(recording).size(), 9U);  // each took another's place: all count
+  recording.survivors.back().is_unreachable = true;
+  EXPECT_EQ(holders_of(recording), std::vector<int>(1, -1));
+}
+
+TEST(SuspectsTest, KeepsWhatIsMadeWhereOneLiesInAContainerThatGrows) {
+  auto recording = made_in_one_place(ring_and_list(16, 0, false));
+  recording.holders.push_back(recording.holders.front());
+  recording.holders.back().gained_entries = 4;
+  recording.survivors.back().holder = 1;
+  EXPECT_EQ(holders_of(recording), (std::vector<int>{-1, -1, -1, 1}));
+}
+
+// Hooks that are registered again and again, of each of which the newest step's output is kept, beside a dict's items.
+Recording renewed_outputs(StructureType type, std::int64_t gained) {
+  auto recording = ring_and_list(16, gained, true);
+  recording.pass.young_steps = 2;
+  recording.holders.front().structure = {.type = type};
+  for (auto& survivor : recording.survivors) survivor.birth_step = 4;
+  return recording;
+}
+
+TEST(SuspectsTest, FindsWhatIsRenewedInAContainerThatGrows) {
+  const auto recording = renewed_outputs(StructureType::unbounded, 4);
+  EXPECT_EQ(renewed_storages(recording, kHost).size(), 4U);
+  EXPECT_TRUE(renewed_storages(recording, {DeviceType::cuda, 0}).empty());
+}
+
+TEST(SuspectsTest, FindsNothingRenewedWhereNothingGrowsOrThatEnds) {
+  EXPECT_TRUE(renewed_storages(renewed_outputs(StructureType::unbounded, 0), kHost).empty());
+  EXPECT_TRUE(renewed_storages(renewed_outputs(StructureType::reset, 4), kHost).empty());
+  EXPECT_TRUE(renewed_storages(renewed_outputs(StructureType::keyed, 4), kHost).empty());
+  auto recording = renewed_outputs(StructureType::unbounded, 4);
+  for (auto& survivor : recording.survivors) survivor.birth_step = 1;
+  EXPECT_TRUE(renewed_storages(recording, kHost).empty());  // it stays
+}
+
+// A table that an attribute has is made anew, beside what lies in a container that grows.
+TEST(SuspectsTest, LeavesOutWhatIsInTheOnlyPlaceOfAnObjectThatWasThere) {
+  auto recording = ring_and_list(16, 4, false);
+  recording.holders.push_back({.path = {0}, .held = 1, .structure = {.type = StructureType::bounded, .bound = 1}});
+  for (auto& survivor : recording.survivors) survivor.holder = survivor.holder < 0 ? 1 : 0;
+  EXPECT_EQ(holders_of(recording), std::vector<int>(4, 0));
+  recording.holders.back().structure = {};
+  EXPECT_EQ(holders_of(recording).size(), 8U);
+  recording.holders.back() = {.path = {0}, .held = 1, .graph = 1, .structure = {StructureType::bounded, 1}};
+  EXPECT_EQ(holders_of(recording).size(), 8U);
+}
+
 struct GrowthCase {
   double per_step;
   std::int64_t period;
