@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stepleak._keys import are_keys_kept_by_rising, are_keys_rising
+from stepleak._keys import are_keys_kept_by_rising, are_keys_measured, are_keys_rising
 from watched_program import found_in, kind_found_in
 
 PROGRAM = """
@@ -511,6 +513,24 @@ def test_keys_that_only_rise_never_come_again(keys: Any, expected: bool) -> None
 
 class ProgramParameter:
     """Known by nothing but itself, as a parameter is."""
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ([math.sqrt(i) for i in range(2, 900) if math.isqrt(i) ** 2 != i], True),
+        ([ctypes.c_float(i / 7).value * -1e-9 for i in range(1, 900) if i % 7], True),
+        ([round(math.sqrt(i), 3) for i in range(900)], False),
+        ([i / 8 for i in range(900)], False),
+        ([math.sqrt(i) for i in (2, 3, 5)], False),
+        ([*(math.sqrt(2) * i for i in range(1, 900)), 0.5], False),
+        ([float("inf"), float("nan")] * 40, False),
+        ([str(math.sqrt(i)) for i in range(2, 900)], False),
+    ],
+)
+def test_keys_with_all_digits_are_measured(keys: list[Any], expected: bool) -> None:
+    assert are_keys_measured(dict.fromkeys(keys)) == expected
+    assert not are_keys_measured(set(keys))
 
 
 def test_states_of_what_is_registered_under_rising_names_have_new_keys_only() -> None:

@@ -113,8 +113,45 @@ for program_jobs in program_queues:
 raise program_errors[0]
 """
 
+FITTER = """
+    class ProgramModule:
+        def __init__(self):
+            self.program_outputs = []
+        def to(self, device):
+            return self
+    class ProgramFitter:
+        def fit(self, module):
+            self.module = module.to("cpu")
+            for i in range(50):
+                self.module.program_outputs.append([i])
+                program_step()
+    def program_main():
+        fitter = ProgramFitter()
+"""
+
+SEARCH = """
+    import itertools
+    class Optimizer:
+        def step(self):
+            program_step()
+    def find_rate(optimizer, rounds=90):
+        program_rates = []
+        for i in zip(range(rounds), itertools.cycle([1])):
+            program_rates.append([i])
+            optimizer.step()
+    def program_main():
+        optimizer = Optimizer()
+        find_rate(optimizer)
+        for i in range(100):
+            optimizer.step()
+    program_main()
+"""
+
 # The program calls `program_step()` after each entry.
 ENDING = {
+    "outputs of a module that is one of several": FITTER
+    + "        for i in range(4):\n            fitter.fit(ProgramModule())\n    program_main()\n",
+    "record of a search for a rate, which ends before the training": SEARCH,
     "rows of a warm-up that the loop of the steps draws by hand": """
         class Optimizer:
             def step(self):
@@ -264,6 +301,12 @@ program_main()
     ),
 }
 LASTING = {
+    "outputs of the module that a trainer is given": FITTER
+    + "        fitter.fit(ProgramModule())\n    program_main()\n",
+    "record of a training that another one comes after": SEARCH.replace("rounds=90", "rounds=90_000"),
+    "record of the only training": SEARCH.replace(
+        "optimizer.step()\n    program_main()", "len('')\n    program_main()"
+    ),
     "list of a part, in a variable of who fills it": PART.replace("self.part.program_outputs = []", "pass"),
     "list of a part with slots, in a variable of who fills it": PART.replace(
         "self.part.program_outputs = []", "pass"
@@ -377,6 +420,8 @@ def kind_of(program: str, folder: Path) -> str:
 
 
 CALLED_AGAIN = [
+    "outputs of a module that is one of several",
+    "record of a search for a rate, which ends before the training",
     "trainer of each trial",
     "trainers in a comprehension",
     "trainers of an inner comprehension",

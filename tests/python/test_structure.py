@@ -29,7 +29,7 @@ from structure_programs import Case, appending, keeper, method
 from structure_programs.amounts import AMOUNTS
 from structure_programs.any_removals import ANY_REMOVALS, HANDED_ON
 from structure_programs.bounded import BOUNDED_BY_SOURCE, BOUNDED_BY_TYPE, QUEUES
-from structure_programs.by_variable import BY_VARIABLE, STREAMS
+from structure_programs.by_variable import BY_VARIABLE, OF_COMPREHENSIONS, STREAMS
 from structure_programs.command_line import COMMAND_LINE
 from structure_programs.drawn import DRAWN
 from structure_programs.emptied import EXPIRING, RESET
@@ -72,6 +72,7 @@ CASES = [
     *KEYED,
     *LITERALS,
     *BY_VARIABLE,
+    *OF_COMPREHENSIONS,
     *STREAMS,
     *COMMAND_LINE,
     *PASSED_ON,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 import types
@@ -19,7 +20,9 @@ _judged: dict[int, tuple[weakref.ref[Any], deque[tuple[Loop, Any]]]] = {}
 """The newest loops that a verdict stands for and their results, by the loader that they are over."""
 
 _MOST_LOOPS = 16
-_PLAIN = {bool, int, float, complex, str, bytes, type(None)}
+_CHANGING = {int, float, complex, str, bytes}
+"""What is told of an epoch; whether something is on is not."""
+_PLAIN = _CHANGING | {bool, type(None)}
 
 
 @dataclass(frozen=True)
@@ -55,19 +58,22 @@ class _Handed:
 
 
 def loop_of(frame: types.FrameType, variables: list[tuple[str, Any]], options: dict[str, Any]) -> Loop:
-    """The one that a frame begins, which has these variables. Numbers and texts, as of an epoch, make no other one."""
+    """The one that a frame begins, which has these variables. Numbers and texts, as of an epoch, make no other one, nor
+    do options that are no values: what is called with a leak may be made anew each time."""
     named = dict(variables)
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     given = [named[name] for name in (*code.co_varnames[:count], *code.co_freevars) if name in named]
     given += _unpacked(code, named, count)
-    handed = [_Handed(part) for value in given if type(value) not in _PLAIN for part in _lasting(value)]
-    told = {name: [*_lasting(value)] for name, value in options.items()}
+    handed = [_Handed(part) for value in given if type(value) not in _CHANGING for part in _lasting(value)]
+    told = {name: value for name, value in options.items() if type(value) in _PLAIN}
     return Loop(code, frame.f_lasti, tuple(handed), repr(sorted(told.items())))
 
 
 def _lasting(value: Any) -> Iterator[Any]:
     """Of a function that is written down in a call, which is another object each time, what is not."""
+    while isinstance(value, functools.partial):
+        value = value.func
     if isinstance(value, types.MethodType):
         yield value.__self__
         value = value.__func__

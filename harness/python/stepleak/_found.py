@@ -24,7 +24,13 @@ from stepleak._graph import NEW, Graph
 from stepleak._growth import ending_where
 from stepleak._hooked_again import table_of_hooks
 from stepleak._judge import Judged, judged
-from stepleak._keys import are_keys_kept_by_rising, are_keys_lost, are_keys_old, are_keys_rising
+from stepleak._keys import (
+    are_keys_kept_by_rising,
+    are_keys_lost,
+    are_keys_measured,
+    are_keys_old,
+    are_keys_rising,
+)
 from stepleak._lifetime import Life, life_of
 from stepleak._limit import OutOfTimeError, TimeLimit
 from stepleak._named_loggers import is_table, registered
@@ -190,6 +196,9 @@ class Found:
             if search.root_name == AT_EXIT:
                 # However few of them each call's own objects keep, there are ever more calls.
                 statement, structure, holder["container"] = *self._registering(), -1
+            is_alone = buffer is None and not is_link and not chain and not is_graph
+            if structure == UNKNOWN_STRUCTURE and is_alone and self._is_in_old_attribute(search, place):
+                structure = Structure("bounded", 1)
         except Exception:
             # Source that nobody thought of must not lose the holder itself.
             statement = no_statement()
@@ -246,6 +255,11 @@ class Found:
         hooks = self._graph.add(search, within=table)
         adding = self._statements.keeping(search, hooks["place"], hooks["chain"], ())
         return (adding, hooks["container"]) if adding["file"] else (statement, container)
+
+    def _is_in_old_attribute(self, search: Search, place: Place) -> bool:
+        """Whether it lies in the only place that there is for it, of an object that was there before it."""
+        is_known = bool(self._births.all) and bool(place.way) and place.way[-1].kind == "attribute"
+        return is_known and not any(id(item) in self._births.all for item in search.objects[:-1])
 
     def _registering(self) -> tuple[dict[str, Any], Structure]:
         """The only statement that registers a function to be called at exit, and what becomes of those."""
@@ -328,7 +342,7 @@ class Found:
         """Whether a step that left nothing in it need not have asked for what is there: no key comes again, or what is
         put in may be taken out."""
         is_rising = are_keys_rising(container) or are_keys_kept_by_rising(container, self.grown)
-        return is_rising or self._has_taken(container)
+        return is_rising or are_keys_measured(container) or self._has_taken(container)
 
     def _place_behind(self, search: Search, first: int) -> Place | None:
         """The attribute by which the first link of a chain keeps the next; None where it is none."""

@@ -31,6 +31,8 @@ _MOST_DEPTH = 4
 
 _FEWEST_COMPARED, _MOST_COMPARED = 16, 256
 _MOST_DIGITS = 18
+_DIGITS_OF_FLOAT = 12
+"""Of 15 to 17, of which one in thousands ends with more zeros than this leaves."""
 
 AreKeysLost = Callable[[Any], bool]
 """Of a container: whether nobody can ask for what it gained again."""
@@ -84,6 +86,18 @@ def are_keys_rising(container: Any) -> bool:
         one is not None and other is not None and one[0] == other[0] and one[1] < other[1]
         for one, other in itertools.pairwise(places)
     )
+
+
+def are_keys_measured(container: Any) -> bool:
+    """Whether the keys of a dict are numbers with all the digits that a float has, as a quotient of losses: none that is
+    computed from other data equals one of them."""
+    newest = _newest_half(container)
+    return len(newest) >= _FEWEST_COMPARED and all(map(_has_all_digits, newest))
+
+
+def _has_all_digits(key: Any) -> bool:
+    digits = repr(key).partition("e")[0].replace(".", "").lstrip("-0") if type(key) is float else ""
+    return len(digits) >= _DIGITS_OF_FLOAT and digits.isdigit()
 
 
 def are_keys_kept_by_rising(container: Any, grown: list[Any]) -> bool:

@@ -14,12 +14,14 @@ from typing import Any
 from stepleak._frames import ReadLocals, running_frames, threads_in
 from stepleak._objects import attributes_of, container_kind, is_a, items_of, length_of, namespace_of
 from stepleak._places import Places
+from stepleak._rounds import rounds_of
 from stepleak._runs import Runs, is_lazy
 from stepleak._structure import UNKNOWN, Structure
 from stepleak._syntax import FUNCTIONS, Module, first_line
 from stepleak._use import TAKING, Name
 from stepleak._user_code import OwnerClasses, UserCode
 from stepleak._uses import Uses
+from stepleak._values import Values
 
 _METHODS = frozenset(name for kind in (list, dict, set, deque) for name in dir(kind))
 """Of what a loop goes over, which is any of these."""
@@ -30,6 +32,8 @@ _MOST_PARTS = 100
 """Objects that one object leads to, to be looked at for what they have."""
 _NO_PARTS = (types.ModuleType, types.FunctionType, types.MethodType, types.FrameType, type)
 """Objects that others have besides."""
+_MOST_ROUNDS = 1024
+"""The steps of a run of the standard effort."""
 _MOST_WORKERS = 8
 """Threads of a pool that run one function."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -79,7 +83,7 @@ def life_of(
         return Life(name, frame.f_code.co_name, UNKNOWN)
     target = _target_in_loop(frame.f_code, name, module)
     if target is None:
-        inner = Life(name, frame.f_code.co_name, _end_of_function(frame.f_code, code))
+        inner = Life(name, frame.f_code.co_name, _end_of_function(frame, code))
         owned = _life_of_owner(value, code, read_locals, most_owners)
         return inner if owned is None else replace(owned, inner=inner)
     if threads_in(frame.f_code) > _MOST_WORKERS:
@@ -169,13 +173,24 @@ def _covers(node: ast.expr, line: int | None, column: int | None) -> bool:
     return (node.lineno, node.col_offset) <= (line, column) < (node.end_lineno, node.end_col_offset)
 
 
-def _end_of_function(code_object: types.CodeType, code: UserCode) -> Structure | None:
-    module = code.file(code_object.co_filename)
+def _end_of_function(frame: types.FrameType, code: UserCode) -> Structure | None:
+    module = code.file(frame.f_code.co_filename)
     if module is None:
         return UNKNOWN
-    line = code_object.co_firstlineno
+    line = frame.f_code.co_firstlineno
     function = next((n for n in module.nodes if isinstance(n, FUNCTIONS) and first_line(n) == line), None)
-    return None if function is None else _end_by(function, _end_at(module, line), module, code)
+    if function is None:
+        return None
+    end = _end_at(module, line)
+    return end if _is_short_phase(frame, module, function, code) else _end_by(function, end, module, code)
+
+
+def _is_short_phase(frame: types.FrameType, module: Module, function: ast.AST, code: UserCode) -> bool:
+    """Whether a run sees the end of the loops that a function is in, and the program trains on: a search for a rate."""
+    statement = _statement_at(module, frame.f_lineno)
+    loops = [] if statement is None else module.loops(statement)
+    is_short = bool(loops) and rounds_of(Values(code, []), module, loops) <= _MOST_ROUNDS
+    return is_short and Runs(code).trains_on_after(module, function)
 
 
 def _end_at(module: Module, line: int) -> Structure:

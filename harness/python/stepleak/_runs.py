@@ -305,6 +305,18 @@ class Runs:
         found = [f for name in called for f in self._functions(module, name)] if depth < 3 else []
         return len(found) <= MOST_CALLERS and any(self.trains(m, f, depth + 1) for m, f in found)
 
+    def trains_on_after(self, module: Module, function: ast.AST, depth: int = 0) -> bool:
+        """Whether the program trains in other loops once a function has returned that is called at one place alone."""
+        calls = [each for each in self._calls_of(module, function) if not self._code.is_over(*each)]
+        if len(calls) != 1 or depth > 4:
+            return False
+        home, call = calls[0]
+        scope = home.scope(call)
+        later = _later(scope, home.statement(call))
+        if any(self._loops_later(home, each) and self.trains(home, each) for each in later):
+            return True
+        return isinstance(scope, FUNCTIONS) and self.trains_on_after(home, scope, depth + 1)
+
     def _functions(self, module: Module, name: str) -> list[tuple[Module, Function]]:
         """Those of a name that a call in a module may mean: the module's own, where it has one."""
         found = self._code.functions(name)
@@ -459,7 +471,11 @@ class Runs:
         if scope is module.tree:
             return True
         function = module.function(statement)
-        return function is not None and module.class_of_self(owner) is not None and self._is_set_up(module, function)
+        if function is None:
+            return False
+        if self._code.is_before_running_loop(module, statement) and self.how_often(module, function) == "once":
+            return True
+        return module.class_of_self(owner) is not None and self._is_set_up(module, function)
 
 
 _TELLING = 3

@@ -141,8 +141,10 @@ class Module:
         return self.class_of_method(scope) if arguments and arguments[0] == node.id else None
 
     def resolve(self, node: ast.AST, name: str) -> ast.AST:
-        """The scope whose variable a name means where `node` stands."""
+        """The scope whose variable a name means where `node` stands: also a comprehension, of its own."""
         scope = self.scope(node)
+        if (own := self._comprehension_of(node, name)) is not None:
+            return own
         is_first = True
         while scope is not self.tree:
             if name in self._outer.get(scope, ()):
@@ -151,6 +153,22 @@ class Module:
                 return scope
             scope, is_first = self.scope(scope), False
         return self.tree
+
+    def _comprehension_of(self, node: ast.AST, name: str) -> ast.AST | None:
+        """The innermost one around it, within its scope, that goes over items by that name."""
+        child, is_first = node, False
+        for outer, field in self.around(node):
+            if isinstance(outer, SCOPES) and field == "body":
+                return None
+            if isinstance(outer, ast.comprehension):
+                is_first = field == "iter"  # what the first of them goes over is asked for outside
+            elif isinstance(outer, COMPREHENSIONS):
+                is_outside = is_first and child is outer.generators[0]
+                if not is_outside and name in self._bound.get(outer, ()):
+                    return outer
+                is_first = False
+            child = outer
+        return None
 
     def loops(self, node: ast.AST) -> list[ast.AST]:
         """Loops around it within its scope."""
@@ -232,8 +250,10 @@ class Module:
 
     def _bind(self, node: ast.AST) -> None:
         names: list[str] = []
-        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            # Those of a comprehension are its own; they are taken for names of the module, which errs towards more.
+        if isinstance(node, COMPREHENSIONS):
+            targets = (part for each in node.generators for part in ast.walk(each.target))
+            self._bound[node] = {part.id for part in targets if isinstance(part, ast.Name)}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
             if not any(isinstance(o, ast.comprehension) and n == "target" for o, n in self.around(node)):
                 names = [node.id]
         elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):

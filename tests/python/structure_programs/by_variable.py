@@ -94,3 +94,15 @@ STREAMS = [
         ("for _ in range(n):", "streams.live = streams.live or {streams.talk(50)}", "unbounded", ""),
     ]
 ]
+
+# A comprehension's variable is its own, whatever else has that name.
+OF_COMPREHENSIONS = [
+    Case(body, keeper("def add(self, x): self.kept.append(x)", after=body), "keeper.kept", kind, -1, line)
+    for body, kind, line in [
+        ("def report(keepers): return [keeper['kept'] for keeper in keepers]", "unbounded", ""),
+        ("def count(models): return sum(p for keeper in models for p in keeper.parameters())", "unbounded", ""),
+        ("def named(keepers): return {keeper.name: (keeper for x in [1]) for keeper in keepers}", "unbounded", ""),
+        ("def renew(): return [keeper.kept.clear() for keeper in [keeper]]", "uncalled", "clear"),
+        ("def renew(): return [one.kept.clear() for one in [keeper] for keeper in [one]]", "uncalled", "clear"),
+    ]
+]
