@@ -33,8 +33,8 @@ namespace stepleak {
 /// ones one that took nothing's place.
 [[nodiscard]] std::vector<const Survivor*> old_storages(const Recording& recording, Device device);
 
-/// Whether what a holder's container gained leads to what is made anew in each step: hooks that are registered again and
-/// again, of each of which the newest output is kept. None of it is ever old, and there is ever more of it.
+/// Whether what a holder's container gained leads to what is made anew in each step: hooks that are registered again
+/// and again, of each of which the newest output is kept. None of it is ever old, and there is ever more of it.
 [[nodiscard]] bool gains_what_is_renewed(const Recording& recording, const Survivor& survivor);
 
 /// Young survivors that are tensors on a device, in containers as above; one a storage.

@@ -68,7 +68,8 @@ class OnlyRun {
     const auto here = ::getpid();
     if (seen == here || !running_.compare_exchange_strong(seen, here)) {
       throw usage_error("another check or watch is running in this process",
-                        "end that first: the memory that is watched is the whole process's");
+                        "end that first (a watch by its result(), in Python by w.result): the memory that is "
+                        "watched is the whole process's");
     }
   }
   OnlyRun(const OnlyRun&) = delete;

@@ -19,7 +19,7 @@ struct Watch::Parts {
 };
 
 Watch::Watch(const Options& options, const Surroundings& surroundings)
-    : own_(std::make_unique<Parts>(options, surroundings)), process_(::getpid()) {
+    : own_(std::make_unique<Parts>(options, surroundings)), process_(::getpid()), target_(options.target) {
   own_->session.start();
   own_->session.begin_step();
 }
@@ -76,7 +76,9 @@ const RunRecord& Watch::record() {
 
 void Watch::end() {
   if (is_in_child()) {
-    record_ = RunRecord{.failure = RunFailure{.what = "this is a child process that the loop forked",
+    record_ = RunRecord{.target = target_,
+                        .failure = RunFailure{.reason = "a forked child is not watched",
+                                              .what = "this is a child process that the loop forked",
                                               .remedy = "ask in its parent, whose watch goes on"}};
     leave_to_parent();
     return;

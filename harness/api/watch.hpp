@@ -56,6 +56,7 @@ class Watch {
   struct Parts;
   std::unique_ptr<Parts> own_;
   pid_t process_;
+  std::string target_;
   std::optional<RunRecord> record_;
   std::optional<Result> result_;
 };

@@ -89,7 +89,6 @@ struct RunCommand {
   }
 
   ExitCode operator()() const {
-    for (const auto& text : targets) check_no_option(text, "run");
     check_known(reports.known_file);
     check_outputs(output_files(reports), judged_files());
     const auto run_options = with_device(options);

@@ -16,7 +16,8 @@ NamedStacks named_stacks(const std::vector<RawStack>& stacks, const CodeFolders&
   SourceLines sources;
   const auto named = [&](Frame frame) {
     frame.owner = owner_of(frame, folders);
-    if (frame.owner != FrameOwner::runtime) frame.text = sources.line_of(frame.file, frame.line);
+    // A notebook's cell, which no file has, comes with its text.
+    if (frame.owner != FrameOwner::runtime && frame.text.empty()) frame.text = sources.line_of(frame.file, frame.line);
     return frame;
   };
   std::vector<std::vector<Frame>> result(stacks.size());

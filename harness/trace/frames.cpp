@@ -15,7 +15,11 @@ namespace {
 // In the order of the enumerators.
 constexpr std::array<std::string_view, 3> kOwners{"runtime", "library", "user"};
 
-bool is_python(const Frame& frame) { return frame.file.ends_with(".py"); }
+// Also what was typed in, which has no file.
+bool is_python(const Frame& frame) {
+  return frame.file.ends_with(".py") || frame.file.starts_with("<ipython-input-") ||
+         frame.file.starts_with("<python-input-");
+}
 
 bool is_users(const Frame& frame) { return frame.owner == FrameOwner::user; }
 

@@ -284,6 +284,10 @@ Result result_from_json(std::string_view text) {
 }
 
 StoredResults results_from_json(std::string_view text, const std::string& origin) {
+  if (text.starts_with("\x1f\x8b")) {  // gzip
+    throw failure_error(fmt::format("{} is compressed, as a trace is, and no result", origin),
+                        fmt::format("judge a trace with: stepleak analyze {}", origin));
+  }
   const auto json = read_from(origin + ": ", [&] { return Json::parse(text); });
   if (!json.is_array()) return {{read_from(origin + ": ", [&] { return result_of(json); })}, std::nullopt};
   StoredResults stored;

@@ -14,6 +14,15 @@
 #include "harness/trace/run_record_json.hpp"
 
 namespace stepleak {
+namespace {
+
+// What --json writes is one result, or a list of them.
+bool is_json(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+}  // namespace
 
 void write_trace_file(const std::filesystem::path& path, const std::vector<RunRecord>& records) {
   std::string text;
@@ -26,10 +35,16 @@ StoredRuns read_trace_file(const std::filesystem::path& path) {
   const auto unreadable = [&path](std::string_view why) {
     return failure_error(fmt::format("{} cannot be read as a trace: {}", path.string(), why), kWriteIt);
   };
+  std::string bytes;
   Unfolded file;
   try {
-    file = gunzipped_so_far(read_file(path));
+    bytes = read_file(path);
+    file = gunzipped_so_far(bytes);
   } catch (const Error& error) {
+    if (is_json(bytes)) {
+      throw failure_error(fmt::format("{} is JSON, and no trace", path.string()),
+                          fmt::format("show a result with: stepleak report {}", path.string()));
+    }
     throw unreadable(error.what());
   }
   StoredRuns runs;

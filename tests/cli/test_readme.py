@@ -74,6 +74,16 @@ def test_the_command_names_the_line_that_keeps_the_loss(stepleak: CommandLine) -
     assert "train.py:evaluate is clean on cpu" in outcome.out
 
 
+def test_the_file_has_the_lines_of_the_report(stepleak: CommandLine) -> None:
+    stepleak.write("train.py", example("step = Trainer().train"))
+    report = stepleak("run", "train.py:step", "--device", "cpu").block_of("train.py:step")
+    shown = README.read_text("utf-8")
+    for line in re.findall(r"train\.py:\d+", report):
+        assert line in shown, report
+    assert re.search(r"where +train\.py:13 ", report), report
+    assert re.search(r"kept by train\.py:17 +self\.history\.append\(loss\)", report), report
+
+
 def test_the_loop_is_a_leak_and_clean_once_it_is_mended(stepleak: CommandLine) -> None:
     loop = example("stepleak.watch(")
     stepleak.write("loop.py", loop)

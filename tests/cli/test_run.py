@@ -193,6 +193,15 @@ def test_strict_passes_where_there_is_no_note(shared_stepleak: CommandLine, all_
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
+def test_a_file_may_begin_with_a_dash_behind_the_end_of_options(stepleak: CommandLine) -> None:
+    stepleak.write("-dash.py", "def step():\n    pass\n")
+    ran = stepleak("run", "--device", "cpu", "--effort", "quick", "--", "-dash.py:step")
+    assert ran.code == 0, ran.text
+    assert ran.out.startswith("-dash.py:step is clean")
+    assert stepleak("run", "--nosuch", "-dash.py:step").code == 64
+    assert stepleak("run", "--", "--nosuch").code == 64
+
+
 def test_json_of_one_target_is_one_result(shared_stepleak: CommandLine, clean_alone: Outcome) -> None:
     data = json.loads((shared_stepleak.folder / "clean.json").read_text(encoding="utf-8"))
     assert data["target"] == "train.py:clean"

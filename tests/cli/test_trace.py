@@ -107,6 +107,16 @@ def test_what_is_no_trace_is_refused_by_name(cli: CommandLine) -> None:
         assert "remedy" in refused.err
 
 
+def test_the_verb_is_named_that_a_stored_file_is_for(cli: CommandLine) -> None:
+    cli("run", "train.py:clean", "--trace", "t.gz", "--json", "t.json", "--device", "cpu")
+    assert "stepleak analyze t.gz" in cli("report", "t.gz").err
+    assert "stepleak report t.json" in cli("analyze", "t.json").err
+    (cli.folder / "other.json").write_text("12")
+    assert "stepleak analyze" not in cli("report", "other.json").err
+    assert "stepleak report" not in cli("analyze", "train.py").err
+    assert cli("report", "t.json").code == cli("analyze", "t.gz").code == 0
+
+
 @pytest.mark.parametrize("cut", ["file", "line"])
 def test_a_run_that_is_cut_short_costs_no_other_of_its_file(cut: str, cli: CommandLine) -> None:
     cli("run", "train.py:clean", "train.py:leaks", "--trace", "t.gz", "--device", "cpu")

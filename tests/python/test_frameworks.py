@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+import types
 import warnings
 from pathlib import Path
 from typing import Any
@@ -131,3 +134,23 @@ def test_a_healthy_trainer_is_clean(train: Any, tmp_path: Path) -> None:
         result = train(Model(is_leaking=False), tmp_path)
     assert result.is_clean, result.report
     assert result.json["marks"] == [{"step": 1, "type": "epoch"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "base"),
+    [("lightning", "lightning.pytorch", "Callback"), ("transformers", "transformers", "TrainerCallback")],
+)
+def test_wrong_options_are_told_where_the_callback_is_made(
+    name: str, library: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in {library, library.partition(".")[0]}:
+        monkeypatch.setitem(sys.modules, module, types.SimpleNamespace(**{base: type(base, (), {})}))
+    monkeypatch.delitem(sys.modules, f"stepleak.{name}", raising=False)
+    callback = importlib.import_module(f"stepleak.{name}").LeakCallback
+    monkeypatch.delitem(sys.modules, f"stepleak.{name}")
+    with pytest.raises(TypeError, match=r"LeakCallback\(\) got .* 'stepz'\. Did you mean 'steps'"):
+        callback(stepz=3)
+    for wrong in ({"on_leak": "x"}, {"effort": "x"}, {"json": 3}, {"name": 3}):
+        with pytest.raises(stepleak.UsageError):
+            callback(**wrong)
+    assert callback(stop=True, name="mine", on_leak=print, effort="quick", steps=40).result is None

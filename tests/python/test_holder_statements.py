@@ -244,6 +244,119 @@ def test_statement_of_a_sum_is_one_that_adds_there(source: str, lines: set[int],
     assert holder["text"] == text
 
 
+BESIDE_ANOTHER = """
+def evaluate(t):
+    t.kept.append(loss())
+def step(t, c):
+    x = loss()
+    {own}
+def main(t):
+    {called}
+"""
+"""`step()` is where survivors were born, in line 5."""
+
+FORMS = {
+    "t.kept += [x]": "",
+    "t.kept[len(t.kept):] = [x]": "",
+    "t.kept = t.kept + [x]": "",
+    "t.kept = [*t.kept, x]": "",
+    "h = t.kept; h.append(x)": "x",
+    "h = t.kept; h += [x]": "",
+    "list.append(t.kept, x)": "x",
+    "c and t.kept.append(x)": "x",
+    "_ = t.kept.append(x) if c else None": "x",
+    "[t.kept.append(i) for i in [x]]": "",
+    "getattr(t, 'kept').append(x)": "x",
+    "c(lambda: t.kept.append(x))": "x",
+}
+OTHER_FORMS = [
+    "t.kept = []",
+    "t.kept = list(t.kept)",
+    "t.kept[0] = x",
+    "h = t.other; h.append(x)",
+    "h = t.kept; h = []; h.append(x)",
+    "list.append(t.other, x)",
+    "c and t.other.append(x)",
+    "_ = t.other.append(x) if c else None",
+    "x = t.kept.append(x) if c else None",
+    "[t.other.append(i) for i in [x]]",
+    "getattr(t, 'other').append(x)",
+    "getattr(t, c).append(x)",
+]
+
+
+def told_beside_another(own: str, called: str, tmp_path: Path) -> tuple[str, str, int]:
+    file = tmp_path / "training.py"
+    file.write_text(BESIDE_ANOTHER.format(own=own, called=called), encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+    return told_of(file, holder_of_first(search(root, appended(root.kept), (str(file),), frozenset({5}))))
+
+
+@pytest.mark.parametrize("called", ["evaluate(t)", "step(t, 1)"])
+@pytest.mark.parametrize(("own", "expression"), FORMS.items())
+def test_statement_of_a_function_that_led_to_survivors_is_meant_and_none_elsewhere(
+    own: str, expression: str, called: str, tmp_path: Path
+) -> None:
+    text, told, line = told_beside_another(own, called, tmp_path)
+    keeping = own.rpartition("; ")[2].removeprefix("c(lambda: ")
+    assert (text.rstrip(")"), told, line) == (keeping.rstrip(")"), expression, 6)
+
+
+@pytest.mark.parametrize("own", OTHER_FORMS)
+def test_statement_elsewhere_is_meant_where_that_of_survivors_adds_nothing(own: str, tmp_path: Path) -> None:
+    assert told_beside_another(own, "evaluate(t)", tmp_path) == ("t.kept.append(loss())", "loss()", 3)
+
+
+@pytest.mark.parametrize("own", ["t.keep(x)", "c and t.other.append(x)", "c = 'evaluate'"])
+def test_statement_of_a_function_that_nothing_calls_is_not_meant(own: str, tmp_path: Path) -> None:
+    assert told_beside_another(own, "step(t, 1)", tmp_path) == ("", "", 0)
+
+
+@pytest.mark.parametrize("own", ["getattr(c, 'evaluate')(t)", "globals()['evaluate'](t)", "c(evaluate)", "evaluate(t)"])
+def test_statement_of_a_function_that_something_may_call_is_meant(own: str, tmp_path: Path) -> None:
+    assert told_beside_another(own, "step(t, 1)", tmp_path) == ("t.kept.append(loss())", "loss()", 3)
+
+
+WITHIN_ANOTHER = """
+def make(t):
+    def evaluate():
+        t.kept.append(loss())
+    def step():
+        x = loss()
+        {own}
+    return step, evaluate
+"""
+
+
+@pytest.mark.parametrize(("own", "line"), [("t.kept += [x]", 7), ("t.other += [x]", 4)])
+def test_function_within_another_did_not_run_because_one_beside_it_did(own: str, line: int, tmp_path: Path) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(WITHIN_ANOTHER.format(own=own), encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+    holder = holder_of_first(search(root, appended(root.kept), (str(file),), frozenset({6})))
+    assert (holder["file"], holder["line"]) == (str(file), line)
+
+
+@pytest.mark.parametrize(
+    ("source", "born", "line"),
+    [
+        ("def plain(t):\n    t.kept.append(f())\nstep = lambda t: t.kept.append(f())\n", {3}, 3),
+        ("def plain(t):\n    t.kept.append(f())\nstep = lambda t: t.other.append(f())\n", {3}, 0),
+        ("class T:\n    step = lambda t: t.kept.append(f())\n", {2}, 2),
+        ("class T:\n    step = lambda t: t.other.append(f())\n", {2}, 0),
+        ("step = lambda t: t.kept.append(f())\n", set(), 1),
+        ("t.kept.append(f())\n", set(), 0),
+    ],
+    ids=["ran", "ran_for_another", "of_a_class", "of_a_class_for_another", "alone", "no_lambda"],
+)
+def test_lambda_outside_of_functions_keeps_what_it_adds(source: str, born: set[int], line: int, tmp_path: Path) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(source, encoding="utf-8")
+    root: Any = types.SimpleNamespace(kept=[])
+    holder = holder_of_first(search(root, appended(root.kept), (str(file),), frozenset(born)))
+    assert told_of(file, holder)[2] == line
+
+
 def test_statement_in_a_file_in_which_no_survivor_was_made(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     training, registry = tmp_path / "training.py", tmp_path / "registry.py"
     training.write_text("def step(x):\n    keep_in_registry(x)\n")

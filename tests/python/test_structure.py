@@ -39,7 +39,7 @@ from structure_programs.in_loops import IN_LOOPS
 from structure_programs.keyed import KEYED
 from structure_programs.literals import LITERALS
 from structure_programs.others import CACHES, RUNNING, UNKNOWN
-from structure_programs.passed import PASSED_ON
+from structure_programs.passed import PASSED_ON, TESTED
 from structure_programs.raising import MATCHING, RAISING
 from structure_programs.refuted import REFUTED
 from structure_programs.renewed import RENEWED
@@ -76,6 +76,7 @@ CASES = [
     *STREAMS,
     *COMMAND_LINE,
     *PASSED_ON,
+    *TESTED,
     *UNBOUNDED,
     *UNKNOWN,
     *REFUTED,

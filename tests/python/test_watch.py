@@ -4,14 +4,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import gc
 import inspect
 import json
+import os
 import random
 import subprocess
 import sys
+import threading
+import types
 import warnings
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -377,6 +383,127 @@ assert read.result.is_clean
     assert "read is clean" not in done.stderr.partition("\n")[2]
 
 
+def test_says_nothing_at_exit_where_there_is_no_stderr() -> None:
+    script = """
+import sys, stepleak
+w = stepleak.watch(name="unread")
+w.step()
+sys.stderr = None
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_file_is_named_by_its_whole_path_where_the_working_folder_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(stepleak.UsageError, match="json is relative to the working folder"):
+        stepleak.watch(json="a.json")
+    with stepleak.watch(json=tmp_path / "a.json") as w:
+        w.step()
+    assert (tmp_path / "a.json").exists()
+
+
+async def _batches() -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("loader", [5, print, _batches(), lambda: 1, object()])
+def test_refuses_at_once_what_no_loop_can_go_over(loader: Any) -> None:
+    with pytest.raises(stepleak.UsageError, match="which no loop can go over"):
+        stepleak.watch(loader)
+
+
+class Rows:
+    """Iterable by its items alone, as sequences of old."""
+
+    def __getitem__(self, index: int) -> int:
+        return [7, 8][index]
+
+
+def test_goes_over_whatever_a_loop_can() -> None:
+    for loader in (Rows(), (each for each in [7, 8]), {7: 0, 8: 0}):
+        watched = stepleak.watch(loader)  # type: ignore[arg-type]
+        assert list(watched) == [7, 8]
+        assert watched.result.steps == 2
+
+
+def test_another_thread_within_a_step_is_refused() -> None:
+    w = stepleak.watch(device="cpu")
+    refused: list[str] = []
+
+    def step() -> bool:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        return True
+
+    def ask() -> None:
+        for use in (w.step, lambda: w.mark("epoch"), lambda: w.result):
+            with pytest.raises(stepleak.UsageError) as raised:
+                use()
+            refused.append(str(raised.value))
+
+    core = w._core
+    w._core = types.SimpleNamespace(step=step, mark=None, finish=None, is_decided=False)
+    assert w.step()
+    w._core = core
+    assert len(refused) == 3
+    assert "another one is in" in refused[0]
+    assert w.step()
+    assert w.result.steps == 1
+
+
+def test_threads_that_take_turns_share_a_watch() -> None:
+    w = stepleak.watch(device="cpu")
+    for _ in range(4):
+        thread = threading.Thread(target=w.step)
+        thread.start()
+        thread.join()
+    assert w.result.steps == 4
+
+
+def test_threads_that_race_crash_nothing() -> None:
+    w = stepleak.watch(device="cpu")
+
+    def race() -> None:
+        for _ in range(400):
+            with contextlib.suppress(stepleak.UsageError):
+                w.step()
+
+    threads = [threading.Thread(target=race) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert w.result.verdict in ("clean", "inconclusive")
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_is_told_that_it_is_not_watched() -> None:
+    w = stepleak.watch(device="cpu", name="forks")
+    w.step()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            w.step()
+            os.write(write, w.result.report.encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        assert told.readline().startswith("forks failed: a forked child is not watched")
+    w.step()
+    assert w.result.steps == 2
+    assert w.result.verdict == "inconclusive"
+
+
 def test_a_watched_loader_stands_in_the_place_of_the_loader() -> None:
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(12, 2)), batch_size=4)
     watched = stepleak.watch(loader)
@@ -519,7 +646,8 @@ class Trainer:
 
 
 def _trained(trainer: Trainer, loader: Batches, *, is_kept: bool = False, epoch: int = 0, **options: Any) -> Any:
-    for _batch in (watched := stepleak.watch(loader, on_leak=lambda _: None, effort="quick", **options)):
+    options.setdefault("on_leak", lambda _: None)
+    for _batch in (watched := stepleak.watch(loader, effort="quick", **options)):
         trainer.step(is_kept)
     assert epoch < 3
     return watched.result
@@ -536,17 +664,20 @@ def test_a_function_that_loops_for_another_model_is_watched_anew() -> None:
     assert again.is_clean
     assert again is not first
     assert _trained(leaking, loader, name="other").json["target"] == "other"
+    assert _trained(healthy, loader, is_kept=True).verdict == "leak"
 
 
 @pytest.mark.usefixtures("loop")
 def test_a_function_that_loops_for_the_same_model_is_the_same_loop_in_each_epoch() -> None:
     loader = Batches([0] * 40)
     trainer, other = Trainer(), Trainer()
-    first, second = _trained(trainer, loader), _trained(other, loader)
+    found = []
+    for epoch in range(3):
+        told = functools.partial(print, epoch)
+        found.append((_trained(trainer, loader, epoch=epoch), _trained(other, loader, on_leak=told)))
+    (first, second), *later = found
     assert first is not second
-    for epoch in (1, 2):
-        assert _trained(trainer, loader, epoch=epoch) is first
-        assert _trained(other, loader, epoch=epoch) is second
+    assert all(one is first and two is second for one, two in later)
 
 
 def test_a_coroutine_function_is_not_called_with_a_leak() -> None:

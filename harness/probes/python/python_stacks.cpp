@@ -4,12 +4,15 @@
 #include "harness/probes/python/python_stacks.hpp"
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/probes/python/name_bytes.hpp"
+#include "harness/probes/python/program_errors.hpp"
 
 namespace py = pybind11;
 
@@ -72,6 +75,31 @@ class ReadableNames {
   std::map<std::string, std::string> bytes_of_;
 };
 
+// Lines of what no disk has, as a notebook's cell or a module of an archive.
+class AbsentLines {
+ public:
+  [[nodiscard]] std::string line_of(const std::string& file, int line) {
+    const auto [entry, is_new] = files_.try_emplace(file);
+    if (is_new) entry->second = lines_of(file);
+    const auto& lines = entry->second;
+    return line < 1 || static_cast<std::size_t>(line) > lines.size() ? "" : lines[static_cast<std::size_t>(line) - 1];
+  }
+
+ private:
+  // A step that breaks Python itself costs the text, and not the place.
+  static std::vector<std::string> lines_of(const std::string& file) {
+    try {
+      const auto lines = py::module_::import("stepleak._source_text").attr("absent_lines")(py::bytes(file));
+      return lines.cast<std::vector<std::string>>();
+    } catch (py::error_already_set& error) {
+      discard(&error, "reading a source");
+      return {};
+    }
+  }
+
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
 }  // namespace
 
 std::vector<RawStack> PythonStacks::take_stacks() {
@@ -79,8 +107,12 @@ std::vector<RawStack> PythonStacks::take_stacks() {
   const EmptyInductor nothing;
   const ReadableNames names(captured_);
   auto stacks = captured_.take_stacks();
+  AbsentLines absent;
   for (auto& stack : stacks) {
-    for (auto& frame : stack.frames) names.put_back(frame.file);
+    for (auto& frame : stack.frames) {
+      names.put_back(frame.file);
+      frame.text = absent.line_of(frame.file, frame.line);
+    }
   }
   return stacks;
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from json import loads as _loads  # a step may leave another one in the module
@@ -154,7 +154,7 @@ def _result(ignored: list[_known.Entry], text: str, report: str, is_interrupted:
 
 
 class Watch:
-    """A watch over a loop of your own; made by watch(). Not to be used from two threads."""
+    """A watch over a loop of your own; made by watch(). Not to be used by two threads at once."""
 
     _process = 0  # no process's: of one that was never made
 
@@ -180,11 +180,12 @@ class Watch:
         self._loops = 0
         self._training: Call | None = None
         self._process = _getpid()
+        self._is_in_core = False
         _on_leak.follow(self)
 
     def step(self) -> bool:
         """The end of a step. False once a verdict stands or the budget is used up; later calls do nothing."""
-        goes_on = self._result is None and self._core.step()
+        goes_on = self._result is None and self._alone(self._core.step)
         if self._result is None and not goes_on:
             self._finish()
         _signal_errors.raise_held()
@@ -195,7 +196,19 @@ class Watch:
         if what not in ("epoch", "evaluation"):
             raise UsageError(f"a watch has no mark {what!r}", "there are 'epoch' and 'evaluation'")
         if self._result is None:
-            self._core.mark(what)
+            self._alone(self._core.mark, what)
+
+    def _alone(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls the core, which lets go of the GIL, and is no place for two threads at once."""
+        if self._is_in_core:
+            raise UsageError(
+                "a thread uses a watch that another one is in", "call its step(), mark() and result from one thread"
+            )
+        self._is_in_core = True  # between these two lines the interpreter changes no thread
+        try:
+            return call(*arguments)
+        finally:
+            self._is_in_core = False
 
     def __iter__(self) -> Iterator[Any]:
         """The items of the loader; a step ends where the next one is asked for. Once more for each epoch."""
@@ -253,8 +266,8 @@ class Watch:
         if self._result is None:
             is_decided = self.is_decided
             if self._training is not None and not self._training.runs:
-                self._core.fail("the training raised")
-            *found, unwritten = self._core.finish()
+                self._alone(self._core.fail, "the training raised")
+            *found, unwritten = self._alone(self._core.finish)
             self._result = _result(self._ignored, *found)[0]
             _epochs.forget(self)
             if is_decided and self._loader is not None and self._loop is not None:
@@ -267,6 +280,8 @@ class Watch:
 
     def headline(self) -> str:
         """The verdict in one line, ending the watch; empty where it was said or asked for before."""
+        if self._is_in_core:
+            return ""  # the end of the program overtakes the thread that is there
         if self._on_leak == "raise":
             self._on_leak = "warn"  # there is no loop any more that it could be raised in
         result = self._finish()
@@ -297,7 +312,7 @@ class Watch:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None and self._result is None:
-            self._core.fail(f"the loop raised {type_name(error)}")
+            self._alone(self._core.fail, f"the loop raised {type_name(error)}")
             if self._on_leak == "raise":
                 self._on_leak = "warn"  # the loop's own error is on its way
         self._finish()  # detaches
@@ -331,8 +346,8 @@ def watch(
     is said that nobody asked for.
     """
     __tracebackhide__ = True
-    _on_leak.checked(on_leak)
-    checked = _options.checked("watch", name, options)
+    checked = checked_options("watch", {**options, "on_leak": on_leak, "name": name})
+    _check_loader(loader)
     _torch.require()  # the C++ core is linked to torch's own libraries
 
     from stepleak import _core  # type: ignore[attr-defined]  # built, not written
@@ -348,6 +363,26 @@ def watch(
     with _one_judge():
         made = Watch(_core.Watch(checked.core), loader, on_leak, loop, ignored=checked.ignored)
     return made if loader is None else _epochs.keep(made)  # type: ignore[no-any-return]
+
+
+def checked_options(function: str, given: Mapping[str, Any]) -> _options.Checked:
+    """Of what watches as watch() does, and is called by this name. Raises as watch() does for a wrong one."""
+    __tracebackhide__ = True
+    options = dict(given)
+    _on_leak.checked(options.pop("on_leak", "warn"))
+    return _options.checked(function, options.pop("name", "loop"), options)
+
+
+def _check_loader(loader: object) -> None:
+    """Whether a loop can go over it, without beginning one: a loader starts its workers then."""
+    __tracebackhide__ = True
+    ways = [getattr(type(loader), name, None) for name in ("__iter__", "__getitem__")]
+    if loader is None or any(way is not None for way in ways):
+        return
+    remedy = "give it what a loop goes over, or nothing: with stepleak.watch() as w: ... w.step()"
+    if callable(loader):
+        remedy = "give it what a loop goes over; stepleak.check(step) repeats a function"
+    raise UsageError(f"watch() was given a {type_name(loader)}, which no loop can go over", remedy)
 
 
 @_options.with_options

@@ -8,13 +8,13 @@ import ast
 import builtins
 import functools
 import gc
-import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from stepleak._folders import real
+from stepleak._source_text import text_of
 from stepleak._statement import Replacing, expression_in, line_of
 
 # Names that the corrected statements find among the builtins.
@@ -88,12 +88,13 @@ class Corrected:
         return value.detach() if is_first and getattr(value, "grad_fn", None) is not None else value
 
     def _changes(self, file: str, numbers: list[int]) -> list[tuple[FunctionType, CodeType]]:
+        text = text_of(file)
+        if text is None:
+            raise NotCorrected(f"{file} cannot be read")
         try:
-            with tokenize.open(file) as source:
-                text = source.read()
             tree = ast.parse(text)
             parts = {number: _part_of(tree, self._corrections[number]) for number in numbers}
-        except (OSError, SyntaxError, ValueError, UnicodeError) as error:
+        except (SyntaxError, ValueError) as error:
             raise NotCorrected(f"{file} cannot be read: {error}") from error
         self.statements += self._texts(parts)
         codes = _functions_of(compile(self._corrected(tree, parts), file, "exec", dont_inherit=True))

@@ -23,6 +23,7 @@ from stepleak._guards import (
     sides_where,
 )
 from stepleak._objects import bound_of, container_kind, mro_of, name_of
+from stepleak._parameter_tests import is_passed_so
 from stepleak._reach import MOST_LEVELS
 from stepleak._syntax import Guard, Module, called_name
 from stepleak._user_code import UserCode
@@ -86,6 +87,8 @@ class Endings:
         And a setting stays what it is, as do the type, the name and the shape of a model's parts.
         """
         if self.is_on(module, guard) or is_access_of_object(module, guard) or is_of_parts(module, guard):
+            return True
+        if is_passed_so(self._code, module, guard):
             return True
         test = guard.test
         if guard.holds and is_given_back(module, test):

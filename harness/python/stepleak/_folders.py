@@ -15,11 +15,17 @@ from typing import Any
 from stepleak._objects import module_name_of
 
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+_TYPED_IN = ("<ipython-input-", "<python-input-")
 
 
 def is_regular_file(file: str) -> bool:
     """Whether it can be read, and again. A pipe, through which a script may have come, would be waited for."""
     return os.path.isfile(file)
+
+
+def is_typed_in(file: str) -> bool:
+    """Whether it names what the user typed in, as a cell: no disk has that. ipykernel's cells have a path."""
+    return file.startswith(_TYPED_IN)
 
 
 def runtime_folders() -> list[str]:
@@ -72,7 +78,7 @@ def is_user_file(file: str, user: list[str], runtime: list[str], installed: list
     `user`, `runtime`, `installed`: `user_folders()`, `runtime_folders()` and `installed_folders()`.
     """
     if file.startswith("<"):
-        return False
+        return is_typed_in(file)
     path = absolute(file)
     # The innermost known folder around the file decides.
     deepest = max((_depth_below(path, folder) for folder in runtime), default=0)

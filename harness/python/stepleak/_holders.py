@@ -210,7 +210,7 @@ class HolderSearch:
             self._births,
             any_grown,
             callbacks,
-            Sources(all_lines),
+            Sources(all_lines, code),
             code,
             self._read_locals,
             limit,

@@ -5,116 +5,195 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from stepleak._access import Access, Place, as_attribute, as_wrapper, leads_to
+from stepleak._aliases import Aliases
 from stepleak._folders import PACKAGE_FOLDERS
 from stepleak._matches import Match, makes_empty, match_of
 from stepleak._repeating import CONSTRUCTORS, functions_around, is_in_constructor, repeating
 from stepleak._statement import has_any, line_of, no_statement, statement_of
 from stepleak._syntax import called_name, first_line, is_parameter
+from stepleak._unreached import Unreached
 
 _UNPROVEN = 5
 """By how much a statement ranks behind all those that lead to the very place, where two ways are written."""
 _UNDOING = {"addHandler": "removeHandler", "addFilter": "removeFilter", "new_group": "destroy_process_group"}
 """What takes back what a library's function of the other name does."""
-_LAST_RANK = 99
+_ELSEWHERE = 2
+"""The distance of a function that is not known to have run."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A statement that may be the one."""
+
+    file: str
+    match: Match
+    distance: int
+    """0 where survivors were born in it, 1 where they were born in its function or below, 2 elsewhere."""
+
+    def order(self) -> tuple[int, int, bool]:
+        """The likeliest first."""
+        return self.match.rank, self.distance, _is_cut_off(self.match.value)
+
+    def is_adding_there(self) -> bool:
+        """Whether it surely adds to the place, and its function led to what survives."""
+        return self.match.is_proven and self.match.is_adding and self.distance < _ELSEWHERE
 
 
 class Keeping:
-    """Weighs the statements of files. `lines`: of each file those in which survivors were born."""
+    """Weighs the statements of files. `lines`: of each file those in which survivors were born. `unreached`: statements
+    of functions that nothing calls."""
 
-    def __init__(self, lines: dict[str, set[int]], trees: dict[str, ast.Module]) -> None:
+    def __init__(self, lines: dict[str, set[int]], trees: dict[str, ast.Module], unreached: Unreached) -> None:
         self._lines = lines
         self._trees = trees
+        self._unreached = unreached
         self._bodies: dict[ast.Lambda, ast.Expr] = {}
+        self._aliases: dict[ast.AST, Aliases] = {}
+        self._functions: dict[tuple[str, int], ast.AST] = {}
 
     def statement(self, place: Place, *, is_later: bool, is_sure: bool) -> dict[str, Any]:
         """The likeliest statement that keeps something at a place; empty where none is known. `is_later`: none of a
         constructor, where what was kept first is made. `is_sure`: none that has only the name in common.
         """
         ways = [as_attribute(place) or as_wrapper(place), place]
-        found = [self._likeliest(way, is_later) for way in ways if way is not None]
-        rank, statement = min(found, key=lambda ranked: ranked[0])
-        return no_statement() if is_sure and rank >= _UNPROVEN else statement
+        likeliest = [self._likeliest(way, is_later) for way in ways if way is not None]
+        found = _likelier([one for one in likeliest if one is not None and (one.match.is_proven or not is_sure)])
+        if not found:
+            return no_statement()
+        one = min(found, key=lambda one: one.match.rank + (0 if one.match.is_proven else _UNPROVEN))
+        return statement_of(one.file, one.match.node, one.match.value)
 
-    def _likeliest(self, place: Place, is_later: bool) -> tuple[int, dict[str, Any]]:
-        """Of one way to write the place, with its rank.
-
-        Inside a function, or inside a loop of a script's top level: what runs once keeps one thing.
+    def _likeliest(self, place: Place, is_later: bool) -> _Candidate | None:
+        """Of one way to write the place.
 
         Its target must lead to the place by the same attributes and keys; one that has only the name in common may
-        mean another object, and is taken where it is the only one. Adding beats assigning (`self.history = []` in the
-        set-up keeps nothing); of several such statements, one that survivors were born in beats one in a function that
-        they were born in or below, and that one elsewhere; then one that keeps a tensor with its graph; then the first.
+        mean another object, and is taken where it is the only one. Where one adds there whose function led to what
+        survives, none elsewhere is meant. Adding beats assigning (`self.history = []` in the set-up keeps nothing); of
+        several such statements, one that survivors were born in beats one in a function that they were born in or
+        below, and that one elsewhere; then one that keeps a tensor with its graph; then the first.
         """
-        proven: list[tuple[int, int, str, Match]] = []
-        others: list[tuple[int, int, str, Match]] = []
-        taken_back: list[tuple[int, int, str, Match]] = []
+        found, taken_back = self._candidates(place, is_later)
+        # Nothing that is made is kept by a statement that puts in a mark: `queue.put(None)`.
+        found = [one for one in found if not _puts_constant(one.match.node)] or found
+        proven = [one for one in found if one.match.is_proven]
+        if proven:
+            return min(_likelier(proven), key=_Candidate.order)
+        # An error may pass over the line that takes it back.
+        others = self._meant_by_name(found or taken_back)
+        if len(_nodes_of(others)) == 1 or _is_registered_in_one(others, self._trees):
+            return others[0]
+        return None
+
+    def _meant_by_name(self, others: list[_Candidate]) -> list[_Candidate]:
+        """Of statements of which each may mean another object, none of a package's is meant, and one that runs
+        again."""
+        if len(_nodes_of(others)) > 1:
+            others = [one for one in others if not _is_installed(one.file)] or others
+        if len(_nodes_of(others)) > 1:
+            others = [one for one in others if not is_in_constructor(self._trees[one.file], line_of(one.match.node))]
+        return others
+
+    def _candidates(self, place: Place, is_later: bool) -> tuple[list[_Candidate], list[_Candidate]]:
+        """Inside a function, or inside a loop of a script's top level: what runs once keeps one thing. And those of
+        which the function takes back what they keep."""
+        found: list[_Candidate] = []
+        taken_back: list[_Candidate] = []
         for file, tree in self._trees.items():
             for function, owner in repeating(tree):
                 if is_later and owner and getattr(function, "name", "") in CONSTRUCTORS:
                     continue
-                is_elsewhere = not has_any(function, self._lines[file])
                 for node in ast.walk(function):
-                    match = None if node is function else self._match(node, place, owner)
-                    if match is None or _is_of_own(match.node, tree, place):
+                    match = self._match(node, place, owner, function)
+                    match = None if match is None else _of_this_place(match, file, tree, place)
+                    if match is None:
                         continue
-                    distance = 2 if is_elsewhere else 0 if has_any(match.node, self._lines[file]) else 1
-                    if match.is_proven and _is_of_another(match.node, file, tree, place):
-                        if match.rank > 1:
-                            continue  # makes a variable, and fills nothing that may be passed under another name
-                        match = replace(match, is_proven=False)
+                    distance = self._distance(file, function, match.node)
                     # In `total = total + loss` what was born is added as by `total += loss` elsewhere.
                     is_sum = isinstance(match.node, ast.Assign) and _is_sum_with(match.node.value, place.way, owner)
                     if distance == 0 and is_sum:
                         match = replace(match, rank=min(match.rank, 1))
-                    found = proven if match.is_proven else others
-                    found = taken_back if _is_taken_back(node, function) else found
-                    found.append((match.rank, distance, file, match))
-        # Nothing that is made is kept by a statement that puts in a mark: `queue.put(None)`.
-        if any(not _puts_constant(found[3].node) for found in [*proven, *others]):
-            proven, others = ([f for f in found if not _puts_constant(f[3].node)] for found in (proven, others))
-        # An error may pass over the line that takes it back.
-        others = others if proven or others else taken_back
-        # Of statements of which each may mean another object, none of a package's is meant, and one that runs again.
-        if len(_nodes_of(others)) > 1:
-            others = [found for found in others if not _is_installed(found[2])] or others
-        if len(_nodes_of(others)) > 1:
-            others = [found for found in others if not is_in_constructor(self._trees[found[2]], line_of(found[3].node))]
-        if proven:
-            rank, _, file, match = min(proven, key=lambda found: (*found[:2], _is_cut_off(found[3].value)))
-        elif len(_nodes_of(others)) == 1 or _is_registered_in_one(others, self._trees):
-            rank, _, file, match = others[0]
-        else:
-            return _LAST_RANK, no_statement()
-        return rank + (0 if match.is_proven else _UNPROVEN), statement_of(file, match.node, match.value)
+                    one = _Candidate(file, match, distance)
+                    (taken_back if _is_taken_back(node, function) else found).append(one)
+        reached = self._reached([*found, *taken_back])
+        return [one for one in found if one in reached], [one for one in taken_back if one in reached]
 
-    def _match(self, node: ast.AST, place: Place, owner: str) -> Match | None:
-        return match_of(self._body(node) if isinstance(node, ast.Lambda) else node, place, owner)
+    def _reached(self, found: list[_Candidate]) -> list[_Candidate]:
+        """Those of functions that something calls, for all that is known."""
+        reached = [
+            one for one in found if one.distance < _ELSEWHERE or not self._unreached.has(one.file, one.match.node)
+        ]
+        is_known = self._unreached.is_sure or any(one.match.is_adding for one in reached)
+        return reached if is_known else found
+
+    def _distance(self, file: str, outer: ast.stmt | ast.Lambda, node: ast.stmt) -> int:
+        lines = self._lines[file]
+        if has_any(node, lines):
+            return 0
+        if not has_any(outer, lines):
+            return _ELSEWHERE
+        # Of functions within one function, each has its own lines.
+        within = self._function_at(file, node.lineno)
+        is_own = any(self._function_at(file, line) is within for line in lines if has_any(outer, [line]))
+        return 1 if is_own else _ELSEWHERE
+
+    def _function_at(self, file: str, line: int) -> ast.AST:
+        """The innermost one with a name, or the file."""
+        if (file, line) not in self._functions:
+            around = functions_around(self._trees[file], line)
+            self._functions[file, line] = around[-1][0] if around else self._trees[file]
+        return self._functions[file, line]
+
+    def _match(self, node: ast.AST, place: Place, owner: str, function: ast.AST) -> Match | None:
+        """Of a node in a function; the function itself keeps nothing."""
+        if isinstance(node, ast.Lambda):
+            node = self._body(node)
+        elif node is function:
+            return None
+        if function not in self._aliases:
+            self._aliases[function] = Aliases(function)
+        return match_of(node, place, owner, self._aliases[function])
 
     def _body(self, function: ast.Lambda) -> ast.Expr:
         """What a lambda does, as the statement that a function of a name would have there."""
         return self._bodies.setdefault(function, ast.copy_location(ast.Expr(function.body), function.body))
 
 
+def _likelier(found: list[_Candidate]) -> list[_Candidate]:
+    """Where some add to the place whose functions led to what survives, none elsewhere."""
+    is_known = any(one.is_adding_there() for one in found)
+    return [one for one in found if one.distance < _ELSEWHERE or not is_known]
+
+
+def _of_this_place(match: Match, file: str, tree: ast.Module, place: Place) -> Match | None:
+    """What a match of a variable's name says of a place; None where that is another variable."""
+    if _is_of_own(match.node, tree, place):
+        return None
+    if match.is_proven and _is_of_another(match.node, file, tree, place):
+        # Behind 1 it makes a variable, and fills nothing that may be passed under another name.
+        return None if match.rank > 1 else replace(match, is_proven=False)
+    return match
+
+
 def _is_installed(file: str) -> bool:
     return any(folder in Path(file).parts for folder in PACKAGE_FOLDERS)
 
 
-def _nodes_of(found: list[tuple[int, int, str, Match]]) -> set[int]:
-    return {id(match.node) for _, _, _, match in found}
+def _nodes_of(found: list[_Candidate]) -> set[int]:
+    return {id(one.match.node) for one in found}
 
 
-def _is_registered_in_one(found: list[tuple[int, int, str, Match]], trees: dict[str, ast.Module]) -> bool:
+def _is_registered_in_one(found: list[_Candidate], trees: dict[str, ast.Module]) -> bool:
     """Whether all are calls of one function that hand something to a library: they do the same."""
     functions: set[tuple[str, int]] = set()
-    for _, _, file, match in found:
-        around = functions_around(trees[file], match.node.lineno)
-        functions.add((file, max((function.lineno for function, _ in around), default=0)))
-    return len(functions) == 1 and all(match.is_registering for _, _, _, match in found)
+    for one in found:
+        around = functions_around(trees[one.file], one.match.node.lineno)
+        functions.add((one.file, max((function.lineno for function, _ in around), default=0)))
+    return len(functions) == 1 and all(one.match.is_registering for one in found)
 
 
 def _puts_constant(node: ast.stmt) -> bool:

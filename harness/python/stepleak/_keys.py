@@ -89,8 +89,8 @@ def are_keys_rising(container: Any) -> bool:
 
 
 def are_keys_measured(container: Any) -> bool:
-    """Whether the keys of a dict are numbers with all the digits that a float has, as a quotient of losses: none that is
-    computed from other data equals one of them."""
+    """Whether the keys of a dict are numbers with all the digits that a float has, as a quotient of losses: none that
+    is computed from other data equals one of them."""
     newest = _newest_half(container)
     return len(newest) >= _FEWEST_COMPARED and all(map(_has_all_digits, newest))
 

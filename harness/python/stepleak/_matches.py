@@ -9,7 +9,9 @@ import io
 from dataclasses import dataclass, replace
 
 from stepleak._access import Access, Place, held_in, is_item_at, is_named_alike, leads_to, mentions
-from stepleak._syntax import arguments_of, called_name
+from stepleak._aliases import Aliases
+from stepleak._statement import calls_for_effect
+from stepleak._syntax import arguments_of, called_name, last_name
 
 _FILLED_BY_LIBRARIES = (
     ("_hooks", "register_"),
@@ -53,6 +55,8 @@ _BY_LABEL = frozenset({"loc", "iloc", "at"})
 """By which pandas sets a row of a table, or adds one."""
 _ADDING_ONE = frozenset({"append", "add", "appendleft", "insert", "setdefault", "put", "put_nowait"})
 _ADDING_ALL = frozenset({"extend", "update", "write", "writelines"})
+_JOINING = frozenset({"append", "cat", "chain", "concat", "concatenate", "hstack", "vstack"})
+"""Functions that make one of all that they are given."""
 
 
 IN_PLACE = frozenset({"add_", "sub_", "mul_", "div_", "lerp_", "copy_"})
@@ -70,6 +74,8 @@ class Match:
     """The expression of what is held; None where the statement does not write it."""
     is_registering: bool = False
     """Whether it calls a function of a library that fills a container of its."""
+    is_adding: bool = True
+    """Whether it keeps one more, and does not make the container, or put another in the place of what is there."""
 
 
 def functions_filling(label: str) -> list[str]:
@@ -77,13 +83,13 @@ def functions_filling(label: str) -> list[str]:
     return [verb for end, verb in _FILLED_BY_LIBRARIES if label.endswith(end) and verb in _ONLY_THERE]
 
 
-def match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
+def match_of(node: ast.AST, place: Place, owner: str, aliases: Aliases) -> Match | None:
     """Of a node of the syntax tree; None where it keeps nothing at the place. `owner`: the class in which it stands."""
-    match = _direct_match_of(node, place, owner)
+    match = _direct_match_of(node, place, owner, aliases)
     return match or (_registering(node) if _is_filled_within(node, place) else None)  # type: ignore[arg-type]
 
 
-def _direct_match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
+def _direct_match_of(node: ast.AST, place: Place, owner: str, aliases: Aliases) -> Match | None:
     if _is_changed_in_place(node, place, owner):
         # Behind what gives the tensor's place another one, made in the same line of the old one.
         return Match(is_proven=True, rank=3, node=node, value=None)  # type: ignore[arg-type]
@@ -93,28 +99,44 @@ def _direct_match_of(node: ast.AST, place: Place, owner: str) -> Match | None:
             return _registering(node)
         if _is_set_by(call, place, owner):
             return Match(is_proven=True, rank=1, node=node, value=None)
-        if isinstance(node, ast.Expr):
-            if _is_written_by(call, place, owner):
-                return Match(is_proven=True, rank=1, node=node, value=None)
-            if not isinstance(call.func, ast.Attribute) or not call.args:
-                return None
-            if method not in _ADDING_ONE | _ADDING_ALL:
-                return None
-            is_proven = leads_to(call.func.value, place.way, owner)
-            value = held_in(call.args[-1], place.beyond[1:]) if method in _ADDING_ONE else None
-            return _found(node, call.func.value, place, is_proven, 0, value)
+        if isinstance(node, ast.Expr) and _is_written_by(call, place, owner):
+            return Match(is_proven=True, rank=1, node=node, value=None)
+    for call in calls_for_effect(node):
+        match = _match_call(node, call, place, owner, aliases)  # type: ignore[arg-type]
+        if match is not None:
+            return match
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         is_filling = any(_is_filling(place, called_name(call)) for call in node.decorator_list)
         return _registering(node) if is_filling else None
     if isinstance(node, ast.AugAssign):
-        return _match_assignment(node, node.target, node.value, place, owner, 1)
+        return _match_assignment(node, aliases.meant(node.target), node.value, place, owner, 1)
     if isinstance(node, ast.Assign):
-        matches = [_match_part(node, *part, place, owner) for part in _parts_of(node)]
+        # To assign a variable changes nothing of what it stood for; to assign an item of it does.
+        parts = [(aliases.meant(to) if isinstance(to, ast.Subscript) else to, value) for to, value in _parts_of(node)]
+        matches = [_match_part(node, *part, place, owner) for part in parts]
         # Of what one of several names gets of a call no expression is known: `out, self.hidden = self.rnn(x)`.
         inner = [_match_part(node, each, node.value, place, owner) for each in _targets_within(node)]
         matches += [None if match is None else replace(match, value=None) for match in inner]
         return next((match for match in matches if match is not None), None)
     return None
+
+
+def _match_call(node: ast.stmt, call: ast.Call, place: Place, owner: str, aliases: Aliases) -> Match | None:
+    method = called_name(call)
+    added_to = _added_to(call)
+    if added_to is None or method not in _ADDING_ONE | _ADDING_ALL:
+        return None
+    container = aliases.meant(added_to)
+    value = held_in(call.args[-1], place.beyond[1:]) if method in _ADDING_ONE else None
+    return _found(node, container, place, leads_to(container, place.way, owner), 0, value)
+
+
+def _added_to(call: ast.Call) -> ast.expr | None:
+    """What a method with arguments is called of, also by its class: `kept.append(x)`, `list.append(kept, x)`."""
+    if not isinstance(call.func, ast.Attribute) or not call.args:
+        return None
+    of = call.func.value
+    return call.args[0] if len(call.args) > 1 and last_name(of) in _CONTAINERS else of
 
 
 def _match_part(node: ast.Assign, target: ast.expr, value: ast.expr, place: Place, owner: str) -> Match | None:
@@ -151,7 +173,31 @@ def _match_assignment(
     value = None if is_part and not is_item else held_in(assigned, place.beyond[1:])
     if is_whole and place.is_container and rank > 1:
         rank = 4
-    return _found(node, target, place, is_item or is_whole, rank, value)
+    is_more = _is_new_item(target, place) if is_item else has_more_than(assigned, place.way, owner)
+    match = _found(node, target, place, is_item or is_whole, rank, value)
+    return None if match is None else replace(match, is_adding=rank == 1 or is_more)
+
+
+def _is_new_item(target: ast.expr, place: Place) -> bool:
+    """Whether an item may be one more: a list has another one only where a slice is assigned."""
+    is_of_list = bool(place.beyond) and place.beyond[0].kind == "index"
+    return not is_of_list or (isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice))
+
+
+def has_more_than(value: ast.expr, way: list[Access], owner: str) -> bool:
+    """Whether it is made of what is at a place and something beside it: `kept + [x]`, `cat((kept, x))`."""
+    if isinstance(value, ast.BinOp):
+        parts = [value.left, value.right]
+    elif isinstance(value, (ast.List, ast.Tuple)):
+        parts = [part.value if isinstance(part, ast.Starred) else part for part in value.elts]
+    elif isinstance(value, ast.Dict):
+        parts = value.values
+    elif isinstance(value, ast.Call):
+        parts = value.args if called_name(value) in _JOINING | _CONTAINERS else []
+    else:
+        return False
+    is_beside = len(parts) > 1 and any(leads_to(part, way, owner) for part in parts)
+    return is_beside or any(has_more_than(part, way, owner) for part in parts)
 
 
 def _found(

@@ -96,6 +96,7 @@ def say_at_exit(text: str) -> None:
 def _say_all() -> None:
     for watch in list(_watches):
         say_at_exit(watch.headline())
-    for text in _headlines:
+    # A program without a stderr has None there, which print() takes for the stdout.
+    for text in _headlines if sys.stderr is not None else ():
         print(text, file=sys.stderr)
     _headlines.clear()

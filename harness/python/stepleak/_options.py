@@ -63,6 +63,7 @@ DEFAULTS: Options = {
     "trace": "",
 }
 
+EFFORTS = ("quick", "standard", "nightly")
 # More only wait for each other, and thousands freeze a machine.
 _MOST_THREADS = max(256, 4 * (os.cpu_count() or 1))
 
@@ -118,6 +119,8 @@ def checked(function: str, target: str, given: Mapping[str, Any]) -> Checked:
     entries = ignored(options.pop("ignore"))
     for name in _TEXTS:
         options[name] = _text(name, options[name])
+    if options["effort"] not in EFFORTS:
+        raise UsageError(f"{options['effort']!r} is no effort", "use quick, standard or nightly")
     for name in _FILES:
         options[name] = _path(name, options[name])
     options["with_cuda_objects"] = _flag("with_cuda_objects", options["with_cuda_objects"])
@@ -152,8 +155,13 @@ def _path(name: str, value: Any) -> bytes:
         raise UsageError(f"{name} is '-', and the standard output is your program's", "name a file, or print it")
     if b"\0" in path:
         raise UsageError(f"{name} has a NUL character, which no path has", "name the file without it")
-    # Where it is now: a loop may go to another folder.
-    return os.path.abspath(path) if path else b""
+    try:
+        # Where it is now: a loop may go to another folder.
+        return os.path.abspath(path) if path else b""
+    except OSError:
+        raise UsageError(
+            f"{name} is relative to the working folder, which does not exist any more", "give the whole path"
+        ) from None
 
 
 def _number(name: str, value: Any, kind: type, least: float, most: float) -> Any:

@@ -1,21 +1,22 @@
 # SPDX-FileCopyrightText: The stepleak authors
 # SPDX-License-Identifier: Apache-2.0
-"""What of a source file may run again and again: its functions, and the loops outside of them."""
+"""What of a source file may run again and again: its functions and lambdas, and the loops outside of them."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from stepleak._syntax import SCOPES, Function
+from stepleak._syntax import FUNCTIONS, SCOPES, Function
 
 CONSTRUCTORS = ("__init__", "__post_init__")
 """In which an object is made: what runs once for each."""
 
 
-def repeating(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
-    """All functions, with their classes, and the loops outside of them."""
+def repeating(tree: ast.Module) -> Iterator[tuple[ast.stmt | ast.Lambda, str]]:
+    """All functions, with their classes, and the lambdas and loops outside of them."""
     yield from _functions(tree)
+    yield from _outer_lambdas(tree)
     yield from ((loop, "") for loop in _top_level_loops(tree))
 
 
@@ -33,6 +34,18 @@ def _functions(tree: ast.Module) -> Iterator[tuple[Function, str]]:
             yield node, owner
         inner = node.name if isinstance(node, ast.ClassDef) else owner
         nodes.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _outer_lambdas(tree: ast.Module) -> Iterator[tuple[ast.Lambda, str]]:
+    """Those that stand in no function, with the class that they lie in."""
+    nodes: list[tuple[ast.AST, str]] = [(tree, "")]
+    while nodes:
+        node, owner = nodes.pop(0)
+        if isinstance(node, ast.Lambda):
+            yield node, owner
+        elif not isinstance(node, FUNCTIONS):
+            inner = node.name if isinstance(node, ast.ClassDef) else owner
+            nodes.extend((child, inner) for child in ast.iter_child_nodes(node))
 
 
 def functions_around(tree: ast.Module, line: int) -> list[tuple[Function, str]]:

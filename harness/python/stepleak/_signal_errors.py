@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from stepleak._folders import is_runtime_file, runtime_folders
+from stepleak._folders import is_runtime_file, is_typed_in, runtime_folders
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -32,7 +32,7 @@ def is_of_handler(error: Exception) -> bool:
     while trace.tb_next is not None:
         trace = trace.tb_next
     file = trace.tb_frame.f_code.co_filename
-    return not file.startswith("<") and not is_runtime_file(file, runtime_folders())
+    return (not file.startswith("<") or is_typed_in(file)) and not is_runtime_file(file, runtime_folders())
 
 
 def keep(error: BaseException) -> bool:

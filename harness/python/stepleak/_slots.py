@@ -13,6 +13,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from stepleak._assignments import variable_stores
 from stepleak._frames import frame_of
 from stepleak._objects import all_classes_of, attributes_of, container_kind, is_a, is_namespace_of, module_namespace
 from stepleak._syntax import FUNCTIONS, Module, first_line, is_parameter
@@ -106,10 +107,15 @@ class Slots:
 
     def _global(self, namespace: Any, name: Any, keys: Keys) -> Slot | None:
         file = dict.get(namespace, "__file__")
-        module = self._code.file(file) if type(file) is str else None
-        if module is None or type(name) is not str:
+        if type(name) is not str:
             return None
-        return Slot([Name("variable", name, keys, module, module.tree, True), Name("attribute", name, keys)])
+        module = self._code.file(file) if type(file) is str else None
+        # Of a notebook's cells, the one that makes it comes first.
+        others = [other for other in self._code.sharing(namespace, name) if other is not module]
+        others.sort(key=lambda other: not variable_stores(other, other.tree, name))
+        modules = ([] if module is None else [module]) + others
+        names = [Name("variable", name, keys, each, each.tree, True) for each in modules]
+        return Slot([*names, Name("attribute", name, keys)]) if names else None
 
     def _closed_over(self, function: Any, cell: Any, keys: Keys) -> Slot | None:
         if type(function) is not types.FunctionType or function.__closure__ is None:

@@ -7,28 +7,31 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Any
 
 from stepleak._access import Place, leads_to
-from stepleak._folders import is_regular_file
 from stepleak._keeping import Keeping
 from stepleak._repeating import functions_around, is_in_constructor, repeated, repeating
+from stepleak._source_text import text_of
 from stepleak._statement import has_any, line_of, no_statement, own_calls, statement_of
 from stepleak._syntax import Module, called_name
+from stepleak._unreached import Unreached
 from stepleak._use import Use
+from stepleak._user_code import UserCode
 
 
 class Sources:
-    """Statements of the user's sources that keep something."""
+    """Statements of the user's sources that keep something. `code`: all of these, which tells what nothing calls."""
 
-    def __init__(self, lines: dict[str, set[int]]) -> None:
+    def __init__(self, lines: dict[str, set[int]], code: UserCode | None = None) -> None:
         self._lines = lines
         self._trees: dict[str, ast.Module] = {}
-        self._keeping = Keeping(self._lines, self._trees)
-        for file in filter(is_regular_file, lines):
-            with contextlib.suppress(OSError, SyntaxError, ValueError):
-                self._trees[file] = ast.parse(Path(file).read_text(encoding="utf-8"))
+        self._unreached = Unreached(code, is_sure=any(lines.values()))
+        self._keeping = Keeping(self._lines, self._trees, self._unreached)
+        for file in lines:
+            text = text_of(file)
+            with contextlib.suppress(SyntaxError, ValueError):
+                self._trees.update({} if text is None else {file: ast.parse(text)})
 
     @classmethod
     def of(cls, modules: list[Module]) -> Sources:
@@ -36,6 +39,12 @@ class Sources:
         sources = cls({})
         sources._lines.update({module.file: set() for module in modules})
         sources._trees.update({module.file: module.tree for module in modules})
+        return sources
+
+    def beside(self, modules: list[Module]) -> Sources:
+        """Those of other files, in which no survivor was made."""
+        sources = Sources.of(modules)
+        sources._keeping = Keeping(sources._lines, sources._trees, self._unreached)
         return sources
 
     @property
@@ -153,7 +162,10 @@ class Sources:
         return found[0] if len(found) == 1 else no_statement()
 
     def statement_filling(self, fills: tuple[Use, ...]) -> dict[str, Any]:
-        """The one of the uses that fill a container: where there are several, of those in functions of survivors."""
+        """The one of the uses that fill a container: where there are several, of those in functions of survivors. None
+        in a function that nothing calls, where what survives tells that others run."""
+        if self._unreached.is_sure:
+            fills = tuple(use for use in fills if self._is_of_survivors(use) or not self._is_unreached(use))
         for found in (fills, [use for use in fills if self._is_of_survivors(use)]):
             statements: dict[ast.stmt, str] = {}
             for use in found:
@@ -164,6 +176,9 @@ class Sources:
                 [(statement, file)] = statements.items()
                 return statement_of(file, statement)
         return no_statement()
+
+    def _is_unreached(self, use: Use) -> bool:
+        return self._unreached.has_node(use.module, use.node)
 
     def _is_of_survivors(self, use: Use) -> bool:
         function = use.module.function(use.node)

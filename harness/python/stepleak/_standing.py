@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import sys
-import tokenize
 from collections.abc import Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from stepleak._folders import UserFiles, is_regular_file
+from stepleak._folders import UserFiles
 from stepleak._frames import frames_of_thread, position_of
+from stepleak._source_text import text_of
 
 _MOST_TEXT = 200
 _MOST_PLACES = 8
@@ -58,14 +58,8 @@ def place_of_thread(thread: int, *, with_text: bool) -> str:
 
 
 def _line_at(file: str, line: int) -> str:
-    """Not by `linecache`, which keeps the file: the run may go on."""
-    if not is_regular_file(file):
-        return ""
-    try:
-        with tokenize.open(file) as source:
-            return next(islice(source, line - 1, line), "").strip()[:_MOST_TEXT]
-    except (OSError, SyntaxError, ValueError):
-        return ""
+    lines = (text_of(file) or "").split("\n")
+    return lines[line - 1].strip()[:_MOST_TEXT] if 0 < line <= len(lines) else ""
 
 
 def begun_collectives() -> dict[str, int]:

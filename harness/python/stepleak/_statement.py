@@ -33,7 +33,7 @@ def line_of(node: ast.stmt) -> int:
     return first_line(node) if isinstance(node, FUNCTIONS) else node.lineno
 
 
-def has_any(node: ast.stmt, lines: Iterable[int]) -> bool:
+def has_any(node: ast.stmt | ast.Lambda, lines: Iterable[int]) -> bool:
     """Whether one of these lines is a statement's, or a function's."""
     return any(node.lineno <= line <= (node.end_lineno or line) for line in lines)
 
@@ -46,6 +46,34 @@ def own_calls(statement: ast.stmt) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             yield node
         nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+
+
+def calls_for_effect(statement: ast.AST) -> Iterator[ast.Call]:
+    """Calls whose outcome a statement lets go: its own, and those that it makes if something holds, or for each of
+    some."""
+    nodes = [] if (value := _let_go(statement)) is None else [value]
+    while nodes:
+        node = nodes.pop(0)
+        if isinstance(node, ast.Call):
+            yield node
+        elif isinstance(node, (ast.Await, ast.NamedExpr)):
+            nodes.append(node.value)
+        elif isinstance(node, ast.BoolOp):
+            nodes += node.values
+        elif isinstance(node, ast.IfExp):
+            nodes += [node.body, node.orelse]
+        elif isinstance(node, (ast.ListComp, ast.SetComp)):
+            nodes.append(node.elt)
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            nodes += node.elts
+
+
+def _let_go(statement: ast.AST) -> ast.expr | None:
+    """What a statement works out for nobody: `_ = kept.append(x)` has only the name of a variable."""
+    if isinstance(statement, ast.Assign):
+        is_for_nobody = all(isinstance(target, ast.Name) and target.id == "_" for target in statement.targets)
+        return statement.value if is_for_nobody else None
+    return statement.value if isinstance(statement, ast.Expr) else None
 
 
 def makes_of_itself(statement: dict[str, Any]) -> bool:

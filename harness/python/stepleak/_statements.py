@@ -176,7 +176,7 @@ class Statements:
         if len(others) > _MOST_FILES:
             return no_statement()
         is_sure = not (is_of_hooks or functions)
-        return Sources.of(others).statement_keeping(place, is_later=is_link, is_sure=is_sure)
+        return self._sources.beside(others).statement_keeping(place, is_later=is_link, is_sure=is_sure)
 
     def _calling_library(self, place: Place, chain: list[Any]) -> dict[str, Any]:
         """What calls a method by which a library's object fills a container of its own, or a library's object around it

@@ -5,20 +5,19 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import gc
 import re
 import sys
-import tokenize
 import types
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from stepleak._folders import installed_folders, is_regular_file, is_user_file, real, runtime_folders
+from stepleak._folders import installed_folders, is_typed_in, is_user_file, real, runtime_folders
 from stepleak._frames import ReadLocals, frames_of_this_thread, name_in, running_frames
 from stepleak._limit import TimeLimit
 from stepleak._objects import all_classes_of, class_namespace_of, is_a, module_namespace, mro_of, name_of
+from stepleak._source_text import cells, text_of, without_replaced
 from stepleak._syntax import FUNCTIONS, LOOPS, Function, Module, first_line, last_name
 
 _BRANCHING = (ast.If, *LOOPS, ast.ExceptHandler, ast.match_case)
@@ -102,7 +101,11 @@ class UserCode:
     def namespaces(self) -> list[dict[str, Any]]:
         """Of the user's modules that are loaded."""
         self._read_all()
-        return [namespace for namespace in self._namespaces.values() if namespace]
+        return list({id(namespace): namespace for namespace in self._namespaces.values() if namespace}.values())
+
+    def sharing(self, namespace: dict[str, Any], name: str) -> list[Module]:
+        """The files with this name in them that run in one namespace: a module's own, or all cells of a notebook."""
+        return [module for module in self.mentioning(name)[0] if module.namespace is namespace]
 
     def is_entry(self, module: Module, function: Function) -> bool:
         """Whether it is the function that is called as the step, or runs now."""
@@ -246,9 +249,30 @@ class UserCode:
             source = dict.get(namespace, "__file__")
             if type(source) is str:
                 self._read(source, namespace)
-            elif name == "__main__" and any(_is_typed_in(v, namespace) for v in list(dict.values(namespace))):
-                self.is_incomplete = True
+            if name == "__main__":
+                self._read_cells(namespace)
+                is_any_unread = any(self._is_unread(v, namespace) for v in list(dict.values(namespace)))
+                self.is_incomplete = self.is_incomplete or (type(source) is not str and is_any_unread)
         self._leave_out_apart()
+
+    def _read_cells(self, main: dict[str, Any]) -> None:
+        """Of a notebook, whose variables are all of one module."""
+        for file, text in without_replaced(dict(cells()), main).items():
+            self._read(file, main, text)
+
+    def _is_unread(self, value: Any, main: dict[str, Any]) -> bool:
+        """Whether a program without a file, as a notebook or `python -c`, defines it itself, instead of importing it,
+        where no source is held."""
+        if is_a(value, type):
+            is_own = class_namespace_of(value).get("__module__") == "__main__"
+            return is_own and not any(name_of(value) in (text or "") for text in self._texts_of(main))
+        return type(value) is types.FunctionType and value.__globals__ is main and not self._is_read_from(value)
+
+    def _texts_of(self, namespace: dict[str, Any]) -> list[str | None]:
+        return [self._texts[file] for file, own in self._namespaces.items() if own is namespace and file in self._texts]
+
+    def _is_read_from(self, function: types.FunctionType) -> bool:
+        return self._texts.get(real(function.__code__.co_filename)) is not None
 
     def _leave_out_apart(self) -> None:
         """What stands apart, and is named by no file that does not, nor by one that such a file names."""
@@ -262,8 +286,9 @@ class UserCode:
         for file in apart:
             del self._texts[file], self._namespaces[file]
 
-    def _read(self, file: str, namespace: dict[str, Any]) -> None:
-        is_python = file.endswith(".py") or self._is_script(file)
+    def _read(self, file: str, namespace: dict[str, Any], text: str | None = None) -> None:
+        """`text`: of one that is no file."""
+        is_python = file.endswith(".py") or is_typed_in(file) or self._is_script(file)
         if not is_python or not is_user_file(file, self._folders, self._runtime, self._installed):
             return
         # A file may be loaded through a link, and twice; it is shown as it was loaded.
@@ -271,15 +296,14 @@ class UserCode:
         self._shown.setdefault(file, shown)
         if namespace or file not in self._namespaces:
             self._namespaces[file] = namespace
+        if text is not None:
+            self._texts.pop(file, None)
         if file in self._texts:
             return
         if len(self._texts) >= _MOST_FILES or self._characters > _MOST_CHARACTERS:
             self.is_incomplete = True
             return
-        self._texts[file] = None
-        if is_regular_file(file):
-            with contextlib.suppress(OSError, SyntaxError, ValueError), tokenize.open(file) as source:
-                self._texts[file] = source.read()
+        self._texts[file] = text_of(shown) if text is None else text
         self._characters += len(self._texts[file] or "")
 
     def _is_script(self, file: str) -> bool:
@@ -296,13 +320,6 @@ class UserCode:
             except (SyntaxError, ValueError, RecursionError):
                 self._modules[file] = None
         return self._modules[file]
-
-
-def _is_typed_in(value: Any, main: dict[str, Any]) -> bool:
-    """Whether a program without a file, as a notebook or `python -c`, defines it itself, instead of importing it."""
-    if is_a(value, type):
-        return class_namespace_of(value).get("__module__") == "__main__"
-    return type(value) is types.FunctionType and value.__globals__ is main
 
 
 def place_in(module: Module, scope: Function | ast.Module) -> tuple[str, str, int]:

@@ -96,6 +96,12 @@ class Uses:
     def add(self, name: Name) -> None:
         if self._is_dynamic:
             name = dataclasses.replace(name, is_guess=True)
+        if name.module is not None and name.scope is name.module.tree:
+            for cell in self._code.sharing(name.module.namespace, name.name):
+                self._add_name(dataclasses.replace(name, module=cell, scope=cell.tree))
+        self._add_name(name)
+
+    def _add_name(self, name: Name) -> None:
         key = (name.kind, name.name, name.keys, id(name.scope), name.is_guess, id(name.given_to))
         if key not in self._names:
             self._names.add(key)

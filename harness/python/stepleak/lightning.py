@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import stepleak
+from stepleak._check import checked_options
 from stepleak._objects import type_name
 
 try:
@@ -28,6 +29,7 @@ class LeakCallback(Callback):
     def __init__(self, *, stop: bool = False, **options: Any) -> None:
         super().__init__()
         self._stop = stop
+        checked_options("LeakCallback", options)
         self._options = options
         self._watch: stepleak.Watch | None = None
         self.result: stepleak.Result | None = None

@@ -14,6 +14,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 import stepleak
+from stepleak._check import checked_options
 from stepleak._frames import Call
 
 
@@ -24,6 +25,7 @@ class LeakCallback(TrainerCallback):
 
     def __init__(self, *, stop: bool = False, **options: Any) -> None:
         self._stop = stop
+        checked_options("LeakCallback", options)
         self._options = options
         self._watch: stepleak.Watch | None = None
         self._result: stepleak.Result | None = None

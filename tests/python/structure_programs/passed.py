@@ -38,3 +38,26 @@ PASSED_ON = [
         ("add, kept=store.kept", "call.keywords['kept']", "reset", -1, "self.kept.clear()"),
     ]
 ]
+
+
+def _asking(parameter: str, test: str, step: str) -> str:
+    return f"kept = []\ndef add(x, {parameter}):\n    if {test}: kept.append([x])\n{step}\n"
+
+
+# What a test of a parameter says by what all calls pass.
+TESTED = [
+    Case(f"{parameter}; {test}; {step}", _asking(parameter, test, step), "kept", kind, -1, line)
+    for parameter, test, step, kind, line in [
+        ("record=True", "record", "def step(): add(1)", "unbounded", ""),
+        ("record=False", "record", "def step(): add(1); add(2, record=True)", "unbounded", ""),
+        ("skip=True", "not skip", "def step(): add(1, False)", "unbounded", ""),
+        ("log=None", "log is not None", "log = []\ndef step(): add(1, log)", "unbounded", ""),
+        ("record=True", "record", "def step(): add(1, len(kept) < 900)", "conditional", "len(kept) < 900"),
+        ("log=None", "log is not None", "def step(): add(1, [] if len(kept) < 900 else None)", "conditional", "900"),
+        ("record=False", "record", "def step(): add(1)", "unknown", ""),
+        ("record=True", "record", "on = True\ndef step(): add(1, on)", "unknown", ""),
+        ("record=True", "record", "def step(): add(*[1])", "unknown", ""),
+        ("record=True", "record", "adding = [add]\ndef step(): adding[0](1); add(2)", "unknown", ""),
+        ("record=True", "record", "def step(): add(1)\ndef once(): add(2, **{})", "unknown", ""),
+    ]
+]
