@@ -54,6 +54,9 @@ bool is_below_floor(const Gain& gain, const HostGrowth& growth, std::int64_t ste
          static_cast<double>(gain.blocks) < kBlockFloor * static_cast<double>(steps);
 }
 
+// The least block of Python's own allocator: its ALIGNMENT (Objects/obmalloc.c).
+constexpr double kLeastBlockBytes = 16;
+
 // How much containers gained of what the recorded steps left, as a share: in malloc's bytes, or in small blocks of
 // Python's own allocator, for which it maps memory that malloc does not hand out.
 double share_gained(const Recording& recording, int index, const HostGrowth& growth, double bytes_per_step) {
@@ -66,13 +69,11 @@ double share_gained(const Recording& recording, int index, const HostGrowth& gro
   };
   const auto& blocks = growth.blocks;
   const bool is_in_bytes = growth.heap.is_growing() || growth.mapped.is_growing();
-  const bool is_in_blocks = blocks.is_growing() && !growth.heap.is_growing();
+  const bool is_more_in_blocks = kLeastBlockBytes * blocks.per_step >= growth.heap.per_step;
+  const bool is_in_blocks = blocks.is_growing() && (!growth.heap.is_growing() || is_more_in_blocks);
   return std::max(is_in_bytes ? share(gain.bytes, bytes_per_step) : 0,
                   is_in_blocks ? share(gain.blocks, blocks.per_step) : 0);
 }
-
-// The least block of Python's own allocator: its ALIGNMENT (Objects/obmalloc.c).
-constexpr double kLeastBlockBytes = 16;
 
 // Bytes a step that a buffer must have grown by to be what grew: what a ledger that does not grow moves by is its
 // noise, and small blocks lie in no buffer.

@@ -194,7 +194,9 @@ std::vector<StorageGrowth> storage_growths_of(const Evidence& evidence) {
     }
     // Tensors without memory of their own on any device: views, and what is empty.
     const bool is_shell_growth = may_be_shells && device == kHost && tensors.is_growing();
-    if (!growth.bytes.is_growing() && !is_shell_growth) continue;
+    // Bytes may vary by more than what stays.
+    const bool is_counted = growth.blocks.is_growing() && !old_blocks(evidence.recording, device).empty();
+    if (!growth.bytes.is_growing() && !is_shell_growth && !is_counted) continue;
     // Recorded ones say what they are, or that others do.
     if (is_shell_growth && evidence.recording.is_empty()) {
       growth.blocks = tensors;

@@ -519,7 +519,12 @@ Judgement judge(const Trace& trace, const Policy& policy, const std::vector<cons
   if (judgement.decision.next != Next::leak) return judgement;
   const Evidence evidence{trace, trends, recording_after_look(trace)};
   judgement.findings = findings_of(evidence, detectors);
-  if (!evidence.recording.is_empty()) judgement.outcome = outcome_of(evidence, judgement.findings);
+  if (!evidence.recording.is_empty()) {
+    judgement.outcome = outcome_of(evidence, judgement.findings);
+    // What nobody has a word for, once steps were recorded, is no leak.
+    const bool is_unsaid = judgement.findings.empty() && !detectors.empty();
+    if (is_unsaid && judgement.outcome.type == Outcome::open) judgement.outcome.type = Outcome::contradicted;
+  }
   // The heap alone is noisy; a container that gained what it did is as good a witness as an exact ledger.
   const bool is_confirmed = trends.judged().count() >= policy.leak_steps;
   if (is_confirmed && std::any_of(judgement.findings.begin(), judgement.findings.end(), is_witness)) {
