@@ -45,7 +45,7 @@ bool is_in_container(const Recording& recording, const Survivor& survivor) {
 // The attribute of an object that was there before: a table that is made anew for a longer sequence.
 bool is_in_only_place(const Holder& holder) {
   const auto& structure = holder.structure;
-  return holder.container < 0 && holder.graph < 0 && structure.type == StructureType::bounded && structure.bound == 1;
+  return holder.container < 0 && holder.graph < 0 && structure.type == StructureType::unknown && structure.bound == 1;
 }
 
 }  // namespace

@@ -71,9 +71,11 @@ enum class StructureType : std::uint8_t {
 
 struct Structure {
   StructureType type = StructureType::unknown;
-  std::int64_t bound = -1;  ///< the most entries that it can hold; -1: not known
-  std::string file;         ///< of the line that bounds, resets or asks
-  int line = 0;             ///< 0: there is none
+  /// The most entries that it can hold; -1: not known. Of type unknown 1: what is held lies in no container, but in an
+  /// attribute of an object that was there before it.
+  std::int64_t bound = -1;
+  std::string file;  ///< of the line that bounds, resets or asks
+  int line = 0;      ///< 0: there is none
   std::string text;
 };
 

@@ -195,12 +195,12 @@ TEST(SuspectsTest, FindsNothingRenewedWhereNothingGrowsOrThatEnds) {
 // A table that an attribute has is made anew, beside what lies in a container that grows.
 TEST(SuspectsTest, LeavesOutWhatIsInTheOnlyPlaceOfAnObjectThatWasThere) {
   auto recording = ring_and_list(16, 4, false);
-  recording.holders.push_back({.path = {0}, .held = 1, .structure = {.type = StructureType::bounded, .bound = 1}});
+  recording.holders.push_back({.path = {0}, .held = 1, .structure = {.type = StructureType::unknown, .bound = 1}});
   for (auto& survivor : recording.survivors) survivor.holder = survivor.holder < 0 ? 1 : 0;
   EXPECT_EQ(holders_of(recording), std::vector<int>(4, 0));
   recording.holders.back().structure = {};
   EXPECT_EQ(holders_of(recording).size(), 8U);
-  recording.holders.back() = {.path = {0}, .held = 1, .graph = 1, .structure = {StructureType::bounded, 1}};
+  recording.holders.back() = {.path = {0}, .held = 1, .graph = 1, .structure = {StructureType::unknown, 1}};
   EXPECT_EQ(holders_of(recording).size(), 8U);
 }
 

@@ -198,7 +198,7 @@ class Found:
                 statement, structure, holder["container"] = *self._registering(), -1
             is_alone = buffer is None and not is_link and not chain and not is_graph
             if structure == UNKNOWN_STRUCTURE and is_alone and self._is_in_old_attribute(search, place):
-                structure = Structure("bounded", 1)
+                structure = dataclasses.replace(UNKNOWN_STRUCTURE, bound=1)
         except Exception:
             # Source that nobody thought of must not lose the holder itself.
             statement = no_statement()

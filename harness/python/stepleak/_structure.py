@@ -17,7 +17,8 @@ class Structure:
     kind: str
     """As `stepleak::StructureType`: "unbounded", "bounded", "reset" and so on."""
     bound: int = -1
-    """The most entries that it can hold; -1 where that is not known."""
+    """The most entries that it can hold; -1 where that is not known. Of what lies in no container, but in an attribute
+    of an object that was there before it, 1."""
     file: str = ""
     line: int = 0
     text: str = ""
