@@ -129,6 +129,32 @@ FITTER = """
         fitter = ProgramFitter()
 """
 
+TRAIN = """
+    import sys, torch
+    class Optimizer:
+        def step(self):
+            program_step()
+    def bfloat16(model, optimizer):
+        model.bfloat16()
+        program_losses = []
+        for i in range(90_000):
+            program_losses.append([i])
+            optimizer.step()
+"""
+
+SERVE = """
+    import asyncio
+    class Optimizer:
+        def step(self):
+            program_step()
+    async def run(optimizer):
+        program_seen = []
+        while True:
+            program_seen.append([1])
+            optimizer.step()
+    asyncio.run(run(Optimizer()))
+"""
+
 SEARCH = """
     import itertools
     class Optimizer:
@@ -149,6 +175,9 @@ SEARCH = """
 
 # The program calls `program_step()` after each entry.
 ENDING = {
+    "losses of a function that its module's name calls": TRAIN
+    + "    this = sys.modules[__name__]\n    def program_main():\n        for i in range(4):\n"
+    + "            this.bfloat16(torch.nn.Identity(), Optimizer())\n    program_main()\n",
     "outputs of a module that is one of several": FITTER
     + "        for i in range(4):\n            fitter.fit(ProgramModule())\n    program_main()\n",
     "record of a search for a rate, which ends before the training": SEARCH,
@@ -301,6 +330,8 @@ program_main()
     ),
 }
 LASTING = {
+    "losses of a function whose name a method has, too": TRAIN + "    bfloat16(torch.nn.Identity(), Optimizer())\n",
+    "requests of a function whose name a library's has, too": SERVE,
     "outputs of the module that a trainer is given": FITTER
     + "        fitter.fit(ProgramModule())\n    program_main()\n",
     "record of a training that another one comes after": SEARCH.replace("rounds=90", "rounds=90_000"),
@@ -420,6 +451,7 @@ def kind_of(program: str, folder: Path) -> str:
 
 
 CALLED_AGAIN = [
+    "losses of a function that its module's name calls",
     "outputs of a module that is one of several",
     "record of a search for a rate, which ends before the training",
     "trainer of each trial",

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from stepleak._assignments import SET_UP, assigned_value, stores
+from stepleak._assignments import SET_UP
+from stepleak._callees import defines, may_call
 from stepleak._decorators import calls_of_wrapped, is_decorating, named
 from stepleak._exceptions import caught_around, is_left_by, raised_before
 from stepleak._guards import guard_of_change, guards_of_item, guards_of_items
@@ -224,16 +225,9 @@ class Runs:
         """Calls that may be of a function of this module; none of what has no name."""
         name = getattr(function, "name", "")
         calls = self._code.calls(name) if name else []
-        is_method = module.class_of_method(function) is not None
-        return [(m, c) for m, c in calls if _may_call(m, c, module) and (is_method or not self._calls_other(m, c))]
-
-    def _calls_other(self, module: Module, call: ast.Call) -> bool:
-        """Whether a method calls what its object has under a name that a function has, too: `self.main = Sequential()`
-        and `self.main(x)`."""
-        if not isinstance(call.func, ast.Attribute) or module.class_of_self(call.func.value) is None:
-            return False
-        values = [assigned_value(home, node) for home, node in stores(self._code, module, call.func)]
-        return bool(values) and all(value is not None and last_name(value) != call.func.attr for value in values)
+        # The step is called again and again by who runs it, as it seems where an optimizer steps.
+        is_any = module.class_of_method(function) is not None or self._code.is_step(module, function)
+        return [(m, c) for m, c in calls if may_call(self._code, m, c, module, is_any=is_any)]
 
     def is_once(self, module: Module, node: ast.AST) -> bool:
         """As `is_making`, of any variable, also of a loop's: surely not done again while it is in use. Of a loop or a
@@ -509,24 +503,12 @@ def _is_sum(node: ast.expr) -> TypeGuard[ast.BinOp]:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
 
 
-def _may_call(home: Module, call: ast.Call, module: Module) -> bool:
-    """Whether a call of a function's name, in the file `home`, may call it: another file may define its own."""
-    if not isinstance(call.func, ast.Name) or home is module:
-        return True
-    return not _defines(home, call.func.id)
-
-
-def _defines(module: Module, name: str) -> bool:
-    """Whether a file has a function of this name of its own."""
-    return any(module.scope(function) is module.tree for function in module.functions.get(name, ()))
-
-
 def _may_name(home: Module, node: ast.Name | ast.Attribute, module: Module, function: Function) -> bool:
     """Whether a variable, in the file `home`, may be a function; any attribute of its name may be a method."""
     if isinstance(node, ast.Attribute):
         return True
     scope, own = home.resolve(node, node.id), module.scope(function)
-    return scope is own if home is module else own is module.tree and scope is home.tree and not _defines(home, node.id)
+    return scope is own if home is module else own is module.tree and scope is home.tree and not defines(home, node.id)
 
 
 def is_lazy(module: Module, statement: ast.AST) -> bool:
