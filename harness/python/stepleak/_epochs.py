@@ -72,12 +72,12 @@ def loop_of(frame: types.FrameType, variables: list[tuple[str, Any]], options: d
 
 def _lasting(value: Any) -> Iterator[Any]:
     """Of a function that is written down in a call, which is another object each time, what is not."""
-    while isinstance(value, functools.partial):
+    while type(value) is functools.partial:
         value = value.func
-    if isinstance(value, types.MethodType):
+    if type(value) is types.MethodType:
         yield value.__self__
         value = value.__func__
-    yield value.__code__ if isinstance(value, types.FunctionType) else value
+    yield value.__code__ if type(value) is types.FunctionType else value
 
 
 def _unpacked(code: types.CodeType, named: dict[str, Any], count: int) -> Iterator[Any]:
