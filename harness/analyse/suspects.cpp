@@ -42,6 +42,11 @@ bool is_in_container(const Recording& recording, const Survivor& survivor) {
   return recording.holders.at(static_cast<std::size_t>(survivor.holder)).container >= 0;
 }
 
+bool is_in_storage(const Survivor& survivor, Device device) {
+  const bool has_storage = survivor.type == SurvivorType::tensor && survivor.storage != 0;
+  return has_storage && survivor.device == device && !survivor.is_view_base;
+}
+
 // The attribute of an object that was there before: a table that is made anew for a longer sequence.
 bool is_in_only_place(const Holder& holder) {
   const auto& structure = holder.structure;
@@ -73,8 +78,7 @@ std::vector<const Survivor*> survivors_where(const Recording& recording,
 }
 
 bool needs_storage(const Recording& recording, const Survivor& survivor, Device device) {
-  if (survivor.type != SurvivorType::tensor || survivor.device != device || survivor.storage == 0) return false;
-  return is_old(recording, survivor) && !survivor.is_view_base;
+  return is_in_storage(survivor, device) && is_old(recording, survivor);
 }
 
 std::vector<const Survivor*> old_storages(const Recording& recording, Device device) {
@@ -107,8 +111,7 @@ bool gains_what_is_renewed(const Recording& recording, const Survivor& survivor)
 std::vector<const Survivor*> renewed_storages(const Recording& recording, Device device) {
   std::set<std::uint64_t> seen;
   return survivors_where(recording, [&](const Survivor& s) {
-    const bool is_storage = s.type == SurvivorType::tensor && s.device == device && s.storage != 0 && !s.is_view_base;
-    return is_storage && gains_what_is_renewed(recording, s) && seen.insert(s.storage).second;
+    return is_in_storage(s, device) && gains_what_is_renewed(recording, s) && seen.insert(s.storage).second;
   });
 }
 

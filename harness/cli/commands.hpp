@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "harness/base/errors.hpp"
 
@@ -37,10 +36,6 @@ struct RunOptions;
 
 /// A trace keeps a value a ledger and step: more would fill any machine's memory.
 inline constexpr std::int64_t kMostSteps = 1'000'000'000;
-
-/// Refuses a word that is an option of nobody's: of one that could not be the name of an option CLI11 makes an
-/// argument. Throws usage_error with the help of `verb`.
-void check_no_option(const std::string& word, std::string_view verb);
 
 /// The options of every verb that judges steps: --device, --effort, --steps, --min-steps, --period, --budget.
 void add_judging_options(CLI::App& verb, Options& options);

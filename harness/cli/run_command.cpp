@@ -117,11 +117,6 @@ CLI::Validator finite() {
 
 }  // namespace
 
-void check_no_option(const std::string& word, std::string_view verb) {
-  if (!word.starts_with("-")) return;
-  throw usage_error(fmt::format("there is no option {}", word), fmt::format("see stepleak {} --help", verb));
-}
-
 void add_judging_options(CLI::App& verb, Options& options) {
   verb.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   verb.add_option("--effort", options.effort, "clean after 16, 64 or 512 steps at least")

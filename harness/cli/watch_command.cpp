@@ -48,7 +48,10 @@ struct WatchCommand {
   void check() const {
     if (script.empty()) throw usage_error("no script was named", "write: stepleak watch train.py --its --args");
     const auto& first = script.front();
-    if (first != "-m") check_no_option(first, "watch");
+    // Of what could not be the name of an option CLI11 makes an argument.
+    if (first != "-m" && first.starts_with("-")) {
+      throw usage_error(fmt::format("there is no option {}", first), "see stepleak watch --help");
+    }
     if (first == "-m") {
       if (script.size() < 2) throw usage_error("-m names no module", "write: stepleak watch -m package.module --args");
     } else if (std::error_code unusable; !std::filesystem::exists(first, unusable)) {
