@@ -180,6 +180,11 @@ ENDING = {
     + "            this.bfloat16(torch.nn.Identity(), Optimizer())\n    program_main()\n",
     "outputs of a module that is one of several": FITTER
     + "        for i in range(4):\n            fitter.fit(ProgramModule())\n    program_main()\n",
+    "outputs of a module that is one of several, and is itself what is stored": FITTER.replace('.to("cpu")', "")
+    + "        for i in range(4):\n            fitter.fit(ProgramModule())\n    program_main()\n",
+    "outputs of a module that has a name for a round": FITTER.replace('.to("cpu")', "")
+    + "        for i in range(4):\n            module = ProgramModule()\n            fitter.fit(module)\n"
+    + "    program_main()\n",
     "record of a search for a rate, which ends before the training": SEARCH,
     "rows of a warm-up that the loop of the steps draws by hand": """
         class Optimizer:
@@ -334,6 +339,11 @@ LASTING = {
     "requests of a function whose name a library's has, too": SERVE,
     "outputs of the module that a trainer is given": FITTER
     + "        fitter.fit(ProgramModule())\n    program_main()\n",
+    "outputs of the module itself that a trainer is given": FITTER.replace('.to("cpu")', "")
+    + "        fitter.fit(ProgramModule())\n    program_main()\n",
+    "outputs of the module that a trainer is given time and again": FITTER.replace('.to("cpu")', "")
+    + "        module = ProgramModule()\n        for i in range(4):\n            fitter.fit(module)\n"
+    + "    program_main()\n",
     "record of a training that another one comes after": SEARCH.replace("rounds=90", "rounds=90_000"),
     "record of the only training": SEARCH.replace(
         "optimizer.step()\n    program_main()", "len('')\n    program_main()"

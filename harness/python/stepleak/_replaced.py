@@ -11,6 +11,7 @@ from stepleak._carried import carried
 from stepleak._endings import Endings
 from stepleak._latches import Latches
 from stepleak._own_removals import undoes_own_set
+from stepleak._passed_anew import passed_anew
 from stepleak._places import Places
 from stepleak._runs import Runs
 from stepleak._set_by_name import set_by_name
@@ -35,15 +36,11 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
         if not uses.is_whole:
             return UNKNOWN
         runs = Runs(code, is_closure=slot.is_closure)
-        places = Places(code, uses, runs)
         for use in uses.found:
-            assigned = places.assigned(use)[0] if use.kind == "assign" else use.kind
             is_here = use.kind == "reset" or not runs.is_making(use.module, use.node)
-            if assigned not in TAKING or not is_here or runs.is_at_end(use.module, use.node):
+            if not is_here or runs.is_at_end(use.module, use.node) or undoes_own_set(use, uses.found, code):
                 continue
-            if undoes_own_set(use, uses.found, code):
-                continue
-            is_carried = carried(use, uses.denoting, code, {name.name for name in below.names})
+            is_carried = _is_carried(use, uses, runs, code, below)
             if is_carried == "yes":
                 continue
             if runs.is_uncalled(use.module, use.node):
@@ -58,6 +55,17 @@ def owner_replaced(code: UserCode, slots: list[Slot]) -> Structure | None:
         return perhaps
     set_by = set_by_name(code, slots, Runs(code))
     return uncalled if set_by is None else at("conditional", set_by)
+
+
+def _is_carried(use: Use, uses: Uses, runs: Runs, code: UserCode, below: Slot) -> str:
+    """Whether what is there afterwards has what was kept, "yes", "perhaps" or "no"; "yes" where the statement takes
+    nothing away."""
+    if use.kind == "assign" and isinstance(use.detail, ast.Name) and use.detail in uses.denoting:
+        return {"yes": "no", "perhaps": "perhaps", "no": "yes"}[passed_anew(code, runs, use.module, use.detail)]
+    assigned = Places(code, uses, runs).assigned(use)[0] if use.kind == "assign" else use.kind
+    if assigned not in TAKING:
+        return "yes"
+    return carried(use, uses.denoting, code, {name.name for name in below.names})
 
 
 def _given_elsewhere(code: UserCode, uses: Uses, runs: Runs) -> Structure | None:

@@ -193,7 +193,7 @@ class Runs:
         loops = (node for node in ast.walk(name.scope) if isinstance(node, LOOPS))
         if any(map(_is_endless, loops)):
             return False
-        calls = [each for each in self._calls_of(name.module, name.scope) if not self._code.is_over(*each)]
+        calls = [each for each in self.calls_of(name.module, name.scope) if not self._code.is_over(*each)]
         if any(home.loops(call) for home, call in calls):
             return True
         # Of several calls each may be the only one of its kind.
@@ -205,7 +205,7 @@ class Runs:
         return self.how_often(name.module, name.scope)
 
     def _entered_by_calls(self, module: Module, function: ast.AST, depth: int) -> str:
-        all_calls = self._calls_of(module, function)
+        all_calls = self.calls_of(module, function)
         calls = [(home, call) for home, call in all_calls if not self._code.is_over(home, call)]
         if not calls:
             return "once" if all_calls or getattr(function, "name", "") in _MAIN else "unknown"
@@ -221,7 +221,7 @@ class Runs:
             return "once"
         return self.how_often(home, scope, depth + 1) if isinstance(scope, FUNCTIONS) else "unknown"
 
-    def _calls_of(self, module: Module, function: ast.AST) -> list[tuple[Module, ast.Call]]:
+    def calls_of(self, module: Module, function: ast.AST) -> list[tuple[Module, ast.Call]]:
         """Calls that may be of a function of this module; none of what has no name."""
         name = getattr(function, "name", "")
         calls = self._code.calls(name) if name else []
@@ -274,7 +274,7 @@ class Runs:
         scope = module.scope(around)
         if in_loop and any(self._loops_later(module, later) for later in _later(scope, around)):
             return not self._is_in_each_step(module, scope)
-        calls = self._calls_of(module, scope)
+        calls = self.calls_of(module, scope)
         if len(calls) != 1 or depth > 4 or self._code.is_step(module, scope):
             return False
         return self.is_phase(*calls[0], depth + 1, in_loop)
@@ -283,7 +283,7 @@ class Runs:
         """Whether it is the step, or all that calls it is, or a loop that trains."""
         if self._code.is_step(module, function):
             return True
-        calls = self._calls_of(module, function)
+        calls = self.calls_of(module, function)
         if len(calls) != 1 or depth > 4:
             return False
         home, call = calls[0]
@@ -301,7 +301,7 @@ class Runs:
 
     def trains_on_after(self, module: Module, function: ast.AST, depth: int = 0) -> bool:
         """Whether the program trains in other loops once a function has returned that is called at one place alone."""
-        calls = [each for each in self._calls_of(module, function) if not self._code.is_over(*each)]
+        calls = [each for each in self.calls_of(module, function) if not self._code.is_over(*each)]
         if len(calls) != 1 or depth > 4:
             return False
         home, call = calls[0]
