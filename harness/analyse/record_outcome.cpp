@@ -238,6 +238,17 @@ std::int64_t entries_of(const ObjectNode& container, const Holder& holder, const
   return static_cast<std::int64_t>(gained_rate(recording, holder) * static_cast<double>(recording.last_step()));
 }
 
+// Whether a container that the same line fills, up to the same bound, had room when the recorded steps began, and got
+// entries in them: of the lists of a table, one for each key, some are full long before others.
+bool has_filled_beside(const Recording& recording, const Holder& full) {
+  return std::any_of(recording.holders.begin(), recording.holders.end(), [&](const Holder& holder) {
+    const bool is_alike =
+        holder.structure.type == full.structure.type && holder.structure.bound == full.structure.bound;
+    const bool is_of_line = holder.kept_by.file == full.kept_by.file && holder.kept_by.line == full.kept_by.line;
+    return holder.gained_entries > 0 && is_alike && is_of_line;
+  });
+}
+
 RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) {
   RecordOutcome outcome{.type = RecordOutcome::Type::open, .holder = finding.holder, .structure = finding.structure};
   const auto* container = container_of(evidence.recording, finding);
@@ -265,6 +276,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     }
     outcome.is_decaying =
         is_decaying(values_of(evidence.trace, {Counter::live_blocks, finding.device}, evidence.trends.judged()));
+    outcome.are_old_dying = are_old_dying(evidence.trace, finding.device, evidence.trends.judged());
     return outcome;
   }
   const auto end = evidence.recording.last_step();
@@ -279,7 +291,7 @@ RecordOutcome bounded_outcome(const Evidence& evidence, const Finding& finding) 
     const bool are_blocks_flat = evidence.trends.of({Counter::live_blocks, finding.device}).is_flat();
     const bool is_chance = are_blocks_flat ? evidence.trends.of({Counter::live_bytes, finding.device}).period == 0
                                            : is_replacing(evidence, finding);
-    if (is_chance) outcome.type = RecordOutcome::Type::full;
+    if (is_chance || has_filled_beside(evidence.recording, holder)) outcome.type = RecordOutcome::Type::full;
     return outcome;
   }
   outcome.type = RecordOutcome::Type::bounded;
@@ -354,7 +366,8 @@ bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy
   // room: few steps say nothing of them.
   const auto few_steps = Policy{}.last_to_record();
   const bool may_go_on = type == StructureType::conditional || (type == StructureType::keyed && !outcome.has_repeated);
-  return may_go_on && !outcome.is_decaying && steps >= few_steps && steps >= policy.last_to_record();
+  const bool is_slowing = outcome.is_decaying || outcome.are_old_dying;
+  return may_go_on && !is_slowing && steps >= few_steps && steps >= policy.last_to_record();
 }
 
 bool is_waited_for_in_vain(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy) {

@@ -31,6 +31,7 @@ struct RecordOutcome {
   Structure structure;         ///< bounded, filling, full: what bounds it
   bool has_repeated = false;   ///< filling, bounded: some steps, now one, now another, asked for old keys only
   bool is_decaying = false;    ///< filling: ever more slowly
+  bool are_old_dying = false;  ///< filling: something takes out what had lived for long
   bool was_emptied = false;    ///< bounded: it holds far fewer than it took so far
   std::int64_t bound = 0;      ///< bounded, full: the most that it holds
   std::int64_t held = 0;       ///< bounded: how many it held
@@ -44,7 +45,8 @@ struct RecordOutcome {
 [[nodiscard]] RecordOutcome outcome_of(const Evidence& evidence, const std::vector<Finding>& findings);
 
 /// Whether what is to end the growth has had its time: a key that repeats, or a test that is not understood, all of the
-/// budget, of a thousand steps at least. A line that empties the container may be reached as long as the run goes on.
+/// budget, of a thousand steps at least. A line that empties the container may be reached as long as the run goes on,
+/// and one that takes out what had lived for long is understood to keep it small some time.
 [[nodiscard]] bool is_wait_over(const RecordOutcome& outcome, std::int64_t steps, const Policy& policy);
 
 /// Whether the run then shows a leak, with that line beside it: no key came again. A line that some epoch may still

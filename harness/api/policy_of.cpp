@@ -33,4 +33,9 @@ Policy policy_of(const Options& options) {
   return policy;
 }
 
+std::int64_t most_steps_of(const Options& options) {
+  if (options.steps > 0 || parse_effort(options.effort) == Effort::quick) return 0;
+  return kMostBudgets * policy_of(options).budget_steps;
+}
+
 }  // namespace stepleak

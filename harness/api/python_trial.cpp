@@ -107,6 +107,12 @@ std::string other_statement(const Statement& kept_by, const std::vector<Correcti
   return fmt::format("{}:{}  {}", std::filesystem::path(kept_by.file).filename().string(), kept_by.line, kept_by.text);
 }
 
+// Those that are not made yet.
+std::vector<Correction> new_among(std::vector<Correction> corrections, const std::vector<Correction>& made) {
+  std::erase_if(corrections, [&](const Correction& each) { return std::ranges::find(made, each) != made.end(); });
+  return corrections;
+}
+
 class Trier {
  public:
   Trier(void* callable, bool takes_index, const RunRecord& record, const Options& options)
@@ -116,30 +122,29 @@ class Trier {
     std::vector<Trial> trials;
     if (leak_.verdict != Verdict::leak || record_.failure || !is_alone()) return trials;
     for (const auto& finding : leak_.findings) {
-      const auto correction = correction_for(finding, record_.trace.recording());
-      if (!correction || finding.kept_count < 1) continue;
+      auto corrections = corrections_for(finding, record_.trace.recording());
+      if (corrections.empty() || finding.kept_count < 1) continue;
       const auto options = options_for(finding, record_, options_);
       if (!options) continue;
-      if (auto trial = try_one(finding, *correction, *options)) trials.push_back(std::move(*trial));
+      if (auto trial = try_one(finding, std::move(corrections), *options)) trials.push_back(std::move(*trial));
     }
     return trials;
   }
 
  private:
   // Of one finding, with what else keeps the same.
-  [[nodiscard]] std::optional<Trial> try_one(const Finding& finding, const Correction& correction,
+  [[nodiscard]] std::optional<Trial> try_one(const Finding& finding, std::vector<Correction> corrections,
                                              const Options& options) const {
-    std::vector<Correction> corrections{correction};
     while (true) {
       const auto found = run(finding, corrections, options);
-      if (!found.trial || !found.next || corrections.size() == kMostCorrections) return found.trial;
-      corrections.push_back(*found.next);
+      if (!found.trial || found.next.empty() || corrections.size() >= kMostCorrections) return found.trial;
+      corrections.insert(corrections.end(), found.next.begin(), found.next.end());
     }
   }
 
   struct Found {
     std::optional<Trial> trial;
-    std::optional<Correction> next;  ///< what else keeps what the finding is of
+    std::vector<Correction> next{};  ///< of what else keeps what the finding is of
   };
 
   [[nodiscard]] Found run(const Finding& finding, const std::vector<Correction>& corrections,
@@ -149,7 +154,7 @@ class Trier {
       const auto record = record_python_run(callable_, takes_index_, options);
       if (!corrected.are_all_taken()) return {};
       Trial trial{.corrections = corrections, .statements = corrected.statements(), .steps = record.trace.step_count()};
-      if (record.failure) return {raised(std::move(trial), *record.failure), std::nullopt};
+      if (record.failure) return {raised(std::move(trial), *record.failure)};
       return judged(finding, std::move(trial), record);
     } catch (py::error_already_set& error) {
       // Its statement is in no function, or the sources have changed.
@@ -172,7 +177,7 @@ class Trier {
   [[nodiscard]] Found judged(const Finding& finding, Trial trial, const RunRecord& record) const {
     const auto result = result_of(record);
     trial.outcome = TrialOutcome::ended;
-    if (result.verdict == Verdict::clean) return {std::move(trial), std::nullopt};
+    if (result.verdict == Verdict::clean) return {std::move(trial)};
     if (result.verdict != Verdict::leak) return {};
     Found found;
     for (const auto& left : result.findings) {
@@ -180,10 +185,8 @@ class Trier {
       const bool is_in_vain = left.kind == finding.kind;
       trial.outcome = std::max(trial.outcome, is_in_vain ? TrialOutcome::in_vain : TrialOutcome::eased);
       if (is_in_vain && trial.what.empty()) trial.what = other_statement(left.kept_by, trial.corrections);
-      const auto next = correction_for(left, record.trace.recording());
-      const bool is_new =
-          next && std::find(trial.corrections.begin(), trial.corrections.end(), *next) == trial.corrections.end();
-      if (is_new && !found.next) found.next = next;
+      if (found.next.empty())
+        found.next = new_among(corrections_for(left, record.trace.recording()), trial.corrections);
     }
     found.trial = std::move(trial);
     return found;

@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <limits>
 #include <optional>
 
 #include "detectors/detectors.hpp"
@@ -34,6 +37,17 @@ constexpr std::int64_t kRecordStride = 7;
 
 // CUDA objects are counted over the last steps before the first verdict: as few as a trend needs.
 constexpr std::int64_t kCountedSteps = kShortestSeries;
+
+// For a verdict a person waits a minute, where as long a run without one would be no use.
+constexpr double kSecondsToGoOn = 60;
+
+// A loop of the user's goes on by itself, and a budget in time ends by itself. Of a time-out half is for the searches.
+double seconds_to_go_on(const Options& options, LoopOwner owner) {
+  if (owner == LoopOwner::user || options.budget_seconds > 0) return std::numeric_limits<double>::infinity();
+  if (!options.ends_at) return kSecondsToGoOn;
+  const double left = std::chrono::duration<double>(*options.ends_at - std::chrono::steady_clock::now()).count();
+  return std::min(kSecondsToGoOn, left / 2);
+}
 
 Device visible_device(const std::string& name, const CudaAnswer& cuda) {
   if (name == "auto") return cuda.names.empty() ? kHost : Device{DeviceType::cuda, 0};
@@ -128,6 +142,9 @@ RunSetup::RunSetup(const Options& options, const Surroundings& surroundings, Loo
   probes = {&own.host, &own.children, &own.cpu_allocator, &own.graph, &own.heap};
   own.session.policy = policy_of(options);
   own.session.watched_steps = options.watched_steps;
+  // Ranks end alike, and their clocks differ.
+  if (surroundings.peers == nullptr) own.session.most_steps = most_steps_of(options);
+  own.session.most_seconds = seconds_to_go_on(options, owner);
   if (is_on_gpu) {
     const auto clean_from = std::max(own.session.policy.clean_steps, options.watched_steps);
     const auto objects_from = clean_from - kCountedSteps + 1;

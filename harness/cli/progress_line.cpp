@@ -83,7 +83,9 @@ std::string awaited(const RunState& state, const Policy& policy) {
   if (state.step <= policy.clean_steps) return fmt::format("awaiting step {} for clean", policy.clean_steps);
   // What moves still is a leak, or fills.
   if (state.step <= policy.leak_steps) return fmt::format("moving: awaiting step {} for a leak", policy.leak_steps);
-  return fmt::format("moving: awaiting step {}, the last", policy.budget_steps);
+  auto last = policy.budget_steps;
+  while (last < state.step) last *= 2;  // it goes on (Session::extend)
+  return fmt::format("moving: awaiting step {}, the last", last);
 }
 
 std::string progress_line(const RunState& state, const Policy& policy, std::size_t columns, bool draws) {

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -32,26 +35,48 @@ bool may_be_tensor(const std::string& expression) {
   });
 }
 
-// What is to be called on what a statement keeps, where that may be.
-std::optional<Correction> corrected(const Statement& kept, std::string_view suffix) {
-  const bool is_in_text = !kept.expression.empty() && kept.text.rfind(kept.expression) != std::string::npos;
-  if (!may_be_tensor(kept.expression) || !is_in_text) return std::nullopt;
-  return Correction{kept.file, kept.line, kept.text, kept.expression, std::string(suffix)};
+// The last place of an expression in a statement, as whole words: `h` is no part of `torch.rand(8)`; npos: it has none.
+std::size_t last_place_of(std::string_view expression, std::string_view text) {
+  const auto is_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (auto at = text.rfind(expression); at != std::string_view::npos; at = text.rfind(expression, at - 1)) {
+    const auto end = at + expression.size();
+    const bool is_begun = at > 0 && (is_of_word(text[at - 1]) || text[at - 1] == '.');
+    if (!is_begun && (end == text.size() || !is_of_word(text[end]))) return at;
+    if (at == 0) break;
+  }
+  return std::string_view::npos;
+}
+
+// What is to be called on what a statement keeps, where that may be, and what else of it is to be detached then.
+std::vector<Correction> corrected(const Statement& kept, std::string_view suffix) {
+  const bool is_of_graph = suffix != ".clone()";
+  const auto expressions = is_of_graph && kept.detached ? *kept.detached : std::vector{kept.expression};
+  std::vector<Correction> corrections;
+  for (const auto& each : expressions) {
+    if (!may_be_tensor(each) || last_place_of(each, kept.text) == std::string_view::npos) return {};
+    const auto called = each == kept.expression ? suffix : ".detach()";
+    corrections.push_back({kept.file, kept.line, kept.text, each, std::string(called)});
+  }
+  return corrections;
 }
 
 // "self.history.append(loss)" with `loss` replaced: the statement as it should be.
-std::string statement_of(const Correction& correction) {
-  const bool is_name = correction.expression.find_first_of(" +-*/") == std::string::npos;
-  const auto expression = is_name ? correction.expression : "(" + correction.expression + ")";
-  auto statement = correction.text;
-  return statement.replace(statement.rfind(correction.expression), correction.expression.size(),
-                           expression + correction.suffix);
+std::string statement_of(const std::vector<Correction>& corrections) {
+  auto statement = corrections.front().text;
+  std::map<std::size_t, const Correction*, std::greater<>> places;
+  for (const auto& each : corrections) places.emplace(last_place_of(each.expression, statement), &each);
+  for (const auto& [at, correction] : places) {  // from the rear
+    const bool is_name = correction->expression.find_first_of(" +-*/") == std::string::npos;
+    const auto expression = is_name ? correction->expression : "(" + correction->expression + ")";
+    statement.replace(at, correction->expression.size(), expression + correction->suffix);
+  }
+  return statement;
 }
 
 /// What to change, in a sentence, and the user's own statement where it is known how that should be.
 struct Advice {
   std::string text;
-  std::optional<Correction> correction = std::nullopt;
+  std::vector<Correction> corrections{};  ///< of one statement
 };
 
 // Where what is kept is kept by the variables of a function that has not ended, that is what must go. The nearest to
@@ -211,11 +236,15 @@ std::string with_bound(std::string_view advice, const Finding& finding, const Re
   return fmt::format("{}{}", advice, gains ? ", and bound what keeps it" : "");
 }
 
-// The statement with a number in the place of the tensor, unless the sources need tensors later on.
+// The statement with a number in the place of the tensor, unless the sources need a tensor later on.
 Advice advice_of_number(const Finding& finding, const Recording& recording) {
   const auto* holder = holder_of(finding, recording);
   if (holder != nullptr && holder->are_items_used)
     return {"keep a number where one will do, or clear what keeps it once its graph is of no more use"};
+  const auto& kept = finding.kept_by;
+  const bool is_cut_there =
+      !kept.detached || std::ranges::find(*kept.detached, kept.expression) != kept.detached->end();
+  if (kept.is_used_as_tensor || !is_cut_there) return {"detach what outlives the step", corrected(kept, ".detach()")};
   return {"keep a number, not the tensor", corrected(finding.kept_by, ".item()")};
 }
 
@@ -294,16 +323,16 @@ std::string with_trial(const Advice& advice, const Finding& finding, const Trial
 
 std::string fix_for(const Finding& finding, const Recording& recording, const std::vector<Trial>& trials) {
   const auto advice = advice_of(finding, recording);
-  if (!advice.correction) return advice.text;
+  if (advice.corrections.empty()) return advice.text;
   const auto trial = std::find_if(trials.begin(), trials.end(), [&](const Trial& each) {
-    return !each.corrections.empty() && each.corrections.front() == *advice.correction;
+    return !each.corrections.empty() && each.corrections.front() == advice.corrections.front();
   });
   if (trial != trials.end()) return with_trial(advice, finding, *trial);
-  return fmt::format("{}: {}", advice.text, statement_of(*advice.correction));
+  return fmt::format("{}: {}", advice.text, statement_of(advice.corrections));
 }
 
-std::optional<Correction> correction_for(const Finding& finding, const Recording& recording) {
-  return advice_of(finding, recording).correction;
+std::vector<Correction> corrections_for(const Finding& finding, const Recording& recording) {
+  return advice_of(finding, recording).corrections;
 }
 
 std::string fingerprint_of(const Finding& finding) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +16,8 @@ namespace stepleak {
 [[nodiscard]] std::string fix_for(const Finding& finding, const Recording& recording,
                                   const std::vector<Trial>& trials = {});
 
-/// The user's statement as fix_for() would have it; none where it names none.
-[[nodiscard]] std::optional<Correction> correction_for(const Finding& finding, const Recording& recording);
+/// What makes the user's statement the one that fix_for() names, that of what is kept first; none where it names none.
+[[nodiscard]] std::vector<Correction> corrections_for(const Finding& finding, const Recording& recording);
 
 /// 16 hex digits, by the rule kFingerprintRule, over kind, the user's frames (file name and function, no line) and the
 /// holder's shape: the same over runs, machines, folders and line shifts.

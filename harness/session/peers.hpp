@@ -18,6 +18,7 @@ struct Move {
   Next next = Next::go_on;
   Pass pass;             ///< record, fill: the pass that begins
   bool is_leak = false;  ///< stop: as a leak, which no other rank's verdict changes
+  bool is_open = false;  ///< stop: for want of steps; more of them may decide it
 };
 
 /// The ranks of one training job, which must run the same steps: whoever stops, or records, does so together.

@@ -140,7 +140,7 @@ Next Session::end_pass() {
     if (is_last && look_for_clean()) return follow({.next = Next::stop});
     return follow(move);
   }
-  return follow({.next = steps_left() > 0 ? Next::go_on : Next::stop});
+  return follow(go_on());
 }
 
 bool Session::look_for_clean() {
@@ -152,42 +152,45 @@ bool Session::look_for_clean() {
   return true;
 }
 
-Move Session::move_after(const Judgement& judgement) const {
+Move Session::move_after(const Judgement& judgement) {
   if (judgement.decision.next == Decision::Next::more_steps) return {};
   if (judgement.decision.next == Decision::Next::clean) return {.next = next_of_clean()};
-  if (judgement.decision.next != Decision::Next::leak) return {.next = Next::stop};
+  if (judgement.decision.next == Decision::Next::inconclusive) return kOpen;
   if (recording_after_look(trace_).is_empty()) {
     // A shorter pass would prove nothing.
-    if (steps_left() < kShortestRecord) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+    if (steps_left() < kShortestRecord) return go_on();
     if (!is_record_due(judgement.decision)) return {};
     return {Next::record, plan_record(trace_, *judgement.trends, parts_.device, parts_.record_stride, steps_left())};
   }
   if (is_out_of_time_) return {.next = Next::stop};
   switch (judgement.outcome.type) {
     case Outcome::filling:
-      if (is_wait_over(judgement.outcome, trace_.step_count(), policy_)) return {.next = Next::stop};
+      if (is_wait_over(judgement.outcome, trace_.step_count(), policy_)) {
+        return {.next = Next::stop, .is_open = !is_waited_for_in_vain(judgement.outcome, trace_.step_count(), policy_)};
+      }
       [[fallthrough]];
     case Outcome::contradicted:
     case Outcome::slowed:
     case Outcome::full:
     case Outcome::caching:
     case Outcome::spreading:
-      return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+      return go_on();
     case Outcome::withheld:
       // The steps before do not count.
-      if (steps_left() < 1) return {.next = Next::stop};
+      if (steps_left() < 1) return kOpen;
       return {Next::fill, {.type = PassType::fill, .planned_steps = 1}};
     case Outcome::open:
-      if (judgement.decision.needs_proof) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+      if (judgement.decision.needs_proof) return go_on();
       break;
     case Outcome::bounded: {
       const auto missing = std::max<std::int64_t>(1, judgement.outcome.full_at - trace_.step_count());
-      const bool is_in_reach = missing + policy_.clean_steps <= steps_left();
+      const auto until_clean = missing + policy_.clean_steps;
+      const bool is_in_reach = until_clean <= steps_left() || extend(until_clean);
       const bool may_rest = judgement.outcome.has_repeated && policy_.clean_steps <= steps_left();
       // It was full, and holds less: it is cut, time and again, and its troughs show what is left.
       const bool was_cut =
           filled_.contains(judgement.outcome.bound) && judgement.outcome.held < judgement.outcome.bound;
-      if (was_cut) return {.next = steps_left() > 0 ? Next::go_on : Next::stop};
+      if (was_cut) return go_on();
       // What fills and is emptied shows by its troughs that nothing is left of it; what is full by now has shown all
       // that its entries take, and what still moves settles.
       if (!is_in_reach && !may_rest) {
@@ -212,8 +215,22 @@ bool Session::is_record_due(const Decision& decision) const {
   return is_confirmed && (recorded <= policy_.leak_steps || step >= 2 * (recorded - 1));
 }
 
+bool Session::extend(std::int64_t missing) {
+  if (missing > parts_.most_steps - trace_.step_count() || is_out_of_time_) return false;
+  auto budget = parts_.policy.budget_steps;
+  while (budget < trace_.step_count() + missing) budget *= 2;
+  if (budget > parts_.most_steps) return false;
+  const double used = seconds() - seconds_aside_;
+  const double a_step = used / static_cast<double>(std::max<std::int64_t>(1, trace_.step_count()));
+  if (a_step * static_cast<double>(budget) > parts_.most_seconds) return false;
+  parts_.policy.budget_steps = budget;
+  policy_.budget_steps = budget;
+  return true;
+}
+
 Next Session::follow(const Move& own) {
-  const auto move = parts_.peers == nullptr ? own : parts_.peers->agree(trace_.step_count(), own);
+  auto move = parts_.peers == nullptr ? own : parts_.peers->agree(trace_.step_count(), own);
+  if (move.is_open && extend(steps_left() + 1)) move = {};
   switch (move.next) {
     case Next::stop:
       return Next::stop;

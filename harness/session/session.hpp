@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -34,6 +36,8 @@ struct SessionParts {
   CodeFolders folders;             ///< whose code a frame is
   Peers* peers = nullptr;          ///< null: this process decides alone
   std::int64_t watched_steps = 0;  ///< a clean verdict before these ends nothing
+  std::int64_t most_steps = 0;     ///< an undecided run goes on up to these, its budget doubled each time; 0: it ends
+  double most_seconds = std::numeric_limits<double>::infinity();  ///< nor does it where all steps would take longer
   std::int64_t record_stride = 1;  ///< of a leak in each step, every so-many-th one is recorded
   std::map<std::string, std::string> conditions;
   Clock::time_point (*now)() = &Clock::now;  ///< what a budget in time is measured with
@@ -66,6 +70,8 @@ class Session {
   [[nodiscard]] RunRecord finish();
 
  private:
+  static constexpr Move kOpen{.next = Next::stop, .is_open = true};
+
   [[nodiscard]] double seconds() const;
   /// Does what is no part of the steps, for which the user's budget in time is.
   template <typename Action>
@@ -79,7 +85,11 @@ class Session {
   [[nodiscard]] Next follow(const Move& move);
   [[nodiscard]] bool is_record_due(const Decision& decision) const;
   [[nodiscard]] std::int64_t look_after(std::int64_t step) const;
-  [[nodiscard]] Move move_after(const Judgement& judgement) const;
+  [[nodiscard]] Move move_after(const Judgement& judgement);
+  /// Goes on while steps are left.
+  [[nodiscard]] Move go_on() const { return steps_left() > 0 ? Move{} : kOpen; }
+  /// Doubles the budget until so many steps are left, where that is allowed.
+  [[nodiscard]] bool extend(std::int64_t missing);
   [[nodiscard]] std::int64_t steps_left() const { return parts_.policy.budget_steps - trace_.step_count(); }
   void begin_record(const Pass& pass);
   void be_halfway();

@@ -111,15 +111,20 @@ Json statement_to_json(const Statement& statement) {
             {"text", statement.text},
             {"expression", statement.expression}};
   if (!statement.calls.empty()) json["calls"] = statement.calls;
+  if (statement.detached) json["detached"] = *statement.detached;
+  if (statement.is_used_as_tensor) json["is_used_as_tensor"] = true;
   return json;
 }
 
 Statement statement_from_json(const Json& json) {
-  return {.file = json.at("file"),
-          .line = int_from(json.at("line")),
-          .text = json.at("text"),
-          .expression = json.at("expression"),
-          .calls = json.value("calls", std::vector<std::string>())};
+  Statement statement{.file = json.at("file"),
+                      .line = int_from(json.at("line")),
+                      .text = json.at("text"),
+                      .expression = json.at("expression"),
+                      .calls = json.value("calls", std::vector<std::string>()),
+                      .is_used_as_tensor = json.value("is_used_as_tensor", false)};
+  if (json.contains("detached")) statement.detached = json.at("detached").get<std::vector<std::string>>();
+  return statement;
 }
 
 Json structure_to_json(const Structure& structure) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,10 @@ struct Statement {
   std::string text;
   std::string expression;          ///< what it keeps: "loss"
   std::vector<std::string> calls;  ///< names of the methods that it calls: "append"
+  /// What of it is to be detached, where that is not just the expression: the `h` that comes in, of `h = cell(x, h)`,
+  /// where a loss needs what is assigned; of `log.append((loss, acc))` both. None where no place is known to be right.
+  std::optional<std::vector<std::string>> detached = std::nullopt;
+  bool is_used_as_tensor = false;  ///< methods of tensors are called of what it assigns: no number will do
 
   [[nodiscard]] bool calls_a(std::string_view method) const { return std::ranges::find(calls, method) != calls.end(); }
   /// Whether both are known, and are one.

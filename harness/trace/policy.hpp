@@ -19,6 +19,9 @@ inline constexpr std::int64_t kFewestSteps = 16;
 /// The shortest record pass: that much of the budget is kept for it.
 inline constexpr std::int64_t kShortestRecord = 18;
 
+/// What is undecided by the end of an effort's budget goes on, the budget doubled, up to so many times that.
+inline constexpr std::int64_t kMostBudgets = 4;
+
 /// How many steps a verdict needs, counted over judged steps; and what the user allows. Clean is cheap, only failures
 /// pay.
 struct Policy {

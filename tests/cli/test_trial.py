@@ -33,6 +33,7 @@ TRAIN = """\
 
     losses, rows, kept, outputs, endless = [], [], [], [], []
     guarded, crashing, total = Guarded(), Crashing(), 0
+    cell, head, hidden, average = torch.nn.GRUCell(16, 16), torch.nn.Linear(16, 1), torch.zeros(8, 16), 0
 
 
     def one():
@@ -53,6 +54,21 @@ TRAIN = """\
         loss = model(torch.randn(8, 16)).square().mean()
         loss.backward()
         total += loss
+
+
+    def carried():
+        global hidden
+        hidden = cell(torch.randn(8, 16), hidden)
+        cell.zero_grad()
+        head(hidden).square().mean().backward(retain_graph=True)
+
+
+    def averaged():
+        global average
+        loss = model(torch.randn(8, 16)).square().mean()
+        loss.backward()
+        average = 0.9 * average + 0.1 * loss
+        print(f"{average:.3f}")
 
 
     def attached():
@@ -83,7 +99,7 @@ TRAIN = """\
     in_a_frame = generated().__next__
 """
 
-STEPS = ["one", "two", "summed", "attached", "checked", "crashes", "in_a_frame"]
+STEPS = ["one", "two", "summed", "carried", "averaged", "attached", "checked", "crashes", "in_a_frame"]
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +124,19 @@ def test_a_statement_that_ends_the_leak_is_said_to(fixes: dict[str, str]) -> Non
 
 def test_what_has_summed_up_goes_on_from_its_value(fixes: dict[str, str]) -> None:
     assert fixes["summed"] == "keep a number, not the tensor: total += loss.item() (tried for 16 steps: it ends)"
+
+
+def test_what_the_loss_needs_is_not_detached_and_what_comes_in_is(fixes: dict[str, str]) -> None:
+    assert fixes["carried"] == (
+        "detach what outlives the step: hidden = cell(torch.randn(8, 16), hidden.detach()) "
+        "(tried for 16 steps: it ends)"
+    )
+
+
+def test_an_average_that_is_only_printed_is_kept_as_a_number(fixes: dict[str, str]) -> None:
+    assert fixes["averaged"] == (
+        "keep a number, not the tensor: average = (0.9 * average + 0.1 * loss).item() (tried for 16 steps: it ends)"
+    )
 
 
 def test_two_statements_that_keep_the_same_are_corrected_together(fixes: dict[str, str]) -> None:

@@ -11,6 +11,8 @@ import importlib
 import sys
 import types
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -478,6 +480,34 @@ def test_dict_that_came_to_be_tracked_is_none_that_was_born(is_another: bool, tm
     assert [holder["gained_entries"] for holder in holders] == ([] if is_another else [4 * watched_program.STEPS])
 
 
+@contextmanager
+def made_of(source: str, folder: Path) -> Iterator[Any]:
+    """A module of the user's that has run."""
+    file = folder / "delayed.py"
+    file.write_text(source, encoding="utf-8")
+    module: Any = types.ModuleType("delayed")
+    module.__file__ = str(file)
+    module.taken = 0
+    sys.modules["delayed"] = module
+    try:
+        exec(compile(source, file, "exec"), module.__dict__)
+        yield module
+    finally:
+        del sys.modules["delayed"]
+
+
+def found_around(holders: HolderSearch, module: Any, kept: Callable[[], list[int]] = lambda: []) -> dict[str, Any]:
+    """`kept`: the addresses of the tensors that the steps left."""
+    holders.begin()
+    gc.freeze()
+    for _ in range(STEPS):
+        module.program_keep()
+    holders.end()
+    gc.unfreeze()
+    found: dict[str, Any] = holders.search(kept(), {module.__file__: set()}, STEPS)
+    return found
+
+
 DELAYED = """
 import collections
 program_kept, program_due, count = {}, collections.deque(), 0
@@ -495,29 +525,14 @@ def program_keep():
 @pytest.mark.parametrize(("before", "now", "kind"), [(0, 4, "conditional"), (4, 4, "unknown"), (0, 0, "conditional")])
 def test_what_has_begun_to_take_something_out_may_go_on(before: int, now: int, kind: str, tmp_path: Path) -> None:
     """A delay of hundreds of steps ends by and by; what takes half of what comes all the time bounds nothing."""
-    file = tmp_path / "delayed.py"
-    file.write_text(DELAYED.replace("TAKEN", "taken"), encoding="utf-8")
-    module: Any = types.ModuleType("delayed")
-    module.__file__ = str(file)
-    module.taken = before
-    sys.modules["delayed"] = module
-    try:
-        exec(compile(file.read_text(encoding="utf-8"), file, "exec"), module.__dict__)
+    with made_of(DELAYED.replace("TAKEN", "taken"), tmp_path) as module:
         holders = HolderSearch(module.program_keep, frame_locals)
-        module.taken = 0
+        module.taken = before
         module.program_keep()
         for taken in (before, now):
             module.taken = taken
-            holders.begin()
-            gc.freeze()
-            for _ in range(STEPS):
-                module.program_keep()
-            holders.end()
-            gc.unfreeze()
-            found = holders.search([], {str(file): set()}, STEPS)["holders"]
-        (kept,) = [holder for holder in found if "program_kept" in holder["kept_by"]["text"]]
-    finally:
-        del sys.modules["delayed"]
+            found = found_around(holders, module)["holders"]
+    (kept,) = [holder for holder in found if "program_kept" in holder["kept_by"]["text"]]
     assert kept["structure"]["kind"] == kind
 
 
@@ -544,3 +559,32 @@ def test_list_of_a_suspended_generator_is_judged_by_its_sources(tmp_path: Path) 
 
     assert structure_of("program_seen.append(count)") == ("unbounded", -1)
     assert structure_of("program_seen.append(count) if len(program_seen) < most else None") == ("bounded", 700)
+
+
+@pytest.mark.parametrize(
+    ("also", "kinds"),
+    [
+        ("program_all.append(loss)", {"unbounded"}),
+        ("program_all.append(loss.clone())", {"bounded", "unbounded"}),
+        ("program_latest = [loss]", {"bounded"}),
+    ],
+)
+def test_what_a_bounded_container_shares_with_another_is_kept_by_that(
+    also: str, kinds: set[str], tmp_path: Path
+) -> None:
+    with made_of(SHARING.replace("ALSO", also), tmp_path) as module:
+        holders = HolderSearch(module.program_keep, frame_locals)
+        kept = lambda: [loss._cdata for loss in [*module.program_recent, *module.program_all]]  # noqa: E731
+        found = found_around(holders, module, kept)
+    assert {found["holders"][index]["structure"]["kind"] for index in found["holder_of"].values()} == kinds
+
+
+SHARING = """
+import collections, torch
+program_recent, program_all, program_latest = collections.deque(maxlen=5000), [], []
+def program_keep():
+    global program_latest
+    loss = torch.zeros(4)
+    program_recent.append(loss)
+    ALSO
+"""

@@ -134,12 +134,20 @@ def test_statement_must_lead_to_the_container(source: str, statement: str, expre
     ("statement", "expression"),
     [
         ("t.kept.append((i, x))", "x"),
-        ("t.kept.append((i, x, max_x))", ""),
+        ("t.kept.append((i, x, max_x))", "x"),
+        ("t.kept.append((i, x, make(x)))", ""),
         ("t.kept.append(make(i, x))", ""),
         ("t.kept.append(pair)", ""),
         ("t.kept.extend([(i, x)])", ""),
     ],
-    ids=["element", "element_that_a_later_word_ends_in", "call", "name", "all_of_a_list"],
+    ids=[
+        "element",
+        "element_that_a_later_word_ends_in",
+        "element_that_stands_there_again",
+        "call",
+        "name",
+        "all_of_a_list",
+    ],
 )
 def test_expression_is_the_tensor_itself_or_none(statement: str, expression: str, tmp_path: Any) -> None:
     file = tmp_path / "training.py"

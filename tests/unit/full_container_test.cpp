@@ -99,6 +99,28 @@ TEST(FullContainerTest, IsALeakWhereLessIsDroppedThanComes) {
   EXPECT_GE(leaks, 20);
 }
 
+// A block in each step of which by and by as many are dropped: those of the earlier half of all steps, or each second
+// one of the later.
+Result run_dropping(bool drops_old) {
+  const auto step = [=, kept = std::deque<SyntheticMemory::Block>()](std::int64_t step,
+                                                                     SyntheticMemory& memory) mutable {
+    kept.push_back(memory.keep(512));
+    if (step % 2 != 0) return;
+    memory.drop(drops_old ? kept.front() : kept.back());
+    if (drops_old) {
+      kept.pop_front();
+    } else {
+      kept.pop_back();
+    }
+  };
+  return run_synthetic({.step = step, .structure = {.type = StructureType::conditional}});
+}
+
+TEST(FullContainerTest, IsWaitedForAsLongAsWhatHadLivedForLongIsDropped) {
+  EXPECT_EQ(run_dropping(true).verdict, Verdict::inconclusive);
+  EXPECT_EQ(run_dropping(false).verdict, Verdict::leak);
+}
+
 // The 50 best of all samples, whose sizes rise until step 220.
 Result run_best_of_all(std::uint64_t seed) {
   const auto step = [draws = Draws(seed), best = std::multimap<std::int64_t, SyntheticMemory::Block>()](

@@ -62,6 +62,8 @@ TEST(ProgressLineTest, AwaitsWhatThePolicyNeedsNext) {
   EXPECT_EQ(awaited(state, {}), "moving: awaiting step 256 for a leak");
   state.step = 257;
   EXPECT_EQ(awaited(state, {}), "moving: awaiting step 1024, the last");
+  state.step = 1025;
+  EXPECT_EQ(awaited(state, {}), "moving: awaiting step 2048, the last");
   state.is_recorded = true;
   EXPECT_EQ(awaited(state, {}), "growing: recording who keeps it");
 }

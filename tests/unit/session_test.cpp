@@ -115,6 +115,22 @@ class BoundedHolderSearch final : public HolderSearch {
   std::int64_t bound_;
 };
 
+// One list of a table is full, and another, which this line fills, has got entries.
+class TableSearch final : public HolderSearch {
+ public:
+  explicit TableSearch(int line) : line_(line) {}
+  void search(Recording& recording) override {
+    const Structure structure{.type = StructureType::bounded, .bound = 400};
+    recording.objects.nodes.push_back({.type = "list", .name = "train.best['a']", .length = 400});
+    recording.holders.push_back({.held = 0, .container = 0, .structure = structure});
+    recording.holders.push_back({.held = 0, .structure = structure, .gained_entries = 18});
+    recording.holders.back().kept_by.line = line_;
+  }
+
+ private:
+  int line_;
+};
+
 class ContainerSearch final : public HolderSearch {
  public:
   explicit ContainerSearch(StructureType type) : type_(type) {}
@@ -477,6 +493,15 @@ TEST(SessionTest, CallsALeakBehindAFullContainerALeak) {
   EXPECT_GT(result.trace.recordings().back().pass.first_step, 400);
 }
 
+TEST(SessionTest, CallsNoLeakBehindAFullContainerWhatFillsAnotherOfItsKind) {
+  for (const int line : {0, 7}) {
+    KeepingProbe probe(1, 700);
+    TableSearch search(line);
+    const auto result = result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}}, kNoStep);
+    EXPECT_EQ(result.verdict, line == 0 ? Verdict::clean : Verdict::leak) << result.reason;
+  }
+}
+
 TEST(SessionTest, NamesTheBoundThatItCannotReach) {
   KeepingProbe probe(1);
   BoundedHolderSearch search(1700);
@@ -544,6 +569,44 @@ Clock::time_point told_time() { return time_now; }
 
 Step taking(std::chrono::milliseconds time) {
   return [time](std::int64_t) { time_now += time; };
+}
+
+// Of what fills a container of 1,700, in as long a run; `most_steps`: where undecided.
+Result result_of_long_filling(std::int64_t most_steps, std::chrono::milliseconds a_step) {
+  KeepingProbe probe(1, 1700);
+  BoundedHolderSearch search(1700);
+  return result_of({.observer = {.probes = {&probe}},
+                    .holder_searches = {&search},
+                    .most_steps = most_steps,
+                    .most_seconds = 60,
+                    .now = &told_time},
+                   taking(a_step));
+}
+
+TEST(SessionTest, GoesOnToABoundThatItsBudgetDoesNotReach) {
+  const auto result = result_of_long_filling(4096, std::chrono::milliseconds(20));
+  EXPECT_EQ(result.verdict, Verdict::clean) << result.reason;
+  EXPECT_EQ(result.steps, 1764);
+}
+
+TEST(SessionTest, GoesToNoBoundThatWouldTakeTooManyStepsOrTooLong) {
+  for (const auto [most_steps, milliseconds] : {std::pair{4096, 40}, std::pair{1500, 20}}) {
+    const auto result = result_of_long_filling(most_steps, std::chrono::milliseconds(milliseconds));
+    EXPECT_EQ(result.verdict, Verdict::inconclusive) << result.reason;
+    EXPECT_EQ(result.steps, 32 + kShortestRecord);
+  }
+}
+
+TEST(SessionTest, GoesOnWhereItIsUndecidedAndNotWhereItHasWaitedInVain) {
+  for (const auto type : {StructureType::reset, StructureType::conditional}) {
+    KeepingProbe probe(1);
+    ContainerSearch search(type);
+    const auto result =
+        result_of({.observer = {.probes = {&probe}}, .holder_searches = {&search}, .most_steps = 4096}, kNoStep);
+    const bool is_reset = type == StructureType::reset;
+    EXPECT_EQ(result.verdict, is_reset ? Verdict::inconclusive : Verdict::leak) << result.reason;
+    EXPECT_EQ(result.steps, is_reset ? 4096 : 1024);
+  }
 }
 
 // Of steps that keep nothing; `seconds`: the budget.

@@ -12,6 +12,7 @@
 #include "harness/explain/memory_evidence.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/trace/holder_text.hpp"
+#include "harness/trace/json_values.hpp"
 #include "harness/trace/run_record_json.hpp"
 #include "harness/trace/serialise.hpp"
 #include "tests/support/trace_builder.hpp"
@@ -500,9 +501,7 @@ TEST(FixTest, SaysWhatCameOfItWhereItWasTried) {
   Finding finding{.kind = Kind::graph_retention};
   finding.kept_by = {"train.py", 45, "self.history.append(loss)", "loss"};
   const auto untried = fix_for(finding, {});
-  const auto correction = correction_for(finding, {});
-  ASSERT_TRUE(correction);
-  Trial trial{.corrections = {*correction},
+  Trial trial{.corrections = corrections_for(finding, {}),
               .statements = {"self.history.append(loss.item())", "self.total += loss.item()"},
               .steps = 16,
               .outcome = TrialOutcome::ended};
@@ -526,8 +525,58 @@ TEST(FixTest, SaysWhatCameOfItWhereItWasTried) {
   EXPECT_EQ(fix_for(finding, {}, {trial}),
             "keep a number, not the tensor (self.history.append(loss.item()) was tried, and raised RuntimeError: no "
             "scalar)");
+  ASSERT_FALSE(trial.corrections.empty());
   trial.corrections.front().line = 46;
   EXPECT_EQ(fix_for(finding, {}, {trial}), untried) << "of another statement";
+}
+
+TEST(FixTest, DetachesWhatComesInWhereALossNeedsWhatIsAssigned) {
+  Finding finding{.kind = Kind::attached_activation};
+  finding.kept_by = {"train.py", 45, "h = cell(h, torch.rand(8))", "cell(h, torch.rand(8))"};
+  EXPECT_EQ(fix_for(finding, {}), "detach what outlives the step: h = (cell(h, torch.rand(8))).detach()");
+  finding.kept_by.detached = {"h"};
+  EXPECT_EQ(fix_for(finding, {}), "detach what outlives the step: h = cell(h.detach(), torch.rand(8))");
+  finding.kind = Kind::graph_retention;
+  EXPECT_EQ(fix_for(finding, {}), "detach what outlives the step: h = cell(h.detach(), torch.rand(8))");
+  finding.kept_by.detached = std::vector<std::string>();
+  EXPECT_EQ(fix_for(finding, {}), "detach what outlives the step");
+  finding.kind = Kind::view_pins_storage;
+  EXPECT_EQ(fix_for(finding, {}), "copy the part that is kept: h = (cell(h, torch.rand(8))).clone()");
+}
+
+TEST(FixTest, DetachesEachPartThatKeepsAGraph) {
+  Finding finding{.kind = Kind::attached_activation};
+  finding.kept_by = {"train.py", 45, "log.append((loss, item, acc))", "acc"};
+  finding.kept_by.detached = {"acc", "loss", "item"};
+  EXPECT_EQ(fix_for(finding, {}),
+            "detach what outlives the step: log.append((loss.detach(), item.detach(), acc.detach()))");
+  finding.kind = Kind::graph_retention;
+  EXPECT_EQ(fix_for(finding, {}),
+            "keep a number, not the tensor: log.append((loss.detach(), item.detach(), acc.item()))");
+}
+
+TEST(FixTest, SaysTheSameOfAStoredStatement) {
+  Finding finding{.kind = Kind::graph_retention};
+  finding.kept_by = {"train.py", 45, "h = cell(x, h)", "cell(x, h)"};
+  const auto is_same = [&] {
+    auto stored = finding;
+    stored.kept_by = statement_from_json(statement_to_json(finding.kept_by));
+    return fix_for(stored, {}) == fix_for(finding, {});
+  };
+  EXPECT_TRUE(is_same());
+  finding.kept_by.is_used_as_tensor = true;
+  EXPECT_TRUE(is_same());
+  for (const auto& detached : {std::vector<std::string>{"h"}, std::vector<std::string>()}) {
+    finding.kept_by.detached = detached;
+    EXPECT_TRUE(is_same());
+  }
+}
+
+TEST(FixTest, KeepsATensorWhereItsMethodsAreCalled) {
+  Finding finding{.kind = Kind::graph_retention};
+  finding.kept_by = {"train.py", 45, "self.sum = self.sum + value", "self.sum + value"};
+  finding.kept_by.is_used_as_tensor = true;
+  EXPECT_EQ(fix_for(finding, {}), "detach what outlives the step: self.sum = (self.sum + value).detach()");
 }
 
 TEST(FixTest, WritesNoStatementWhereWhatIsKeptIsNoTensor) {

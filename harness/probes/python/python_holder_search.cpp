@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,12 @@ std::vector<std::string> texts_of(const py::handle& list) {
   return texts;
 }
 
+std::optional<std::vector<std::string>> detached_of(const py::object& statement) {
+  const py::object told = statement["detached"];
+  if (told.is_none()) return std::nullopt;
+  return texts_of(told);
+}
+
 ObjectGraph to_graph(const py::dict& found) {
   ObjectGraph graph;
   for (const auto& node : found["nodes"]) {
@@ -77,7 +84,9 @@ std::vector<Holder> to_paths(const py::dict& found) {
                      .line = kept_by["line"].cast<int>(),
                      .text = text_of(kept_by["text"]),
                      .expression = text_of(kept_by["expression"]),
-                     .calls = texts_of(kept_by["calls"])},
+                     .calls = texts_of(kept_by["calls"]),
+                     .detached = detached_of(kept_by),
+                     .is_used_as_tensor = kept_by["is_used_as_tensor"].cast<bool>()},
          .structure = {.type = parse_structure_type(text_of(structure["kind"])).value_or(StructureType::unknown),
                        .bound = structure["bound"].cast<std::int64_t>(),
                        .file = text_of(structure["file"]),

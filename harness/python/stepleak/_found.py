@@ -553,7 +553,12 @@ class Found:
         if search.end is End.FOUND:
             index = len(self._holders)
             # First of all: where its time is over, nothing may name a holder that is not there.
-            self.add(paths, search, born=self._born.get(address, ()))
+            born = self._born.get(address, ())
+            self.add(paths, search, born=born)
+            if self._is_to_end(index) and (other := self._through_another(paths, search)) is not None:
+                self.add(paths, other, born=born)
+                if self._holders[-1]["structure"]["kind"] == "unbounded":
+                    search, index = other, len(self._holders) - 1
             self._holder_of[address] = index
             self._share(search.objects, index)
         elif search.end is End.NO_ROOT and not self._cycle_of:
@@ -622,6 +627,20 @@ class Found:
                 below = way_down(container, tensor, self._limit)[1:]
                 if below and (above := paths.to(container)).end is End.FOUND:
                     return dataclasses.replace(above, objects=[*above.objects, *below])
+        return None
+
+    def _is_to_end(self, index: int) -> bool:
+        """Whether something that is known ends the growth of what holds it."""
+        return self._holders[index]["structure"]["kind"] not in ("unbounded", "unknown", "unreachable")
+
+    def _through_another(self, paths: Paths, search: Search) -> Search | None:
+        """Through another container that grew, and has the same entry: what the first lets go of, it may keep."""
+        objects = search.objects
+        at = next((at for at in range(len(objects) - 2, -1, -1) if self._growth(objects[at]) > 0), -1)
+        for container in self.grown if at >= 0 else ():
+            is_other = container is not objects[at] and any(item is objects[at + 1] for item in items_of(container))
+            if is_other and (above := paths.to(container)).end is End.FOUND:
+                return dataclasses.replace(above, objects=[*above.objects, *objects[at + 1 :]])
         return None
 
     def _conclude(self, addresses: list[int], ends: dict[int, End]) -> None:

@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stepleak._syntax import FUNCTIONS, first_line
 
+_UNCUT: dict[str, Any] = {"detached": None, "is_used_as_tensor": False}
+"""Of a statement of which nothing says where its graph may be cut."""
+
 
 def no_statement() -> dict[str, Any]:
     """A `stepleak::Statement` that stands nowhere."""
-    return {"file": "", "line": 0, "text": "", "expression": "", "calls": []}
+    return {"file": "", "line": 0, "text": "", "expression": "", "calls": []} | _UNCUT
 
 
 def statement_of(file: str, node: ast.stmt, value: ast.expr | None = None) -> dict[str, Any]:
@@ -26,6 +30,7 @@ def statement_of(file: str, node: ast.stmt, value: ast.expr | None = None) -> di
         "text": text,
         "expression": expression,
         "calls": sorted({call.func.attr for call in own_calls(node) if isinstance(call.func, ast.Attribute)}),
+        **_UNCUT,
     }
 
 
@@ -94,7 +99,13 @@ def expression_in(statement: ast.stmt, value: ast.expr, text: str) -> str:
     mark = "kept_value_of_this_statement"
     marked = ast.unparse(Replacing({id(value): ast.Name(mark)}).visit(statement)).splitlines()[0]
     expression = ast.unparse(value)
-    return expression if text.rfind(expression) == marked.find(mark) else ""
+    return expression if _last_place_of(expression, text) == marked.find(mark) else ""
+
+
+def _last_place_of(expression: str, text: str) -> int:
+    """As whole words: `h` is no part of `torch.rand(8)`; -1: nowhere. As C++ has it, which replaces it there."""
+    found = [match.start() for match in re.finditer(rf"(?<![\w.]){re.escape(expression)}(?!\w)", text)]
+    return found[-1] if found else -1
 
 
 class Replacing(ast.NodeTransformer):

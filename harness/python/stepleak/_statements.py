@@ -14,6 +14,8 @@ from typing import Any
 from stepleak import _tensors
 from stepleak._access import Access, Place
 from stepleak._by_type import caching_line
+from stepleak._cuts import NOWHERE, Cut, cut_of, statement_at
+from stepleak._entry_parts import parts_with_graph
 from stepleak._folders import UserFiles
 from stepleak._frames import Position
 from stepleak._library_calls import LibraryCalls
@@ -49,6 +51,7 @@ class Statements:
         self._code = code
         self._files = UserFiles()
         self._library_calls = LibraryCalls()
+        self._cuts: dict[tuple[str, int, int, str], Cut] = {}
 
     def keeping(
         self,
@@ -78,12 +81,33 @@ class Statements:
             statement = next((one for one in calling if one["file"]), statement)
         if not statement["file"] and search.waits_at is not None:
             return self._sources.statement_at(*search.waits_at)
-        return statement
+        return statement | self._cut_of(statement, search.objects, chain)
 
     def _putting_there(self, place: Place, fills: tuple[Use, ...], link: str) -> Iterator[dict[str, Any]]:
         yield self._of_link(place) if link else self._sources.statement_keeping(place)
         yield self._sources.statement_filling(fills)
         yield self._elsewhere(place, is_link=bool(link))
+
+    def _cut_of(self, statement: dict[str, Any], objects: list[Any], chain: list[Any]) -> dict[str, Any]:
+        """What may be called on parts of a statement. Never raises for what the sources contain."""
+        try:
+            module = self._code.file(statement["file"]) if statement["expression"] else None
+            node = None if module is None else statement_at(module, statement["line"], statement["text"])
+            if module is None or node is None:
+                return {}
+            entry = next((at + 1 for at, item in enumerate(objects) if chain and item is chain[-1]), len(objects))
+            parts = parts_with_graph(node, statement["expression"], objects[entry:])
+            if parts is not None:
+                return {"detached": list(parts)}
+            key = (module.file, node.lineno, node.col_offset, statement["expression"])
+            if key not in self._cuts:
+                self._cuts[key] = cut_of(self._code, module, node, statement["expression"])
+            cut = self._cuts[key]
+        except Exception:
+            # Source that nobody thought of must not lose the statement itself.
+            cut = NOWHERE
+        detached = None if cut.detached is None else list(cut.detached)
+        return {"detached": detached, "is_used_as_tensor": cut.is_used_as_tensor}
 
     def _is_elsewhere(self, statement: dict[str, Any]) -> bool:
         return not self._sources.has(statement["file"]) or self._sources.is_elsewhere(statement)
