@@ -153,10 +153,10 @@ def test_places_that_objects_of_objects_take_are_bounded_likewise() -> None:
 
 
 def test_places_that_are_not_taken_yet_are_waited_for() -> None:
-    result = check(LaidOut(3000).step)
+    result = check(LaidOut(5000).step)
     assert result.verdict == "inconclusive", result.report
-    assert "bounded at 3000 by " in result.report
-    assert "full at about step 3000" in result.report
+    assert "bounded at 5000 by " in result.report
+    assert "full at about step 5000" in result.report
 
 
 def test_a_bound_beyond_the_budget_is_named_with_its_line() -> None:
