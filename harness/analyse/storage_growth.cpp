@@ -42,7 +42,8 @@ void group_survivors(const Recording& recording, StorageGrowth& growth) {
   const auto needed = needed_bytes(recording, growth.device);
   const auto storages = old_storages(recording, growth.device);
   for (const auto* tensor : storages) used.insert(tensor->storage);
-  const bool is_any_old = !old_blocks(recording, growth.device).empty();
+  // What lies in shared memory is in no block.
+  const bool is_any_old = !storages.empty() || !old_blocks(recording, growth.device).empty();
   const auto kept = is_any_old ? without_replacements(recording, storages) : renewed_storages(recording, growth.device);
   for (const auto* tensor : kept) {
     if (tensor->is_unreachable || tensor->is_in_cycle) growth.unreachable.push_back(tensor);

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 class Numbers(Dataset):
     def __len__(self):
-        return 2400
+        return 4800
 
     def __getitem__(self, index):
         return torch.full((16,), float(index))

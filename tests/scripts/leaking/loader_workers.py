@@ -3,6 +3,7 @@
 # steps: SGD.step
 # kind: detached_activation growth
 # holder: seen
+# default
 """Batches of a DataLoader's worker processes, all kept."""
 
 import torch
