@@ -21,6 +21,25 @@ bool is_exactly_growing(const Trace& trace, const Trends& trends) {
   });
 }
 
+// Whether Python's objects have come to rest within the newest of the windows that their trend is of: the lowest of
+// each tells where it begins. A tree that is split until it is fine enough grows in all four, and is done. Not where
+// they are counted in few steps, between which they stand still for us.
+bool have_objects_levelled(const Trace& trace, const Trends& trends) {
+  const SeriesKey key{Counter::python_objects};
+  const auto& trend = trends.of(key);
+  const auto half = trend.window / 2;
+  if (!trend.is_growing() || trend.period > 0 || half == 0) return false;
+  const auto last = trends.judged().last;
+  const auto steps = trace.ledger(key)->steps();
+  const auto read = std::count_if(steps.begin(), steps.end(),
+                                  [&](std::int64_t step) { return last - trend.window < step && step <= last; });
+  if (read < trend.window) return false;
+  const auto values = values_of(trace, key, trends.judged());
+  const auto lowest_of_last = [&](std::int64_t steps) { return *std::min_element(values.end() - steps, values.end()); };
+  const auto rise = static_cast<double>(lowest_of_last(half) - lowest_of_last(trend.window));
+  return rise < kSlowestPart * trend.per_step * static_cast<double>(half);
+}
+
 double bytes_gained_a_step(const Recording& recording, const Holder& holder) {
   const auto bytes = static_cast<double>(holder.gained_bytes + holder.gained_block_bytes);
   return bytes / static_cast<double>(std::max<std::int64_t>(1, recording.steps));
@@ -90,9 +109,9 @@ HostGrowth host_growth_of(const Trace& trace, const Trends& trends) {
   const bool is_heap_decaying = heap_decay == Decay::over || (heap_decay != Decay::none && !is_kept_without_end(trace));
   // A heap that rises ever more slowly is not theirs.
   const bool is_heap_theirs = supported.is_growing() && !is_heap_decaying;
-  const bool are_objects_heavy =
-      growth.objects.is_growing() && (is_heap_theirs || growth.objects.per_step >= kHeavyObjects);
-  growth.is_witnessed = growth.objects.is_growing() || is_exactly_growing(trace, trends);
+  const bool do_objects_go_on = growth.objects.is_growing() && !have_objects_levelled(trace, trends);
+  const bool are_objects_heavy = do_objects_go_on && (is_heap_theirs || growth.objects.per_step >= kHeavyObjects);
+  growth.is_witnessed = do_objects_go_on || is_exactly_growing(trace, trends);
   growth.is_leak = (growth.heap.is_growing() && !is_heap_decaying) ||
                    (growth.mapped.is_growing() && !trends.is_decaying({Counter::mapped_bytes})) ||
                    (growth.blocks.is_growing() && !trends.is_decaying({Counter::python_blocks})) || are_objects_heavy;

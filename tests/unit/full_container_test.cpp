@@ -121,6 +121,20 @@ TEST(FullContainerTest, IsWaitedForAsLongAsWhatHadLivedForLongIsDropped) {
   EXPECT_EQ(run_dropping(false).verdict, Verdict::leak);
 }
 
+// A tree whose leaves are split, eight objects a step, until a step; its arrays lie in the heap, which settles later.
+Verdict verdict_of_tree(std::int64_t fine_at) {
+  const auto step = [=](std::int64_t step, SyntheticMemory& memory) {
+    memory.take_objects(step <= fine_at ? 7 + step % 3 : step % 5 / 4);
+    memory.take_heap(step <= fine_at ? 3000 : step <= fine_at + 60 ? 1300 : 0);
+  };
+  return run_synthetic({.step = step}).verdict;
+}
+
+TEST(FullContainerTest, IsNoLeakWhereItsObjectsHaveComeToRestInTheNewestWindow) {
+  EXPECT_NE(verdict_of_tree(210), Verdict::leak);
+  EXPECT_EQ(verdict_of_tree(5000), Verdict::leak);
+}
+
 // The 50 best of all samples, whose sizes rise until step 220.
 Result run_best_of_all(std::uint64_t seed) {
   const auto step = [draws = Draws(seed), best = std::multimap<std::int64_t, SyntheticMemory::Block>()](
