@@ -184,7 +184,10 @@ Target Suite::to_target(const Scenario& scenario) const {
   return {scenario.name, [name = scenario.name, folder = folder_, left_out = files_of(broken_)](
                              const Options& options, FlightRecorder& recorder) {
             if (starts_in_workers()) (void)observing().scenarios(folder, {.left_out = left_out});
-            return observing().record_scenario(name, options, recorder);
+            // How far an undecided run goes on is a matter of the machine's speed, and a baseline is of any.
+            auto limited = options;
+            if (limited.steps == 0) limited.steps = policy_of(options).budget_steps;
+            return observing().record_scenario(name, limited, recorder);
           }};
 }
 
