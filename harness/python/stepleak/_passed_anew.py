@@ -37,6 +37,5 @@ def _is_new(code: UserCode, module: Module, call: ast.Call, value: ast.expr) -> 
     if isinstance(value, ast.Name):
         stored = variable_stores(module, module.scope(call), value.id)
         made = assigned_value(module, stored[0]) if len(stored) == 1 else None
-        is_beside = made is not None and module.loops(made) == module.loops(call)
-        return is_beside and made is not None and _is_new(code, module, call, made)
+        return made is not None and module.loops(made) == module.loops(call) and _is_new(code, module, call, made)
     return isinstance(value, ast.Call) and bool(code.classes(called_name(value)))
